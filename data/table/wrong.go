@@ -59,7 +59,8 @@ func (r *reader) outliers(tasks []*task) {
 		for j, v := range t.y {
 			alone := math.Abs(v-median) > farOff*deviation
 			if alone && math.Abs(v-own) > farOff*around {
-				far = append(far, r.fault(t.rows[j], fmt.Errorf("%v", v)).Error())
+				place := r.fault(t.rows[j], fmt.Errorf("%v", v))
+				far = append(far, place.Error())
 			}
 		}
 	}

@@ -402,7 +402,8 @@ func sampled(p mixed.Problem, share float64) mixed.Problem {
 	d := len(p.Part)
 	for _, t := range p.Tasks {
 		some := mixed.Task{Loading: t.Loading}
-		for _, r := range spaced(len(t.Y), share, func(r int) float64 { return t.Y[r] }) {
+		target := func(r int) float64 { return t.Y[r] }
+		for _, r := range spaced(len(t.Y), share, target) {
 			some.Features = append(some.Features, t.Features[r*d:][:d]...)
 			some.Y = append(some.Y, t.Y[r])
 		}
@@ -417,7 +418,9 @@ func spaced(n int, share float64, value func(i int) float64) (some []int) {
 	for i := range order {
 		order[i] = i
 	}
-	slices.SortStableFunc(order, func(a, b int) int { return cmp.Compare(value(a), value(b)) })
+	slices.SortStableFunc(order, func(a, b int) int {
+		return cmp.Compare(value(a), value(b))
+	})
 	for k := 0.5; k < float64(n); k += 1 / share {
 		some = append(some, order[int(k)])
 	}

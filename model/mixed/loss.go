@@ -42,5 +42,6 @@ func (h Huber) At(f, y float64) (loss, slope, curvature float64) {
 		return r * r / 2, r, 1
 	}
 	far := math.Abs(r)
-	return h.Width * (far - h.Width/2), math.Copysign(h.Width, r), h.Width / far
+	slope = math.Copysign(h.Width, r)
+	return h.Width * (far - h.Width/2), slope, h.Width / far
 }

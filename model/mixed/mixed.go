@@ -615,7 +615,8 @@ func (s *search) ab(a []float64, wide int, b []float64, cols int) []float64 {
 	c := make([]float64, m*cols)
 	for i, v := range a {
 		if v != 0 {
-			floats.AddScaled(c[i/wide*cols:][:cols], v, b[i%wide*cols:][:cols])
+			row := b[i%wide*cols:][:cols]
+			floats.AddScaled(c[i/wide*cols:][:cols], v, row)
 		}
 	}
 	return c
@@ -630,7 +631,8 @@ func (s *search) atb(a []float64, wide int, b []float64, cols int) []float64 {
 	c := make([]float64, wide*cols)
 	for i, v := range a {
 		if v != 0 {
-			floats.AddScaled(c[i%wide*cols:][:cols], v, b[i/wide*cols:][:cols])
+			row := b[i/wide*cols:][:cols]
+			floats.AddScaled(c[i%wide*cols:][:cols], v, row)
 		}
 	}
 	return c
@@ -645,7 +647,8 @@ func (s *search) abt(a []float64, wide int, b []float64, cols int) []float64 {
 	}
 	c := make([]float64, m*n)
 	for i := range c {
-		c[i] = floats.Dot(a[i/n*wide:][:wide], b[i%n*wide:][:wide])
+		row := b[i%n*wide:][:wide]
+		c[i] = floats.Dot(a[i/n*wide:][:wide], row)
 	}
 	return c
 }
@@ -658,6 +661,7 @@ func product(ker linalg.Kernels, ta, tb linalg.Transpose, m, n, k int,
 	a []float64, wide int, b []float64, cols int) []float64 {
 	c := make([]float64, m*n)
 	linalg.Gemm(ker, ta, tb, m, n, k,
-		1, a, max(1, wide), b, max(1, cols), 0, c, max(1, n))
+		1, a, max(1, wide), b, max(1, cols),
+		0, c, max(1, n))
 	return c
 }

@@ -31,7 +31,8 @@ type turn struct {
 
 // narrow narrows the components of a problem.
 func narrow(p Problem, workers int) *narrowing {
-	n := &narrowing{narrowed: p, wide: p, ker: linalg.Default(), turns: make([]turn, len(p.Components))}
+	n := &narrowing{narrowed: p, wide: p, ker: linalg.Default()}
+	n.turns = make([]turn, len(p.Components))
 	n.ker.Threads = workers
 	for j, k := range p.Part {
 		n.turns[k].features = append(n.turns[k].features, j)
@@ -40,7 +41,8 @@ func narrow(p Problem, workers int) *narrowing {
 	for _, t := range p.Tasks {
 		rows += len(t.Y)
 	}
-	if !slices.ContainsFunc(n.turns, func(t turn) bool { return rows > 0 && len(t.features) > rows }) {
+	wide := func(t turn) bool { return rows > 0 && len(t.features) > rows }
+	if !slices.ContainsFunc(n.turns, wide) {
 		n.turns = nil
 		return n
 	}
@@ -51,7 +53,8 @@ func narrow(p Problem, workers int) *narrowing {
 		t.first = len(n.narrowed.Part)
 		made := n.turn(t, rows)
 		columns = append(columns, made...)
-		n.narrowed.Part = append(n.narrowed.Part, slices.Repeat([]int{k}, len(made))...)
+		part := slices.Repeat([]int{k}, len(made))
+		n.narrowed.Part = append(n.narrowed.Part, part...)
 	}
 	n.narrowed.Tasks = slices.Clone(p.Tasks)
 	row := 0
@@ -92,7 +95,8 @@ func (n *narrowing) turn(t *turn, rows int) (columns [][]float64) {
 		linalg.Cholesky(n.ker, rows, gram, rows)
 		made, wide = lower(gram, rows), rows
 		linalg.Invert(n.ker, rows, gram, rows)
-		t.q = product(n.ker, linalg.Trans, linalg.Trans, d, rows, rows, f, d, gram, rows)
+		t.q = product(n.ker, linalg.Trans, linalg.Trans,
+			d, rows, rows, f, d, gram, rows)
 	}
 	for j := range wide {
 		column := make([]float64, rows)
@@ -133,7 +137,9 @@ func (n *narrowing) widen(f *Fit) *Fit {
 			continue
 		}
 		rows := len(t.q) / len(t.features)
-		q := product(n.ker, linalg.NoTrans, linalg.Trans, len(t.features), len(t.features), rows, t.q, rows, t.q, rows)
+		d := len(t.features)
+		q := product(n.ker, linalg.NoTrans, linalg.Trans,
+			d, d, rows, t.q, rows, t.q, rows)
 		for i := range t.features {
 			row := make([]float64, d)
 			for j, to := range t.features {
@@ -160,7 +166,8 @@ func (n *narrowing) back(w []float64) []float64 {
 			if t.q == nil {
 				wide[j] = w[t.first+i]
 			} else {
-				wide[j] = floats.Dot(t.q[i*rows:][:rows], w[t.first:][:rows])
+				narrow := w[t.first:][:rows]
+				wide[j] = floats.Dot(t.q[i*rows:][:rows], narrow)
 			}
 		}
 	}
