@@ -16,7 +16,8 @@ const covarianceTolerance = 1e-9
 // NewCovariance returns the covariance Omega of tasks from its rows, checked as by
 // CheckCovariance.
 func NewCovariance(rows [][]float64) (*mat.SymDense, error) {
-	m, largest := len(rows), 0.0
+	m := len(rows)
+	largest := 0.0
 	if m == 0 {
 		return nil, ErrInvalid.Errorf("it has no rows")
 	}
@@ -78,7 +79,8 @@ func ProjectCovariance(omega *mat.SymDense) (*mat.SymDense, error) {
 	if err != nil {
 		return nil, err
 	}
-	low, high := e.Values[0], e.Values[m-1]
+	low := e.Values[0]
+	high := e.Values[m-1]
 	if !(high > 0) || low < -covarianceTolerance*high {
 		return nil, ErrInvalid.Errorf("it is not positive semidefinite: its eigenvalues reach from %.3g to %.3g; none may be negative and one must be positive", low, high)
 	}

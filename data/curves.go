@@ -73,7 +73,8 @@ func fitCurve(x []float64) Curve {
 // quadratic form of |knot_k - knot_l|^3, up to a factor.
 func smooth(knots []float64) [][]float64 {
 	k := len(knots)
-	ends, cubes := mat.NewDense(k, 2, nil), mat.NewSymDense(k, nil)
+	ends := mat.NewDense(k, 2, nil)
+	cubes := mat.NewSymDense(k, nil)
 	for i, a := range knots {
 		ends.SetRow(i, []float64{1, a})
 		for j, b := range knots[:i+1] {
@@ -106,7 +107,8 @@ func smooth(knots []float64) [][]float64 {
 func (c Curve) at(bend []float64, x float64) float64 {
 	k := len(c.Knots)
 	near := min(max(x, c.Knots[0]), c.Knots[k-1])
-	f, slope := bend[k]*near+bend[k+1], bend[k]
+	f := bend[k]*near + bend[k+1]
+	slope := bend[k]
 	for i, knot := range c.Knots {
 		d := near - knot
 		f += bend[i] * d * d * math.Abs(d)

@@ -87,14 +87,18 @@ const rowBlock = 16
 // ||a||^2 + ||b||^2 - 2 a'b, which takes a product of matrices for all and whose
 // error is bounded.
 func nearest(x Matrix, k int) [][]int32 {
-	n, norm := x.Rows(), x.SquaredNorms()
-	near, widest := make([][]int32, n), slices.Max(norm)
+	n := x.Rows()
+	norm := x.SquaredNorms()
+	near := make([][]int32, n)
+	widest := slices.Max(norm)
 	var work errgroup.Group
 	work.SetLimit(runtime.GOMAXPROCS(0))
 	for lo := 0; lo < n; lo += rowBlock {
 		work.Go(func() error {
 			width := min(rowBlock, n-lo)
-			block, dots, distance := make([]float64, x.Cols()*width), make([]float64, n*width), make([]float64, n)
+			block := make([]float64, x.Cols()*width)
+			dots := make([]float64, n*width)
+			distance := make([]float64, n)
 			for i := range width {
 				row := x.Row(lo + i)
 				for p, v := range row.Value {
@@ -155,7 +159,8 @@ func squaredDistance(a, b Row) (sum float64) {
 	}
 	for p, q := 0, 0; p < len(a.Value) || q < len(b.Value); {
 		var v, w float32
-		i, j := column(a, p), column(b, q)
+		i := column(a, p)
+		j := column(b, q)
 		if i <= j {
 			v = a.Value[p]
 			p++

@@ -136,7 +136,8 @@ func (x *Stored) NNZ() int { return x.nnz }
 
 // Row returns row i.
 func (x *Stored) Row(i int) Row {
-	b, e := x.begin[i], x.end[i]
+	b := x.begin[i]
+	e := x.end[i]
 	if x.index == nil {
 		return Row{Value: x.value[b:e:e]}
 	}
@@ -212,7 +213,8 @@ func (x *Stored) AddMulT(dst, b []float64, k int) {
 		}
 	default:
 		for i := range x.begin {
-			r, in := x.Row(i), b[i*k:][:k]
+			r := x.Row(i)
+			in := b[i*k:][:k]
 			for p, j := range r.Index {
 				floats.AddScaled(dst[int(j)*k:][:k], float64(r.Value[p]), in)
 			}
@@ -278,11 +280,13 @@ func (r Row) dot(w []float64) float64 {
 	if r.Index == nil {
 		return linalg.DotMixed(linalg.Default(), r.Value, w)
 	}
-	index, value := r.Index, r.Value[:len(r.Index)]
+	index := r.Index
+	value := r.Value[:len(r.Index)]
 	var s0, s1, s2, s3 float64
 	p := 0
 	for ; p+4 <= len(index); p += 4 {
-		j, v := index[p:p+4:p+4], value[p:p+4:p+4]
+		j := index[p : p+4 : p+4]
+		v := value[p : p+4 : p+4]
 		s0 += float64(v[0]) * w[j[0]]
 		s1 += float64(v[1]) * w[j[1]]
 		s2 += float64(v[2]) * w[j[2]]
@@ -302,9 +306,13 @@ func addProduct(y []float64, x Row, b []float64) {
 	t := 0
 	for ; t+4 <= k; t += 4 {
 		out := y[t:][:4]
-		s0, s1, s2, s3 := out[0], out[1], out[2], out[3]
+		s0 := out[0]
+		s1 := out[1]
+		s2 := out[2]
+		s3 := out[3]
 		for p, j := range x.Index {
-			v, row := float64(x.Value[p]), b[int(j)*k+t:][:4]
+			v := float64(x.Value[p])
+			row := b[int(j)*k+t:][:4]
 			s0 += v * row[0]
 			s1 += v * row[1]
 			s2 += v * row[2]

@@ -127,7 +127,8 @@ func product(tA linalg.Transpose, a *mat.Dense, tB linalg.Transpose, b *mat.Dens
 	if tA == linalg.Trans {
 		rows, inner = inner, rows
 	}
-	x, y := a.RawMatrix(), b.RawMatrix()
+	x := a.RawMatrix()
+	y := b.RawMatrix()
 	cols := y.Cols
 	if tB == linalg.Trans {
 		cols = y.Rows
@@ -141,12 +142,18 @@ func product(tA linalg.Transpose, a *mat.Dense, tB linalg.Transpose, b *mat.Dens
 func triangular(tT linalg.Transpose, t, b *mat.Dense) *mat.Dense {
 	const some = 128
 	n, cols := b.Dims()
-	x, y, z := t.RawMatrix().Data, b.RawMatrix().Data, mat.NewDense(n, cols, nil)
+	x := t.RawMatrix().Data
+	y := b.RawMatrix().Data
+	z := mat.NewDense(n, cols, nil)
 	for i := 0; i < n; i += some {
 		rows := min(some, n-i)
-		at, first, last := i*n, 0, i+rows // the block of T, and the rows of B that it meets
+		at := i * n
+		first := 0
+		last := i + rows // the block of T, and the rows of B that it meets
 		if tT == linalg.Trans {
-			at, first, last = i*n+i, i, n
+			at = i*n + i
+			first = i
+			last = n
 		}
 		linalg.Gemm(linalg.Default(), tT, linalg.NoTrans, rows, cols, last-first, 1, x[at:], n, y[first*cols:], cols, 0, z.RawMatrix().Data[i*cols:], cols)
 	}
@@ -159,7 +166,8 @@ func HasMetric(p *ProblemData) bool {
 	if len(p.Tasks) < 2 {
 		return false
 	}
-	some, all := 0, 0
+	some := 0
+	all := 0
 	for _, x := range p.matrices(false) {
 		all += x.Rows() * x.Cols()
 		for _, n := range frequency(x) {
@@ -178,7 +186,8 @@ func classes(p *ProblemData) (groups [][]Row) {
 			g, seen := of[y]
 			if !seen {
 				g = len(groups)
-				of[y], groups = g, append(groups, nil)
+				of[y] = g
+				groups = append(groups, nil)
 			}
 			groups[g] = append(groups[g], t.TrainSet.X.Row(j))
 		}
@@ -189,14 +198,17 @@ func classes(p *ProblemData) (groups [][]Row) {
 // scatter returns the rows over the root of their number, of many evenly some, and C
 // (n x d), the same without the mean of their task and class.
 func scatter(p *ProblemData) (x, c *mat.Dense) {
-	groups, n := classes(p), 0
+	groups := classes(p)
+	n := 0
 	for _, rows := range groups {
 		n += len(rows)
 	}
 	every := max(1, (n+metricRows-1)/metricRows)
 	x = mat.NewDense((n+every-1)/every, p.Cols(), nil)
 	c = mat.DenseCopyOf(x)
-	at, scale, mean := 0, 1/math.Sqrt(float64(x.RawMatrix().Rows)), make([]float64, p.Cols())
+	at := 0
+	scale := 1 / math.Sqrt(float64(x.RawMatrix().Rows))
+	mean := make([]float64, p.Cols())
 	for _, rows := range groups {
 		clear(mean)
 		for _, r := range rows {
@@ -267,10 +279,13 @@ func (m *Metric) Restore(v *mat.Dense) *mat.Dense {
 	if of == nil {
 		of = m.f
 	}
-	d, rows, tasks := of.RawMatrix().Cols, v.RawMatrix().Rows, v.RawMatrix().Cols
+	d := of.RawMatrix().Cols
+	rows := v.RawMatrix().Rows
+	tasks := v.RawMatrix().Cols
 	w := mat.NewDense(rows, tasks, nil)
 	for i := 0; i < rows; i += d {
-		from, to := v.Slice(i, i+d, 0, tasks), w.Slice(i, i+d, 0, tasks).(*mat.Dense)
+		from := v.Slice(i, i+d, 0, tasks)
+		to := w.Slice(i, i+d, 0, tasks).(*mat.Dense)
 		if m.a != nil {
 			to.Mul(m.a, from)
 			continue

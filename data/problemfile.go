@@ -113,7 +113,8 @@ func (t *Task) check(p *Problem) (field string, fault error) {
 	if first := p.Tasks[0]; t.Kind != first.Kind {
 		return "kind", fmt.Errorf("%q, but the first task is %q; one problem has one loss", t.Kind, first.Kind)
 	}
-	several, named := len(p.Classes) > 0, t.Positive != "" || t.Negative != ""
+	several := len(p.Classes) > 0
+	named := t.Positive != "" || t.Negative != ""
 	switch {
 	case t.Kind != Classification && t.Kind != Regression:
 		return "kind", fmt.Errorf("%q; it can be %q or %q", t.Kind, Classification, Regression)

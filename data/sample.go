@@ -81,9 +81,11 @@ func SampleProblems(d *Dataset, c SampleConfig) (train, test *ProblemFile, err e
 	turn := Stream(c.Seed, "positive class")
 	for a := range d.Classes {
 		for b := range a {
-			p, n := a, b
+			p := a
+			n := b
 			if turn.IntN(2) == 0 {
-				p, n = b, a
+				p = b
+				n = a
 			}
 			pool = append(pool, candidate{
 				task: Task{Name: d.Classes[p] + " vs " + d.Classes[n], Kind: Classification, Positive: d.Classes[p], Negative: d.Classes[n]},
@@ -114,7 +116,8 @@ func (c SampleConfig) tested(n, enough int) int {
 // of classes, of the test problems as few as do for the largest problem and at
 // least their share.
 func (c SampleConfig) byClasses(d *Dataset, pool []candidate) (train, test *ProblemFile, err error) {
-	n, least := len(d.Classes), 2
+	n := len(d.Classes)
+	least := 2
 	for least*(least-1)/2 < c.MaxTasks {
 		least++
 	}
@@ -147,7 +150,8 @@ func GroupProblems(d *Dataset, c SampleConfig) (train, test *ProblemFile, err er
 	if err := c.Validate(); err != nil {
 		return nil, nil, err
 	}
-	task, classes := Task{Kind: Regression}, d.Classes
+	task := Task{Kind: Regression}
+	classes := d.Classes
 	if d.Regression() || c.Kind == Regression {
 		if _, err := d.number(0); err != nil {
 			return nil, nil, fmt.Errorf("sample: %w", err)
@@ -190,14 +194,16 @@ func GroupProblems(d *Dataset, c SampleConfig) (train, test *ProblemFile, err er
 func (c SampleConfig) draw(d *Dataset, pool []candidate, what string) (train, test *ProblemFile, err error) {
 	sets := 2
 	if c.alone() {
-		sets, c.MaxTasks = 1, max(c.MinTasks, min(c.MaxTasks, len(pool)))
+		sets = 1
+		c.MaxTasks = max(c.MinTasks, min(c.MaxTasks, len(pool)))
 	}
 	if len(pool) < sets*c.MaxTasks {
 		return nil, nil, ErrInvalid.Errorf("sample: %s: %d %s, but two disjoint sets of problems of up to %d tasks need %d, and one set alone %d", d.Name, len(pool), what, c.MaxTasks, 2*c.MaxTasks, c.MinTasks)
 	}
 	Stream(c.Seed, "train and test").Shuffle(len(pool), func(i, j int) { pool[i], pool[j] = pool[j], pool[i] })
 	share := c.tested(len(pool), c.MaxTasks)
-	trained, asked := pool[share:], pool[:share]
+	trained := pool[share:]
+	asked := pool[:share]
 	if c.DisjointRows {
 		trained, asked = c.halved(trained, 0), c.halved(asked, 1)
 	}

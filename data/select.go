@@ -128,8 +128,10 @@ type ridgeSystem struct {
 // solve returns the weights of the ridge problem of the right-hand side r, which it
 // uses up.
 func (s *ridgeSystem) solve(ctx context.Context, r []float64) ([]float64, error) {
-	direction, image := slices.Clone(r), make([]float64, len(r))
-	weights, along := make([]float64, len(s.mean)), make([]float64, len(s.mean))
+	direction := slices.Clone(r)
+	image := make([]float64, len(r))
+	weights := make([]float64, len(s.mean))
+	along := make([]float64, len(s.mean))
 	square := floats.Dot(r, r)
 	goal := square * s.tolerance * s.tolerance
 	for range ridgeIterations {

@@ -47,7 +47,9 @@ func move[T float32 | float64](t int, value, gradient, first, second []T, rate f
 	r := rate / (1 - math.Pow(beta1, float64(t)))
 	root := 1 / math.Sqrt(1-math.Pow(beta2, float64(t)))
 	for j, g := range gradient {
-		g, m, v := float64(g), float64(first[j]), float64(second[j])
+		g := float64(g)
+		m := float64(first[j])
+		v := float64(second[j])
 		m = beta1*m + (1-beta1)*g
 		v = beta2*v + (1-beta2)*g*g
 		first[j], second[j] = T(m), T(v)

@@ -91,7 +91,8 @@ type prepared struct {
 // frozen layers of a head make, and the digest of all that a run learns from. The
 // configuration gets the names of their features, which are the same in all of them.
 func prepare(ctx context.Context, c *Config, source Source, head model.Head, report progress.Reporter) (examples []prepared, sum string, err error) {
-	h, frozen := sha256.New(), c.TrainHead.frozen(head)
+	h := sha256.New()
+	frozen := c.TrainHead.frozen(head)
 	if frozen > 0 {
 		report.Start("features", source.Len())
 		defer report.Finish()

@@ -100,10 +100,12 @@ func ownWeights(ctx context.Context, e Example) (*mat.Dense, error) {
 	if err != nil {
 		return nil, err
 	}
-	lambda1, least := 1e-2, math.Inf(1)
+	lambda1 := 1e-2
+	least := math.Inf(1)
 	for _, t := range e.Tuples {
 		if t.Lambda1 > 0 && t.O < least {
-			lambda1, least = t.Lambda1, t.O
+			lambda1 = t.Lambda1
+			least = t.O
 		}
 	}
 	r, err := multitask.FitFixed(ctx, multitask.Uniform(len(p.Tasks)), problem, lambda1, multitask.Options{Tolerance: 1e-4})

@@ -20,7 +20,8 @@ func softError(f, y []float64, kind data.Kind) (soft float64, slopes []float64) 
 	if len(f) > len(y) {
 		return marginError(f, y)
 	}
-	n, slopes := float64(len(y)), make([]float64, len(y))
+	n := float64(len(y))
+	slopes = make([]float64, len(y))
 	if kind == data.Regression {
 		floats.SubTo(slopes, f, y)
 		variance := stat.PopVariance(y, nil)
@@ -51,7 +52,8 @@ func softError(f, y []float64, kind data.Kind) (soft float64, slopes []float64) 
 // the score of the right class and the largest of the others stands for y f. A row whose
 // class the task lacks is wrong whatever the scores are.
 func marginError(scores, y []float64) (soft float64, slopes []float64) {
-	k, slopes := len(scores)/len(y), make([]float64, len(scores))
+	k := len(scores) / len(y)
+	slopes = make([]float64, len(scores))
 	var margin, ones []float64
 	var right, rival []int // where the scores of each margin are
 	for j, v := range y {
@@ -62,8 +64,10 @@ func marginError(scores, y []float64) (soft float64, slopes []float64) {
 		}
 		row[int(v)] = math.Inf(-1)
 		other := data.ClassOf(row)
-		margin, ones = append(margin, (own-row[other])/2), append(ones, 1)
-		right, rival = append(right, j*k+int(v)), append(rival, j*k+other)
+		margin = append(margin, (own-row[other])/2)
+		ones = append(ones, 1)
+		right = append(right, j*k+int(v))
+		rival = append(rival, j*k+other)
 	}
 	known := float64(len(margin)) / float64(len(y))
 	soft, of := softError(margin, ones, data.Classification)

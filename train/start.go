@@ -27,7 +27,8 @@ func regress(n *model.Network, examples []prepared, head ...model.Connected) err
 		}
 	}
 	rows := len(outcomes(examples...))
-	terms, v := mat.NewDense(rows, len(entries), nil), mat.NewVecDense(rows, nil)
+	terms := mat.NewDense(rows, len(entries), nil)
+	v := mat.NewVecDense(rows, nil)
 	unit := make([]float64, len(entries))
 	for k := range entries {
 		clear(unit)

@@ -86,7 +86,9 @@ func (t *tester) soft(ctx context.Context, omega *mat.SymDense) (float64, *mat.S
 	if err != nil {
 		return 0, nil, err
 	}
-	soft, rows, derivatives := 0.0, make([]data.Samples, len(held.Y)), make([][]float64, len(held.Y))
+	soft := 0.0
+	rows := make([]data.Samples, len(held.Y))
+	derivatives := make([][]float64, len(held.Y))
 	for i, y := range held.Y {
 		var of float64
 		of, derivatives[i] = softError(held.Scores[i], y, t.problem.Kind())
@@ -145,11 +147,14 @@ func (t *trainer) prepareTesters(ctx context.Context, source Source) error {
 // the best tuples there.
 func (t *trainer) measureFound(ctx context.Context, m *Metrics) error {
 	measured := slices.DeleteFunc(slices.Clone(t.heldOut), func(p prepared) bool { return p.tester == nil })
-	o, tuple, weights := make([]float64, len(measured)), make([]float64, len(measured)), make([]float64, len(measured))
+	o := make([]float64, len(measured))
+	tuple := make([]float64, len(measured))
+	weights := make([]float64, len(measured))
 	work, ctx := errgroup.WithContext(ctx)
 	work.SetLimit(runtime.GOMAXPROCS(0))
 	for i, p := range measured {
-		tuple[i], weights[i] = p.tester.best.O, p.weight
+		tuple[i] = p.tester.best.O
+		weights[i] = p.weight
 		omega, err := t.find(p)
 		if err != nil {
 			return errors.Join(err, work.Wait())

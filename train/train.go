@@ -296,7 +296,8 @@ func notFinite[T float32 | float64](v T) bool {
 
 // diverged is the error of a number that is not finite.
 func (t *trainer) diverged(what string) error {
-	epoch, advice := len(t.state.Metrics), fmt.Sprintf("lower the rates (%s)", t.config.rates())
+	epoch := len(t.state.Metrics)
+	advice := fmt.Sprintf("lower the rates (%s)", t.config.rates())
 	switch {
 	case epoch == 0:
 		advice = "nothing has been learned yet, so look at the features and at the tuples of the problem"
@@ -349,7 +350,9 @@ func (t *trainer) report() *Report {
 	}
 	r := &Report{Network: &network, Best: Best(t.state.Metrics), Metrics: t.state.Metrics, HeldOut: hex.EncodeToString(held.Sum(nil))}
 	warn := func(format string, args ...any) { r.Warnings = append(r.Warnings, fmt.Sprintf(format, args...)) }
-	best, start, last := r.Metrics[r.Best], r.Metrics[0], r.Metrics[len(r.Metrics)-1]
+	best := r.Metrics[r.Best]
+	start := r.Metrics[0]
+	last := r.Metrics[len(r.Metrics)-1]
 	if last.Deviation < 0.1*start.Deviation { // next to nothing of the variation is left
 		warn("collapse: v(o) has lost its variation over the training tuples (standard deviation %.2g at the end, %.2g at the start): "+
 			"both sides of |f - v(o)| went to a constant, so that a small residual means nothing; the objective %q, which divides by the deviation, prevents it", last.Deviation, start.Deviation, model.Scaled)

@@ -50,7 +50,8 @@ func (s *SourceStats) add(r *Record) {
 // The error is about reading, not about what was found.
 func (s *Store) Check() (sources []SourceStats, faults []*Fault, err error) {
 	first := map[string]Place{} // where a tuple occurred first
-	problems, of := map[string]*denominator{}, map[string]*SourceStats{}
+	problems := map[string]*denominator{}
+	of := map[string]*SourceStats{}
 	for e, err := range entries(s.dir) {
 		if fault, damaged := errors.AsType[*Fault](err); damaged {
 			faults = append(faults, fault)
@@ -93,9 +94,12 @@ func (s *Store) Check() (sources []SourceStats, faults []*Fault, err error) {
 		}
 	}
 	for _, source := range slices.Sorted(maps.Keys(of)) {
-		s, low, high := of[source], math.NaN(), math.NaN()
+		s := of[source]
+		low := math.NaN()
+		high := math.NaN()
 		if slices.Sort(s.o); len(s.o) > 0 { // so that the sum does not depend on the order of the records
-			low, high = s.o[0], s.o[len(s.o)-1]
+			low = s.o[0]
+			high = s.o[len(s.o)-1]
 		}
 		s.Mean, s.Min, s.Max = files.Float(stat.Mean(s.o, nil)), files.Float(low), files.Float(high)
 		sources = append(sources, *s)

@@ -168,7 +168,8 @@ func (s *Store) Problems(dataset string, t *Transform) (kept *Problems, through 
 	if kept, err = OpenProblems(path, dataset, true); err != nil {
 		return nil, false, err
 	}
-	made, ref := s.Manifest.Dataset, kept.Reference()
+	made := s.Manifest.Dataset
+	ref := kept.Reference()
 	if t != nil && ref.SHA256 != made.SHA256 {
 		through = kept.Through(*t).Reference().SHA256 == made.SHA256
 	}

@@ -134,7 +134,8 @@ func (r *Record) Validate() error {
 	want, err := TupleID(r.ProblemID, r.Source, r.Draw, r.Hyper)
 	must(err == nil, "hyper: %v", err)
 	must(err != nil || r.ID == want, "id is %q; that of its problem, source, draw and hyperparameters is %q", r.ID, want)
-	ok, failed := r.Status == OK, r.Status == Failed
+	ok := r.Status == OK
+	failed := r.Status == Failed
 	must(ok || failed, "status is %q; it must be %q or %q", r.Status, OK, Failed)
 	must(!ok || r.Reason == "", "status is ok, yet there is a reason for failure: %q", r.Reason)
 	must(!failed || r.Reason != "", "status is failed, but the reason is %q; it must be a text", r.Reason)

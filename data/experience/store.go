@@ -58,7 +58,8 @@ func (m Manifest) Validate() error {
 // that differs.
 func (m Manifest) agree(path string, run Manifest) error {
 	var differ []error
-	here, there := m.facts(), run.facts()
+	here := m.facts()
+	there := run.facts()
 	both := maps.Clone(here)
 	maps.Copy(both, there)
 	for _, key := range slices.Sorted(maps.Keys(both)) {

@@ -68,7 +68,8 @@ func (l *Log) Append(record []byte) error {
 // Repair cuts off a last line without newline, as records are lines, and tells whether
 // there was one.
 func (l *Log) Repair() (torn bool, err error) {
-	whole, block := l.size, make([]byte, 64<<10)
+	whole := l.size
+	block := make([]byte, 64<<10)
 	for whole > 0 {
 		begin := max(0, whole-int64(len(block)))
 		part := block[:whole-begin]

@@ -36,7 +36,8 @@ var (
 // decimalOf finds what the decimals of numbers follow: a comma, if some numbers can be read
 // in no other way, or can be read so where cells are separated otherwise, and none has a point.
 func (b *Block) decimalOf() string {
-	commas, points := false, false
+	commas := false
+	points := false
 	if b.rows.comma == ',' && bytes.IndexByte(b.text, '"') < 0 {
 		return "."
 	}

@@ -12,7 +12,8 @@ import (
 // the label's, the group's, and those to be ignored.
 func (r *Rows) dataset(o Options) (*data.Dataset, error) {
 	defer r.Close()
-	names, t := r.Names, new(table)
+	names := r.Names
+	t := new(table)
 	if names == nil {
 		names = Numbered(r.Width)
 	}
@@ -23,7 +24,8 @@ func (r *Rows) dataset(o Options) (*data.Dataset, error) {
 	if t.lines, err = r.Read(slices.Concat(features, []*Column{&t.label, &t.group})); err != nil {
 		return nil, err
 	}
-	n, d := len(t.lines), len(features)
+	n := len(t.lines)
+	d := len(features)
 	value := make([]float32, n*d)
 	for j, c := range features {
 		for i, line := range t.lines {

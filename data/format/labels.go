@@ -76,7 +76,8 @@ func (c *Column) Classes(rows []int) (different []Label, index []int32) {
 // check finds the first label that is none, and one that is not of the kind asked for.
 func (c *Column) check(kind data.Kind) (row int, err error) {
 	for i := range c.Len() {
-		l, k := c.Label(i), c.Text(i)
+		l := c.Label(i)
+		k := c.Text(i)
 		v := l.Number
 		if k >= 0 && !c.AsText {
 			v, _ = strconv.ParseFloat(l.Text, 64)

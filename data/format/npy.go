@@ -58,7 +58,9 @@ var kinds = map[string]kind{
 // float16 widens a half-precision number: sign, 5 bits of exponent, 10 of
 // fraction.
 func float16(h uint16) float32 {
-	sign, exponent, fraction := uint32(h)>>15<<31, uint32(h)>>10&31, uint32(h)&1023
+	sign := uint32(h) >> 15 << 31
+	exponent := uint32(h) >> 10 & 31
+	fraction := uint32(h) & 1023
 	switch exponent {
 	case 0: // a multiple of 2^-24
 		return math.Float32frombits(sign | math.Float32bits(float32(fraction)*0x1p-24))

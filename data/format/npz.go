@@ -167,8 +167,10 @@ func (p *npzParser) csr() *data.Stored {
 	if format := take(p, "format", textsOf); p.err == nil && !slices.Equal(format, []string{"csr"}) {
 		p.err = data.ErrFormat.Errorf("array format: the sparse matrix is stored as %q; store it as csr", format)
 	}
-	shape, begin := take(p, "shape", wholesOf[int32]), take(p, "indptr", wholesOf[int])
-	index, value := take(p, "indices", wholesOf[int32]), take(p, "data", numbersOf[float32])
+	shape := take(p, "shape", wholesOf[int32])
+	begin := take(p, "indptr", wholesOf[int])
+	index := take(p, "indices", wholesOf[int32])
+	value := take(p, "data", numbersOf[float32])
 	if p.err == nil && (len(shape) != 2 || int(shape[0]) != len(begin)-1) {
 		p.err = data.ErrFormat.Errorf("array shape: it says %v but indptr has %d entries, one more than rows", shape, len(begin))
 	}
@@ -252,7 +254,8 @@ func (p *npzParser) column(name, target string) (c Column, several []string) {
 		if len(a.shape) == 0 || len(a.shape) > 2 || a.count() == 0 {
 			return c, data.ErrInvalid.Errorf("it is %v; it must have one entry, or one row, for each row of features", a)
 		}
-		width, j := a.count()/a.shape[0], 0
+		width := a.count() / a.shape[0]
+		j := 0
 		if len(names) != width {
 			names = Numbered(width)
 		}
@@ -344,11 +347,16 @@ func arraysOf(d *data.Dataset) ([]output, error) {
 
 // featureArrays stores X, dense or as CSR.
 func featureArrays(x data.Matrix) []output {
-	n, d := x.Rows(), x.Cols()
-	begin, index, value := make([]int64, n+1), make([]any, n), make([]any, n)
+	n := x.Rows()
+	d := x.Cols()
+	begin := make([]int64, n+1)
+	index := make([]any, n)
+	value := make([]any, n)
 	for i := range n {
 		row := x.Row(i)
-		index[i], value[i], begin[i+1] = row.Index, row.Value, begin[i]+int64(len(row.Value))
+		index[i] = row.Index
+		value[i] = row.Value
+		begin[i+1] = begin[i] + int64(len(row.Value))
 	}
 	if x.Row(0).Index == nil {
 		return []output{{"X", "<f4", []int{n, d}, value}}

@@ -120,7 +120,8 @@ func (r *Rows) begin(in *bufio.Reader, o Options) error {
 	// Columns without names are called 0, 1, 2 by pandas.
 	counts := len(first) > 2 && slices.Equal(first, Numbered(len(first)))
 	if o.Header == HeaderYes || o.Header == HeaderAuto && (named(o.Label) || named(o.Group) || noNumber || counts) {
-		r.Names, b.header = first, true
+		r.Names = first
+		b.header = true
 	}
 	return nil
 }
@@ -236,7 +237,8 @@ func lastRow(text []byte) int {
 	if bytes.IndexByte(text, '"') < 0 {
 		return bytes.LastIndexByte(text, '\n') + 1
 	}
-	last, quoted := 0, false
+	last := 0
+	quoted := false
 	for i, c := range text {
 		if c == '"' {
 			quoted = !quoted

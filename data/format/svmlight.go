@@ -76,7 +76,8 @@ type svmlightParser struct {
 
 func (p *svmlightParser) row(line []byte) error {
 	p.fields = slices.AppendSeq(p.fields[:0], bytes.FieldsSeq(line))
-	label, pairs := p.fields[0], p.fields[1:]
+	label := p.fields[0]
+	pairs := p.fields[1:]
 	if bytes.ContainsAny(label, ":,") {
 		return data.ErrFormat.Errorf("it begins with %q; it must begin with the row's label", label)
 	}
@@ -110,7 +111,8 @@ func (p *svmlightParser) row(line []byte) error {
 		if err != nil {
 			return fmt.Errorf("index %d: %w", index, err)
 		}
-		previous, p.zeroBased = index, p.zeroBased || index == 0
+		previous = index
+		p.zeroBased = p.zeroBased || index == 0
 		if v != 0 {
 			p.index, p.value = append(p.index, int32(index)), append(p.value, v)
 		}

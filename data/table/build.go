@@ -30,7 +30,8 @@ func (r *reader) build(paths []string) error {
 	if !r.Recipe.ByPosition {
 		r.Problem.Features = r.Recipe.Features()
 	}
-	together, none := r.together(), data.Samples{X: r.x.Take(nil)}
+	together := r.together()
+	none := data.Samples{X: r.x.Take(nil)}
 	for _, t := range r.tasks {
 		r.Problem.Problem.Tasks = append(r.Problem.Problem.Tasks, t.made)
 		r.Problem.Tasks = append(r.Problem.Tasks, data.TaskData{
@@ -80,7 +81,8 @@ func (r *reader) together() []int {
 // hashes are those of the features of every row, and of its labels if they are to count.
 func (r *reader) hashes(labels bool) []uint64 {
 	var hash maphash.Hash
-	hashes, buffer := make([]uint64, r.x.Rows()), []byte(nil)
+	hashes := make([]uint64, r.x.Rows())
+	buffer := []byte(nil)
 	for i := range hashes {
 		x := r.x.Row(i)
 		buffer = buffer[:0]
@@ -105,10 +107,12 @@ func (r *reader) hashes(labels bool) []uint64 {
 // copies returns nil.
 func (r *reader) copies() []int {
 	var different []int
-	first, seen := make([]int, r.x.Rows()), map[uint64]int{}
+	first := make([]int, r.x.Rows())
+	seen := map[uint64]int{}
 	for i, hash := range r.hashes(true) {
 		if _, known := seen[hash]; !known {
-			seen[hash], different = i, append(different, i)
+			seen[hash] = i
+			different = append(different, i)
 		}
 		first[i] = seen[hash]
 	}
@@ -149,7 +153,9 @@ const manyTwins = 0.1
 // thing have whose targets are listed one below the other: with the label of one of
 // them the others would not be unseen.
 func (r *reader) twins() {
-	hashes, of, shared := r.hashes(false), map[uint64]*task{}, map[uint64]bool{}
+	hashes := r.hashes(false)
+	of := map[uint64]*task{}
+	shared := map[uint64]bool{}
 	for _, t := range r.tasks {
 		for _, row := range t.rows {
 			other := of[hashes[row]]
@@ -157,7 +163,8 @@ func (r *reader) twins() {
 			of[hashes[row]] = t
 		}
 	}
-	rows, twins := 0, 0
+	rows := 0
+	twins := 0
 	for _, t := range r.tasks {
 		rows += len(t.rows)
 		for _, row := range t.rows {
@@ -255,7 +262,8 @@ func (r *reader) expand() error {
 		}
 		r.Recipe.Columns = append(r.Recipe.Columns, made)
 	}
-	width, rows := r.Recipe.Width(), len(r.places)
+	width := r.Recipe.Width()
+	rows := len(r.places)
 	if rows*width > max(freeFeatures, featuresPerCell*rows*len(r.features)) {
 		return data.ErrInvalid.Errorf("%s: words make %d features; leave out columns of many words with --ignore", r.sheets[0].path, width)
 	}
@@ -277,7 +285,8 @@ func (r *reader) expand() error {
 // tell notes in a line what became of words, dates and blanks.
 func (r *reader) tell() {
 	const words, dates, blanks = "words are categories", "dates are numbers", "blanks are means, and a column more says so"
-	names, all := map[string][]string{}, []string(nil)
+	names := map[string][]string{}
+	all := []string(nil)
 	for _, c := range r.Recipe.Columns {
 		if c.Date != "" {
 			names[dates] = append(names[dates], c.Name)
@@ -301,10 +310,12 @@ func (r *reader) tell() {
 // makes says what features come of a column.
 func (r *reader) makes(c *format.Column) (Column, error) {
 	made := Column{Name: c.Name, Date: r.dates[c.Name]}
-	count, rows := 0, c.Counts()
+	count := 0
+	rows := c.Counts()
 	for k, n := range rows {
 		if r.Recipe.IsMissing(c.Texts[k]) {
-			made.Gaps, rows[k] = made.Gaps || n > 0 && !r.Strict, 0
+			made.Gaps = made.Gaps || n > 0 && !r.Strict
+			rows[k] = 0
 		}
 		count += rows[k]
 	}

@@ -12,7 +12,8 @@ func (r *reader) readDataset(paths []string) error {
 	if len(paths) > 1 || len(r.Validation)+len(r.Ignore)+len(r.Categorical)+len(r.NA) > 0 || r.Group != "" || r.MissingColumns != "" {
 		return data.ErrInvalid.Errorf("%s: several files, files for validation, groups, and columns to ignore, of categories or missing go with CSV and TSV; of this format there is one file, in which groups are tasks", paths[0])
 	}
-	o, path := r.Format, paths[0]
+	o := r.Format
+	path := paths[0]
 	r.Kind = cmp.Or(r.Kind, o.Kind)
 	o.Kind, o.Group = r.Kind, cmp.Or(r.Task, o.Group)
 	names := r.Targets

@@ -92,7 +92,8 @@ func (r *reader) kind() (kind data.Kind, err error) {
 		case k == "":
 			continue
 		case first == nil:
-			first, kind = t, k
+			first = t
+			kind = k
 		case k != kind:
 			return "", data.ErrInvalid.Errorf("columns %q and %q: one is %s (%s), the other %s (%s); fit them separately, or say the kind of both", first.Name, t.Name, kind, first.contents(), k, t.contents())
 		}

@@ -200,7 +200,8 @@ func (r *reader) readSheet(path string) error {
 	if written := rows.Written(); written != "" && len(r.sheets) == 0 {
 		r.note("%s (--separator, --decimal)", written)
 	}
-	s, names := sheet{path: path, bare: rows.Names == nil, has: map[string]bool{}}, rows.Names
+	s := sheet{path: path, bare: rows.Names == nil, has: map[string]bool{}}
+	names := rows.Names
 	if len(r.sheets) > 0 && s.bare != r.sheets[0].bare {
 		return data.ErrMismatch.Errorf("%s: it has a header and %s has none, or the other way round", path, r.sheets[0].path)
 	}
@@ -230,7 +231,8 @@ func (r *reader) readSheet(path string) error {
 
 // columnsOf finds out what the columns of a file are for, and returns those that are read.
 func (r *reader) columnsOf(s sheet, names []string) (columns []*format.Column, err error) {
-	targets, categorical := r.Targets, r.Categorical
+	targets := r.Targets
+	categorical := r.Categorical
 	if j := format.LabelColumn(names); len(targets) == 0 && j >= 0 {
 		targets = names[j : j+1]
 	} else if len(targets) == 0 {

@@ -211,7 +211,8 @@ func (r *Recipe) ColumnsAt(at []int) []*format.Column {
 // Make returns the features, before the steps and less their Offsets, of n rows of the columns.
 // An error is one of the row.
 func (r *Recipe) Make(columns []*format.Column, n int, unseen Unseen) (value []float32, row int, err error) {
-	d, at := r.Width(), 0
+	d := r.Width()
+	at := 0
 	value = make([]float32, n*d)
 	for i := range r.Columns {
 		c := &r.Columns[i]
@@ -227,7 +228,8 @@ func (r *Recipe) Make(columns []*format.Column, n int, unseen Unseen) (value []f
 // features writes the features that come of a column, d to a row, over zeros. It
 // returns the row that has an error.
 func (r *Recipe) features(c *Column, value []float32, d int, from *format.Column, unseen Unseen) (row int, err error) {
-	values, missing := make([][]float32, len(from.Texts)), make([]bool, len(from.Texts))
+	values := make([][]float32, len(from.Texts))
+	missing := make([]bool, len(from.Texts))
 	for t, text := range from.Texts {
 		values[t], missing[t] = c.narrow(c.values(text)...), r.IsMissing(text)
 	}

@@ -22,12 +22,14 @@ var layouts = []string{
 func (r *reader) findWords() (any bool) {
 	for _, c := range r.features {
 		var words []string
-		rows, filled := 0, len(r.places)
+		rows := 0
+		filled := len(r.places)
 		for k, n := range c.Counts() {
 			if r.Recipe.IsMissing(c.Texts[k]) {
 				filled -= n
 			} else {
-				words, rows = append(words, c.Texts[k]), rows+n
+				words = append(words, c.Texts[k])
+				rows = rows + n
 			}
 		}
 		if words == nil || c.AsText {
@@ -48,7 +50,9 @@ func (r *reader) findWords() (any bool) {
 		case 2*rows <= filled && !r.wordsAreCategories(): // numbers with a mistake
 			continue
 		}
-		r.found[c.Name], c.AsText, any = r.dates[c.Name] == "", true, true
+		r.found[c.Name] = r.dates[c.Name] == ""
+		c.AsText = true
+		any = true
 	}
 	return any
 }
@@ -70,7 +74,8 @@ func dateParts(layout, text string) map[string]float64 {
 
 // datesVary are the parts of dates that are not the same in all.
 func datesVary(c *format.Column, layout string) []string {
-	vary, first := map[string]bool{"day": true}, map[string]float64(nil)
+	vary := map[string]bool{"day": true}
+	first := map[string]float64(nil)
 	for _, text := range c.Texts {
 		parts := dateParts(layout, text)
 		if first == nil {
@@ -104,10 +109,12 @@ func (r *reader) join() {
 
 // suggest notes a column of words that may name the tasks.
 func (r *reader) suggest() {
-	best, most := "", 1
+	best := ""
+	most := 1
 	for _, c := range r.features {
 		if n := len(c.Texts); r.found[c.Name] && n > most && 5*n <= len(r.places) {
-			best, most = c.Name, n
+			best = c.Name
+			most = n
 		}
 	}
 	if r.task == nil && !r.perFile && len(r.targets) == 1 && best != "" {

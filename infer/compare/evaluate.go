@@ -310,7 +310,9 @@ func (o EvaluateOptions) joint(m multitask.Model, p *data.ProblemData) *cell {
 		if err != nil {
 			return nil, err
 		}
-		share, rows, n := *together.Result, together.W.RawMatrix().Rows, len(p.Tasks)
+		share := *together.Result
+		rows := together.W.RawMatrix().Rows
+		n := len(p.Tasks)
 		share.W, share.B = together.W.Slice(0, rows, 0, n).(*mat.Dense), together.B[:n*len(together.B)/len(all.Tasks)]
 		share.Omega = together.Result.Omega.SliceSym(0, n).(*mat.SymDense)
 		tuned, err := evidence.Report(&share, p, nil)

@@ -24,7 +24,8 @@ func Wilcoxon(differences []float64) float64 {
 	if n == 0 {
 		return 1
 	}
-	positive, ties := 0.0, 0.0 // the rank sum of the positive, and sum (t^3 - t) over groups of t ties
+	positive := 0.0
+	ties := 0.0 // the rank sum of the positive, and sum (t^3 - t) over groups of t ties
 	for i := 0; i < n; {
 		j := i + 1
 		for j < n && math.Abs(d[j]) == math.Abs(d[i]) {

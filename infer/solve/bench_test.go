@@ -110,6 +110,29 @@ func TestPredictionsHaveNotSeenTheRow(t *testing.T) {
 	}
 }
 
+// Rows that are held are one fold, which no other fold has weights for: they have their own, and the
+// choice is fitted.
+func TestChoosesByRowsHeld(t *testing.T) {
+	for _, kind := range []data.Kind{data.Regression, data.Classification} {
+		p := made(3, "p", kind, 3).Labelled()
+		b := bench(t, nil, p, Options{Held: firstHeld(p, 4)})
+		c := choose(t, b, Parts{View: Curves})
+		for i := range p.Tasks {
+			want := make([]float64, 4)
+			for k, w := range c.Weighed {
+				floats.AddScaled(want, w.Weight, c.parts[k].Scores[i])
+			}
+			// Of regressions the mean of all targets has what the weights leave.
+			if kind == data.Classification && !floats.EqualApprox(c.Scores[i], want, 1e-9) {
+				t.Errorf("task %d has the scores %v, want %v", i, c.Scores[i], want)
+			}
+		}
+		if _, err := b.Fit(t.Context(), c); err != nil || !(c.Loss < math.Inf(1)) {
+			t.Errorf("%s: a loss of %v, %v", kind, c.Loss, err)
+		}
+	}
+}
+
 // Rows that are held are the only ones that candidates are judged by.
 func TestHeldTakesThePlaceOfFolds(t *testing.T) {
 	p := made(3, "p", data.Regression, 3).Labelled()

@@ -198,7 +198,7 @@ func descend(h [][]float64, g, v []float64) (moved float64) {
 }
 
 // blended are the predictions of the weighed sum of all rows. The rows of a fold have the weights
-// that the others give.
+// that the others give, and those of a single fold their own.
 func (b *Bench) blended(parts []*evidence.HeldOut) [][]float64 {
 	out := make([][]float64, len(parts[0].Scores))
 	for i, scores := range parts[0].Scores {
@@ -206,6 +206,9 @@ func (b *Bench) blended(parts []*evidence.HeldOut) [][]float64 {
 	}
 	for k := range b.folds {
 		e := newBlend(b, parts, k)
+		if len(e.y) == 0 {
+			e = newBlend(b, parts, -1)
+		}
 		v := e.weigh()
 		for i, scores := range out {
 			fold := b.foldsOf(i)

@@ -3,7 +3,10 @@
 // An Evidence fits a model without some rows and predicts them. Tune follows one
 // path of Lambda1 by what they lose, and PairedLoss compares two models by it. There
 // are two kinds: Folds leaves out a part of the rows at a time, of a split the
-// validation rows, and NewLeaveOneOut every row in turn.
+// validation rows, and NewLeaveOneOut every row in turn. Predictions that others made of what
+// folds hold out, such as those of mixed models, are measured by Folds.Predicted.
+//
+// HeldOut.Judge tells a saved model its temperature, and how wide its intervals are.
 package evidence
 
 import (

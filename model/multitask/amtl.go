@@ -59,14 +59,16 @@ func (a amtl) Step(s *mat.SymDense, _ int, p Params, h Hint) (*Covariance, error
 		return nil, err
 	}
 	m := s.SymmetricDim()
-	columns, gap := mat.NewDense(m, m, nil), 0.0 // A'
+	columns := mat.NewDense(m, m, nil)
+	gap := 0.0 // A'
 	if h.From != nil && h.From.A != nil {
 		columns.Copy(h.From.A.T())
 	}
 	for j := range m {
 		gap += p.Lambda1 * lasso(columns.RawRowView(j), s, j, a.free, p.Lambda2/p.Lambda1, h.Enough/float64(m)/p.Lambda1)
 	}
-	combine, rest := mat.DenseCopyOf(columns.T()), mat.NewDense(m, m, nil)
+	combine := mat.DenseCopyOf(columns.T())
+	rest := mat.NewDense(m, m, nil)
 	rest.Sub(identity(m, 1), combine)
 	precision := identity(m, p.Get("floor"))
 	precision.SymRankK(precision, 1, rest)
@@ -81,7 +83,8 @@ func (a amtl) Step(s *mat.SymDense, _ int, p Params, h Hint) (*Covariance, error
 // the diagonal makes the equations regular where W has dependent columns.
 func lasso(a []float64, s *mat.SymDense, j int, free bool, threshold, enough float64) (gap float64) {
 	const passes = 1000
-	columns, sign := mat.DenseCopyOf(s), make([]float64, len(a))
+	columns := mat.DenseCopyOf(s)
+	sign := make([]float64, len(a))
 	for i, v := range a {
 		if i == j && !free {
 			a[i] = 0
@@ -100,10 +103,12 @@ func lasso(a []float64, s *mat.SymDense, j int, free bool, threshold, enough flo
 			break
 		}
 		if met { // an entry without a sign is zero
-			next, most := -1, threshold*(1+1e-14)
+			next := -1
+			most := threshold * (1 + 1e-14)
 			for i, v := range rest {
 				if sign[i] == 0 && (i != j || free) && math.Abs(v) > most {
-					next, most = i, math.Abs(v)
+					next = i
+					most = math.Abs(v)
 				}
 			}
 			if next >= 0 {
@@ -124,13 +129,15 @@ func advance(a, sign, rest []float64, s *mat.SymDense, threshold float64) (met b
 	var move []float64
 	for i, v := range sign {
 		if v != 0 {
-			active, move = append(active, i), append(move, rest[i]-threshold*v)
+			active = append(active, i)
+			move = append(move, rest[i]-threshold*v)
 		}
 	}
 	if len(active) == 0 {
 		return true
 	}
-	gram, ridge := mat.NewSymDense(len(active), nil), 1e-13*mat.Trace(s)
+	gram := mat.NewSymDense(len(active), nil)
+	ridge := 1e-13 * mat.Trace(s)
 	for k, i := range active {
 		for l, n := range active[:k+1] {
 			gram.SetSym(k, l, s.At(i, n))
@@ -143,17 +150,20 @@ func advance(a, sign, rest []float64, s *mat.SymDense, threshold float64) (met b
 	}
 	solution := mat.NewVecDense(len(move), move)
 	root.SolveVecTo(solution, solution) // nearly, where it is ill-conditioned
-	t, stop := 1.0, -1
+	t := 1.0
+	stop := -1
 	for k, i := range active {
 		if v := move[k]; v*sign[i] < 0 && -a[i]/v < t {
-			t, stop = -a[i]/v, i
+			t = -a[i] / v
+			stop = i
 		}
 	}
 	for k, i := range active {
 		a[i] += t * move[k]
 	}
 	if stop >= 0 {
-		a[stop], sign[stop] = 0, 0
+		a[stop] = 0
+		sign[stop] = 0
 	}
 	return stop < 0
 }
@@ -161,7 +171,8 @@ func advance(a, sign, rest []float64, s *mat.SymDense, threshold float64) (met b
 // lassoGap returns how far the lasso is above its dual at the residual, scaled into the
 // dual's domain.
 func lassoGap(a, rest []float64, s *mat.SymDense, j int, free bool, threshold float64) float64 {
-	top, norm := threshold, 0.0
+	top := threshold
+	norm := 0.0
 	for i, v := range a {
 		if i != j || free {
 			top = max(top, math.Abs(rest[i]))
@@ -169,7 +180,8 @@ func lassoGap(a, rest []float64, s *mat.SymDense, j int, free bool, threshold fl
 		norm += math.Abs(v)
 	}
 	cross := rest[j] // <w_j, residual>
-	square, c := max(0, cross-floats.Dot(a, rest)), threshold/top
+	square := max(0, cross-floats.Dot(a, rest))
+	c := threshold / top
 	gap := square/2 + threshold*norm - c*(cross-c/2*square)
 	if gap <= 1e-15*(square/2+threshold*norm) { // rounding errors
 		return 0

@@ -18,7 +18,8 @@ import (
 func (p *TrainingSet) lower(model Convex, params Params, v *point, last *Covariance, workers int) float64 {
 	g := make([]float64, len(v.w))
 	p.gradient(g, v, workers)
-	m, free := p.Tasks(), v.loss-floats.Dot(v.w, g)
+	m := p.Tasks()
+	free := v.loss - floats.Dot(v.w, g)
 	if model, ok := model.(spectral); ok {
 		side := p.side(g)
 		side.ScaleSym(1/(2*params.Lambda1), side)
@@ -30,7 +31,8 @@ func (p *TrainingSet) lower(model Convex, params Params, v *point, last *Covaria
 			return c*free - model.support(scaled, params)
 		})
 	}
-	t, scaled := gram(g, m, len(g)/m), mat.NewSymDense(m, nil)
+	t := gram(g, m, len(g)/m)
+	scaled := mat.NewSymDense(m, nil)
 	return highest(func(c float64) float64 {
 		scaled.ScaleSym(c*c/(2*params.Lambda1), t)
 		return c*free - model.Support(scaled, last, params)
@@ -41,8 +43,11 @@ func (p *TrainingSet) lower(model Convex, params Params, v *point, last *Covaria
 // number on, by golden sections.
 func highest(f func(c float64) float64) float64 {
 	const golden = 0.6180339887498949
-	low, width, best := 0.0, 1.0, f(1)
-	at, beyond := f(1-golden), f(golden)
+	low := 0.0
+	width := 1.0
+	best := f(1)
+	at := f(1 - golden)
+	beyond := f(golden)
 	for range 45 {
 		best = max(best, at, beyond)
 		if width *= golden; at < beyond {

@@ -120,7 +120,8 @@ func Fit(ctx context.Context, model Model, problem *TrainingSet, p Params, opt O
 		return nil, ErrInvalidParams.Errorf("options: Tolerance %v and MaxIterations %d must not be negative", opt.Tolerance, opt.MaxIterations)
 	}
 	opt.Tolerance, opt.MaxIterations = cmp.Or(opt.Tolerance, 1e-8), cmp.Or(opt.MaxIterations, 500)
-	begin, view := time.Now(), problem.view()
+	begin := time.Now()
+	view := problem.view()
 	if opt.Start != nil && view.span != nil {
 		start := *opt.Start
 		if start.W = start.inside; start.set != view {

@@ -90,7 +90,8 @@ func graphicalLasso(c *mat.SymDense, alpha float64, h Hint) (omega *mat.SymDense
 		if !(g < gap) {
 			break
 		}
-		gap, omega = g, mat.NewSymDense(m, nil)
+		gap = g
+		omega = mat.NewSymDense(m, nil)
 		omega.CopySym(x)
 		if gap <= max(1e-14*float64(m), h.Enough) {
 			break

@@ -59,7 +59,10 @@ func GivenWith(omega *mat.SymDense, drawn float64, balanced bool) (Model, error)
 
 // Pulls are the second derivatives of the term with respect to b_i, all positive or all 0.
 func (p *TrainingSet) Pulls(params Params) []float64 {
-	pull, drawn, others, steepest := make([]float64, len(p.tasks)), params.Get(Drawn), 0.0, 2.0
+	pull := make([]float64, len(p.tasks))
+	drawn := params.Get(Drawn)
+	others := 0.0
+	steepest := 2.0
 	if p.loss == Logistic {
 		steepest = 0.25
 	}
@@ -80,7 +83,10 @@ func (p *TrainingSet) Pulls(params Params) []float64 {
 func (p *TrainingSet) lend(b []float64, params Params) {
 	own := p.Pulls(params)[0] == 0
 	for c := range p.classes {
-		common, all, rows, more := 0.0, 0.0, 0.0, 0.0 // more of them are of the class than of others
+		common := 0.0
+		all := 0.0
+		rows := 0.0
+		more := 0.0 // more of them are of the class than of others
 		for i := c; i < len(b); i += p.classes {
 			if t := p.tasks[i]; len(t.y) > 0 {
 				common += t.share * b[i]
@@ -108,7 +114,8 @@ func (p *TrainingSet) lend(b []float64, params Params) {
 // losses finds the biases of a point for its scores, and the losses there with the term of
 // the biases. The common ones, class by class, stand after those of the tasks.
 func (p *TrainingSet) losses(v *point, pull []float64, workers int) {
-	m, loss := len(p.tasks), make([]float64, len(p.tasks))
+	m := len(p.tasks)
+	loss := make([]float64, len(p.tasks))
 	for n, settled := 0, false; n < 100 && !settled; n++ {
 		p.each(workers, func(i int, t *task) {
 			v.b[i] = p.loss.bias(v.r[i], v.h[i], v.score[i], t.y, v.b[i], pull[i], v.b[m+i%p.classes], t.weights)
@@ -127,7 +134,8 @@ func (p *TrainingSet) losses(v *point, pull []float64, workers int) {
 // longest, the curvature of the logistic loss changes by e at most.
 func (p *TrainingSet) common(v *point, pull []float64) (settled bool) {
 	m := len(p.tasks)
-	slopes, total := make([]float64, m+p.classes), make([]float64, m)
+	slopes := make([]float64, m+p.classes)
+	total := make([]float64, m)
 	for i := range p.tasks {
 		slopes[m+i%p.classes] += floats.Sum(v.r[i])
 		total[i] = floats.Sum(v.h[i])
@@ -154,8 +162,10 @@ func (p *TrainingSet) common(v *point, pull []float64) (settled bool) {
 // weights held: the inverse of the Hessian times these, negative. Total has the second
 // derivatives of the losses. Slopes and moves of the common ones stand last.
 func (p *TrainingSet) follow(slopes, total, pull []float64) []float64 {
-	m, k := len(p.tasks), p.classes
-	move, curvature := make([]float64, m+k), make([]float64, k)
+	m := len(p.tasks)
+	k := p.classes
+	move := make([]float64, m+k)
+	curvature := make([]float64, k)
 	copy(move[m:], slopes[m:])
 	for i, t := range total {
 		share := pull[i] / (pull[i] + t)

@@ -32,7 +32,8 @@ func (p *TrainingSet) weighted(params Params) *TrainingSet {
 	if p.loss == Square || params.Get(Balanced) == 0 {
 		return p
 	}
-	count, all := make([][2]float64, len(p.tasks)), make([][2]float64, p.classes)
+	count := make([][2]float64, len(p.tasks))
+	all := make([][2]float64, p.classes)
 	for i, t := range p.tasks {
 		for _, v := range t.y {
 			count[i][LabelOf(v, 1)]++
@@ -75,7 +76,8 @@ func (l Loss) sum(score, y []float64, b float64, w weights) (sum float64) {
 func (l Loss) slopes(r, h, score, y []float64, b float64, w weights) (sumR, sumH float64) {
 	for j, s := range score {
 		if l == Square {
-			r[j], h[j] = 2*w[0]*(s+b-y[j]), 2*w[0]
+			r[j] = 2 * w[0] * (s + b - y[j])
+			h[j] = 2 * w[0]
 		} else {
 			// e <= 1 keeps both tails exact.
 			t := y[j] * (s + b)
@@ -97,19 +99,23 @@ func (l Loss) slopes(r, h, score, y []float64, b float64, w weights) (sumR, sumH
 // bias returns the b that minimises the loss of score + b, and pull/2 (b - common)^2
 // with it, starting from an estimate, and leaves the slopes of the loss there in r and h.
 func (l Loss) bias(r, h, score, y []float64, b, pull, common float64, w weights) float64 {
-	lo, hi := math.Inf(-1), math.Inf(1)
+	lo := math.Inf(-1)
+	hi := math.Inf(1)
 	if l == Logistic && pull > 0 { // no slope of a row is more than its weight
 		far := float64(len(y)) * max(w[0], w[1]) / pull
-		lo, hi = common-far, common+far
+		lo = common - far
+		hi = common + far
 	} else if l == Logistic && len(score) > 0 {
 		// Beyond these one row of the other class outweighs all that are right.
 		far := 1 + math.Log(float64(len(score))) + math.Abs(math.Log(w[0]/w[1]))
-		lo, hi = -floats.Max(score)-far, -floats.Min(score)+far
+		lo = -floats.Max(score) - far
+		hi = -floats.Min(score) + far
 	}
 	b = min(max(b, lo), hi)
 	for range 200 {
 		g, c := l.slopes(r, h, score, y, b, w)
-		g, c = g+pull*(b-common), c+pull
+		g = g + pull*(b-common)
+		c = c + pull
 		if g > 0 {
 			hi = b
 		} else {

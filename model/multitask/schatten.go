@@ -96,9 +96,11 @@ func shrunk(s, c, nu, r float64) float64 {
 // constrained sets mu to the eigenvalues that minimise the sum of s/(mu + c) where the sum of
 // mu^r is at most 1. If s is 0 every Omega is as good, and this one treats the tasks alike.
 func constrained(mu, s []float64, c, r float64) {
-	top, m := s[len(s)-1], float64(len(s))
+	top := s[len(s)-1]
+	m := float64(len(s))
 	if top == 0 {
-		s, top = slices.Repeat([]float64{1}, len(s)), 1
+		s = slices.Repeat([]float64{1}, len(s))
+		top = 1
 	}
 	// The multiplier nu of the constraint is between those at which it could not hold with
 	// equality, for the largest mu is from m^(-1/r) to 1.

@@ -21,7 +21,8 @@ func (p *TrainingSet) Slope(r *Result, rows []data.Samples, derivatives [][]floa
 	x.take(r)
 	p.score(&x.point, x.pull, 1)
 	x.bend()
-	seen, biases := make([]float64, len(x.w)), make([]float64, len(x.b)) // the slopes with respect to W', m x d, and b
+	seen := make([]float64, len(x.w))
+	biases := make([]float64, len(x.b)) // the slopes with respect to W', m x d, and b
 	for i, all := range derivatives {
 		for class := range p.classes {
 			if c := ClassScores(all, class, p.classes); len(c) > 0 {

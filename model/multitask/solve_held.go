@@ -116,9 +116,14 @@ func (x *ridge) addHessian(dst, v []float64) {
 // slope along them, and leaves what is left in rest.
 func (x *ridge) conjugate(rest []float64, target float64) (a, w []float64, slope float64) {
 	n := len(rest)
-	a, w, hq, z := make([]float64, n), make([]float64, n), make([]float64, n), make([]float64, n)
+	a = make([]float64, n)
+	w = make([]float64, n)
+	hq := make([]float64, n)
+	z := make([]float64, n)
 	multiply(z, x.omega, rest)
-	p, q, norm := slices.Clone(rest), slices.Clone(z), floats.Dot(rest, z)
+	p := slices.Clone(rest)
+	q := slices.Clone(z)
+	norm := floats.Dot(rest, z)
 	for it := 0; it < 1000 && norm > target; it++ {
 		floats.ScaleTo(hq, x.lambda, p)
 		x.addHessian(hq, q)
@@ -159,14 +164,17 @@ func quadratic(omega mat.Matrix, x []float64) float64 {
 // along moves along the direction until the objective is lower by a fair part of what
 // the slope promises, and reports whether it is.
 func (x *ridge) along(a, w []float64, slope float64) bool {
-	trial, moves, sums := newPoint(x.set), make([][]float64, len(x.total)), make([]float64, len(x.b))
+	trial := newPoint(x.set)
+	moves := make([][]float64, len(x.total))
+	sums := make([]float64, len(x.b))
 	x.set.each(x.workers, func(i int, t *task) {
 		moves[i] = make([]float64, len(t.y))
 		t.x.Mul(moves[i], x.set.part(i, w), 1)
 		sums[i] = floats.Dot(x.h[i], moves[i])
 	})
 	biases := x.set.follow(sums, x.total, x.pull)
-	linear, square := x.lambda*floats.Dot(x.a, w), x.lambda/2*floats.Dot(a, w)
+	linear := x.lambda * floats.Dot(x.a, w)
+	square := x.lambda / 2 * floats.Dot(a, w)
 	size := math.Abs(x.loss) + x.lambda/2*math.Abs(floats.Dot(x.a, x.w))
 	for t := 1.0; t > 1e-5; t /= 2 {
 		for i, move := range moves {
@@ -253,7 +261,8 @@ func solveHeld(ctx context.Context, set *TrainingSet, name string, omega *mat.Sy
 
 // fill writes a point into a result.
 func (r *Result) fill(set *TrainingSet, v *point, c *Covariance) {
-	m, d := set.Tasks(), set.classes*set.cols
+	m := set.Tasks()
+	d := set.classes * set.cols
 	r.W = mat.DenseCopyOf(mat.NewDense(m, d, v.w).T())
 	r.B = slices.Clone(v.b[:len(set.tasks)])
 	set.lend(r.B, r.Params)

@@ -61,7 +61,8 @@ type candidate struct {
 func solveJoint(ctx context.Context, set *TrainingSet, model Convex, p Params, opt Options) (*Result, error) {
 	x := newSplitting(set, model, p, opt)
 	r := &Result{Model: model.Info().Name, Params: p, Status: IterationLimit, Gap: math.Inf(1)}
-	best, bound := candidate{objective: math.Inf(1)}, math.Inf(-1)
+	best := candidate{objective: math.Inf(1)}
+	bound := math.Inf(-1)
 	for idle := 0; r.Status == IterationLimit && r.Iterations < opt.MaxIterations; r.Iterations++ {
 		if err := ctx.Err(); err != nil {
 			return nil, fmt.Errorf("fitting %q: %w", r.Model, err)
@@ -82,7 +83,8 @@ func solveJoint(ctx context.Context, set *TrainingSet, model Convex, p Params, o
 		}
 		idle++
 		if gap < r.Gap {
-			r.Gap, idle = gap, 0
+			r.Gap = gap
+			idle = 0
 		}
 		enough := opt.Tolerance * size
 		x.enough = 0.05 * max(enough, min(r.Gap, best.loss))
@@ -159,7 +161,9 @@ func (x *splitting) penaltyStep() error {
 	}
 	m := x.set.Tasks()
 	d := len(x.v) / m
-	move, near, v := mat.DenseCopyOf(shares).RawMatrix(), general(m, d, x.near), general(m, d, x.v)
+	move := mat.DenseCopyOf(shares).RawMatrix()
+	near := general(m, d, x.near)
+	v := general(m, d, x.v)
 	if move.Rows == m {
 		gemm(blas.NoTrans, blas.NoTrans, move, near, v)
 	} else {
@@ -172,7 +176,8 @@ func (x *splitting) penaltyStep() error {
 
 // shrink returns (Omega + c I)^-1 Omega on one of the sides, and computes the penalty.
 func (x *splitting) shrink() (*mat.SymDense, error) {
-	m, c := x.set.Tasks(), x.params.Lambda1/x.lambda
+	m := x.set.Tasks()
+	c := x.params.Lambda1 / x.lambda
 	x.shift = c
 	if model, ok := x.model.(spectral); ok {
 		e, err := linalg.Eigen(x.set.side(x.near))
@@ -180,7 +185,8 @@ func (x *splitting) shrink() (*mat.SymDense, error) {
 			return nil, err
 		}
 		clip(e.Values, 1e-15*float64(len(e.Values)))
-		mu, s := make([]float64, m), append(make([]float64, m-len(e.Values)), e.Values...)
+		mu := make([]float64, m)
+		s := append(make([]float64, m-len(e.Values)), e.Values...)
 		model.spectrum(mu, s, c, x.params)
 		x.penalty = x.params.Lambda2 * model.value(mu, x.params)
 		for k, v := range mu {

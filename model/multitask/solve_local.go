@@ -24,10 +24,14 @@ func solveLocal(ctx context.Context, set *TrainingSet, model Model, p Params, op
 	}
 	// Both steps leave half of the gap that is allowed.
 	held.Tolerance, held.MaxIterations = opt.Tolerance/2, 2
-	cov, best, turns := &Covariance{Omega: at.Omega, A: at.A}, at, 0.0 // turns since the objective rose
+	cov := &Covariance{Omega: at.Omega, A: at.A}
+	best := at
+	turns := 0.0 // turns since the objective rose
 	for turn := 0; ; turn++ {
 		if r.Iterations = turn / 10; r.Status == Stalled || r.Iterations == opt.MaxIterations {
-			at, turns, held.MaxIterations = best, 0, 0
+			at = best
+			turns = 0
+			held.MaxIterations = 0
 		}
 		w := rowsOf(at.W)
 		var err error
@@ -57,7 +61,8 @@ func solveLocal(ctx context.Context, set *TrainingSet, model Model, p Params, op
 			if turns == 0 { // only rounding errors are left
 				r.Status = Stalled
 			}
-			at, turns = best, 0
+			at = best
+			turns = 0
 			continue
 		}
 		r.Objective = value
@@ -65,6 +70,8 @@ func solveLocal(ctx context.Context, set *TrainingSet, model Model, p Params, op
 		further.Sub(next.W, best.W)
 		further.Scale(turns/(turns+3), &further)
 		further.Add(&further, next.W)
-		at, best, turns = &Result{W: &further, B: next.B, Objective: next.Objective}, next, turns+1
+		at = &Result{W: &further, B: next.B, Objective: next.Objective}
+		best = next
+		turns = turns + 1
 	}
 }

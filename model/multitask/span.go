@@ -32,7 +32,8 @@ type shortRows struct {
 // orthonormal. It is nil where that brings nothing, and where rows depend on others: next to
 // no penalty would tell those that nearly do so apart.
 func (p *TrainingSet) narrowed() *TrainingSet {
-	n, entries := 0, len(p.tasks)*p.cols
+	n := 0
+	entries := len(p.tasks) * p.cols
 	for _, t := range p.tasks {
 		n += len(t.y)
 		entries += t.x.NNZ()
@@ -123,7 +124,8 @@ func (p *TrainingSet) Gram() (gram *mat.Dense, first []int) {
 	for i, t := range p.tasks {
 		first = append(first, first[i]+len(t.y))
 	}
-	n, some := first[len(p.tasks)], 64
+	n := first[len(p.tasks)]
+	some := 64
 	if data.IsSparse(p.tasks[0].x) {
 		some = 16
 	}
@@ -131,9 +133,12 @@ func (p *TrainingSet) Gram() (gram *mat.Dense, first []int) {
 	for i, t := range p.tasks {
 		for from := 0; from < len(t.y); from += some {
 			k := min(some, len(t.y)-from)
-			rows, one, columns := make([]int, k), make([]float64, k*k), make([]float64, p.cols*k)
+			rows := make([]int, k)
+			one := make([]float64, k*k)
+			columns := make([]float64, p.cols*k)
 			for c := range k {
-				rows[c], one[c*k+c] = from+c, 1
+				rows[c] = from + c
+				one[c*k+c] = 1
 			}
 			t.x.Take(rows).AddMulT(columns, one, k)
 			for j := i; j < len(p.tasks); j += p.classes {
@@ -158,12 +163,14 @@ func (p *TrainingSet) Gram() (gram *mat.Dense, first []int) {
 // Another rotation makes its first column, of which all but one entry are zero, one
 // of ones again. Fits of Parkinsons take up to a sixth of the time.
 func (p *TrainingSet) fewerRows() *TrainingSet {
-	few, gain := p.cols+2, false
+	few := p.cols + 2
+	gain := false
 	c := *p
 	c.tasks = slices.Clone(p.tasks)
 	for i, t := range p.tasks {
 		if 3*few*p.cols < 2*t.x.NNZ() && p.loss == Square {
-			c.tasks[i], gain = t.rotated(few), true
+			c.tasks[i] = t.rotated(few)
+			gain = true
 		}
 	}
 	if !gain {
@@ -174,7 +181,8 @@ func (p *TrainingSet) fewerRows() *TrainingSet {
 
 // rotated returns a task that has few = d + 2 rows and the same loss.
 func (t task) rotated(few int) task {
-	a, unit := mat.NewDense(len(t.y), few, nil), mat.NewDense(few-2, few, nil)
+	a := mat.NewDense(len(t.y), few, nil)
+	unit := mat.NewDense(few-2, few, nil)
 	for k := range few - 2 {
 		unit.Set(k, 1+k, 1)
 	}
@@ -190,7 +198,8 @@ func (t task) rotated(few int) task {
 	r := all.Slice(0, few, 0, few).(*mat.Dense)
 	r.Scale(math.Sqrt(float64(few)/float64(len(t.y)))*math.Copysign(1, r.At(0, 0)), r)
 	// I - 2 u u' / u'u takes the first axis to where all rows are alike.
-	u, part := mat.NewVecDense(few, slices.Repeat([]float64{-1 / math.Sqrt(float64(few))}, few)), mat.NewVecDense(few, nil)
+	u := mat.NewVecDense(few, slices.Repeat([]float64{-1 / math.Sqrt(float64(few))}, few))
+	part := mat.NewVecDense(few, nil)
 	u.SetVec(0, 1+u.AtVec(0))
 	part.MulVec(r.T(), u)
 	r.RankOne(r, -2/mat.Dot(u, u), u, part)
@@ -198,7 +207,8 @@ func (t task) rotated(few int) task {
 	y := make([]float64, few)
 	for j := range y {
 		row := r.RawRowView(j)
-		x.rows, y[j] = append(x.rows, row[1:few-1]), row[few-1]
+		x.rows = append(x.rows, row[1:few-1])
+		y[j] = row[few-1]
 	}
 	t.x, t.y, t.weights = x, y, weights{1 / float64(few)}
 	return t

@@ -143,7 +143,8 @@ func (x *barrier) center(from *interior, most int, enough float64) *interior {
 		gradient.ScaleSym(-x.params.Lambda1/2, gradient)
 		addSym(gradient, 1, at.multiplier)
 		addSym(gradient, -x.mu, at.inverse)
-		slopes, trace := mat.NewVecDense(len(x.entries), nil), mat.NewVecDense(len(x.entries), nil)
+		slopes := mat.NewVecDense(len(x.entries), nil)
+		trace := mat.NewVecDense(len(x.entries), nil)
 		for a, e := range x.entries {
 			slopes.SetVec(a, e.times*gradient.At(e.i, e.j))
 			trace.SetVec(a, 2-e.times)
@@ -184,15 +185,24 @@ func (x *barrier) search(at *interior, move *mat.VecDense, slope, enough float64
 
 // hessian is that of the barrier.
 func (x *barrier) hessian(at *interior) *mat.SymDense {
-	p, r, k := mat.DenseCopyOf(at.inverse), mat.DenseCopyOf(at.shifted), mat.DenseCopyOf(sandwich(at.shifted, x.s))
+	p := mat.DenseCopyOf(at.inverse)
+	r := mat.DenseCopyOf(at.shifted)
+	k := mat.DenseCopyOf(sandwich(at.shifted, x.s))
 	n := len(x.entries)
 	h := mat.NewSymDense(n, nil)
 	for a, e := range x.entries {
-		i, j := e.i, e.j
-		pi, pj, ri, rj, ki, kj := p.RawRowView(i), p.RawRowView(j), r.RawRowView(i), r.RawRowView(j), k.RawRowView(i), k.RawRowView(j)
+		i := e.i
+		j := e.j
+		pi := p.RawRowView(i)
+		pj := p.RawRowView(j)
+		ri := r.RawRowView(i)
+		rj := r.RawRowView(j)
+		ki := k.RawRowView(i)
+		kj := k.RawRowView(j)
 		row := h.RawSymmetric().Data[a*n:][:n]
 		for b := a; b < n; b++ {
-			u, v := x.entries[b].i, x.entries[b].j
+			u := x.entries[b].i
+			v := x.entries[b].j
 			sum := x.mu * (pi[u]*pj[v] + pi[v]*pj[u])
 			sum += x.params.Lambda1 / 2 * (ri[u]*kj[v] + ri[v]*kj[u] + ki[u]*rj[v] + ki[v]*rj[u])
 			row[b] = e.times * x.entries[b].times / 2 * sum

@@ -110,10 +110,12 @@ func (p *TrainingSet) TaskWeights() []float64 {
 
 // share weighs the rows.
 func (p *TrainingSet) share() {
-	rows, others := 0, 0
+	rows := 0
+	others := 0
 	for _, t := range p.tasks {
 		if !t.borrows {
-			rows, others = rows+len(t.y), others+1
+			rows = rows + len(t.y)
+			others = others + 1
 		}
 	}
 	for i := range p.tasks {
@@ -137,7 +139,8 @@ func (p *TrainingSet) tell(class int, tasks []data.TaskData) error {
 	told := false
 	for i := class; i < len(p.tasks); i += p.classes {
 		y := p.tasks[i].y
-		all, told = append(all, y...), told || slices.Contains(y, 1) && slices.Contains(y, -1)
+		all = append(all, y...)
+		told = told || slices.Contains(y, 1) && slices.Contains(y, -1)
 		if p.classes > 1 && slices.Contains(y, 1) {
 			with = append(with, tasks[i/p.classes].TrainSet.Y...)
 		}
@@ -224,7 +227,8 @@ func (p *TrainingSet) Parts() []data.Samples {
 // its predictions f, over the number of rows.
 func (p *TrainingSet) Derivatives(part int, f []float64, params Params) (first, second []float64) {
 	t := p.weighted(params).tasks[part]
-	first, second = make([]float64, len(f)), make([]float64, len(f))
+	first = make([]float64, len(f))
+	second = make([]float64, len(f))
 	p.loss.slopes(first, second, f, t.y, 0, t.weights)
 	return first, second
 }

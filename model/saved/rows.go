@@ -138,7 +138,8 @@ func (r *Rows) bind() (err error) {
 
 // findTasks finds out which tasks the rows are of.
 func (r *Rows) findTasks() error {
-	task, column := r.o.Task, cmp.Or(r.o.Task, r.fit.Recipe.Task)
+	task := r.o.Task
+	column := cmp.Or(r.o.Task, r.fit.Recipe.Task)
 	number, known := r.known(task)
 	at := slices.Index(r.in.Names, column)
 	switch {
@@ -170,7 +171,8 @@ func (r *Rows) Close() error { return r.in.Close() }
 func (r *Rows) Carry(column string) (name string, err error) {
 	j, err := format.FindColumn(r.in.Names, column)
 	if err == nil {
-		name, r.carried = r.in.Names[j], append(r.carried, j)
+		name = r.in.Names[j]
+		r.carried = append(r.carried, j)
 	}
 	return name, err
 }
@@ -226,7 +228,9 @@ func (r *Rows) Each(ctx context.Context, work func(*Block), sink func(*Block) er
 
 // fill predicts the rows of a block of text.
 func (r *Rows) fill(b *Block, text *format.Block) error {
-	features, labels, tasks := r.fit.Recipe.ColumnsAt(r.at), []*format.Column(nil), &format.Column{At: r.column, AsText: true}
+	features := r.fit.Recipe.ColumnsAt(r.at)
+	labels := []*format.Column(nil)
+	tasks := &format.Column{At: r.column, AsText: true}
 	for _, j := range r.labels {
 		labels = append(labels, &format.Column{At: j})
 	}
@@ -296,7 +300,8 @@ func (r *Rows) label(b *Block, c *format.Column, j, task int) float64 {
 	if c.At < 0 {
 		return math.NaN()
 	}
-	l, words := c.Label(j), c.Text(j) >= 0
+	l := c.Label(j)
+	words := c.Text(j) >= 0
 	number := format.FindName(r.fit.ClassesOf(task), l.String())
 	switch {
 	case words && r.fit.Recipe.IsMissing(l.Text):
@@ -319,7 +324,8 @@ const least = 0.05
 func (r *Rows) predict(b *Block, given data.Matrix) error {
 	classes := max(1, len(r.fit.Classes))
 	each := len(r.Fits) * classes
-	room, of := make([]float64, each*len(b.Answers)), map[int][]int{} // the answers of a task
+	room := make([]float64, each*len(b.Answers))
+	of := map[int][]int{} // the answers of a task
 	for k, a := range b.Answers {
 		b.Answers[k].Scores = room[k*each : k*each : (k+1)*each]
 		of[a.Task] = append(of[a.Task], k)

@@ -244,7 +244,8 @@ func (s *Fit) Validate() error {
 //	w'(x - mean)/deviation + b = (w/deviation)'x + b - (w/deviation)'mean
 func (s *Fit) unscale() {
 	rows, m := s.W.Dims()
-	d, k := s.Scale.Cols, len(s.B)/m
+	d := s.Scale.Cols
+	k := len(s.B) / m
 	offsets := make([]float64, d)
 	if len(s.Recipe.Steps) == 0 {
 		offsets = s.Recipe.Offsets()
@@ -354,7 +355,8 @@ func Load(dir string) (*Fit, error) {
 	if err := files.Settle(dir); err != nil {
 		return nil, err
 	}
-	path, weights := filepath.Join(dir, File), filepath.Join(dir, WeightsFile)
+	path := filepath.Join(dir, File)
+	weights := filepath.Join(dir, WeightsFile)
 	b, err := os.ReadFile(path)
 	if err != nil {
 		return nil, ErrSaved.Errorf("%w; give the directory that a fit was saved to", err)
@@ -375,8 +377,12 @@ func Load(dir string) (*Fit, error) {
 	for _, t := range tensors {
 		found[t.Name] = t
 	}
-	features, m, k := len(s.Features), len(s.Tasks), max(1, len(s.Classes))
-	w, biases, omega := found["W"], found["b"], found["Omega"]
+	features := len(s.Features)
+	m := len(s.Tasks)
+	k := max(1, len(s.Classes))
+	w := found["W"]
+	biases := found["b"]
+	omega := found["Omega"]
 	shapes := slices.Concat(w.Shape, biases.Shape, omega.Shape)
 	want := []int{features, m, m, m, m}
 	if s.Classes != nil {
@@ -460,7 +466,8 @@ func (s *Fit) Linear(task int) multitask.Linear {
 	}
 	rows, m := s.W.Dims()
 	k := len(s.B) / m
-	mean, have := multitask.Linear{W: make([]float64, rows), B: make([]float64, k)}, make([]float64, k)
+	mean := multitask.Linear{W: make([]float64, rows), B: make([]float64, k)}
+	have := make([]float64, k)
 	for i := range m {
 		l := multitask.LinearOf(s.W, s.B, i)
 		for c, b := range l.B {

@@ -67,7 +67,8 @@ func (c *Collector) plan(p *data.ProblemData) (*trial, error) {
 		}
 	}
 	for i := range c.config.Explore { // the kinds in turn
-		kind, draw := explorations[i%len(explorations)], i/len(explorations)
+		kind := explorations[i%len(explorations)]
+		draw := i / len(explorations)
 		source := "explore/" + kind.name
 		add(source, draw, nil, func(context.Context) (*multitask.Result, error) {
 			return &multitask.Result{Omega: kind.draw(random(source, draw), len(p.Tasks))}, nil
@@ -98,7 +99,8 @@ func drawParams(model multitask.Model, grid []float64, r *rand.Rand) multitask.P
 		u := r.Float64()
 		switch {
 		case h.Name == multitask.Lambda1:
-			first, last := math.Log(grid[0]), math.Log(grid[len(grid)-1])
+			first := math.Log(grid[0])
+			last := math.Log(grid[len(grid)-1])
 			p.Lambda1 = math.Exp((1-u)*first + u*last)
 		case h.Low < h.High:
 			p = p.With(h.Name, h.At(u))
@@ -120,7 +122,8 @@ func nearby(r *rand.Rand) (*solve.Finder, error) {
 	if err != nil {
 		return nil, err
 	}
-	a, sum := n.Params.Get("a"), 0.0
+	a := n.Params.Get("a")
+	sum := 0.0
 	for k := range 4 {
 		a[k] = r.ExpFloat64()
 		sum += a[k]
@@ -128,7 +131,8 @@ func nearby(r *rand.Rand) (*solve.Finder, error) {
 	for k := range 4 {
 		a[k] /= sum
 	}
-	low, high := math.Log(0.05), math.Log(3)
+	low := math.Log(0.05)
+	high := math.Log(3)
 	a[5] = low + (high-low)*r.Float64()
 	return solve.NewFinder(n)
 }
@@ -146,7 +150,8 @@ var explorations = []exploration{
 	{"wishart", func(r *rand.Rand, m int) *mat.SymDense { return outer(normals(r, m, m)) }},
 	// Anywhere between all tasks alike and each on its own.
 	{"ridge", func(r *rand.Rand, m int) *mat.SymDense {
-		omega, t := outer(signs(r, m)), r.Float64()
+		omega := outer(signs(r, m))
+		t := r.Float64()
 		omega.ScaleSym(1-t, omega)
 		for i := range m {
 			omega.SetSym(i, i, omega.At(i, i)+t/float64(m))

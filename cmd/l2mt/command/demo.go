@@ -34,7 +34,8 @@ const (
 
 func (c *demoCmd) Run(e *env) error {
 	at := func(name string) string { return filepath.Join(c.Out, name) }
-	train, test := filepath.Join(at("problems"), "train.json"), filepath.Join(at("problems"), "test.json")
+	train := filepath.Join(at("problems"), "train.json")
+	test := filepath.Join(at("problems"), "test.json")
 	// Rows of their own: what experience teaches of rows must not be of test rows.
 	sample := &problemsSampleCmd{Dataset: c.Dataset, Out: at("problems"), SampleConfig: data.SampleConfig{
 		DisjointRows: true, Train: c.Train, Test: max(demoDrawn, c.Test), MinTasks: 4, MaxTasks: 8,
@@ -81,7 +82,9 @@ func (c *demoCmd) Run(e *env) error {
 // write says in plain words what the table has.
 func (c *demoCmd) write(w io.Writer, table *compare.Table) {
 	best := table.Rows[slices.IndexFunc(table.Rows, func(r compare.Row) bool { return r.Title == table.Best })]
-	l2mt, stl, without := find(table, compare.L2MT, compare.Plain), find(table, compare.STL, compare.Labelled), find(table, compare.L2MT, compare.Without)
+	l2mt := find(table, compare.L2MT, compare.Plain)
+	stl := find(table, compare.STL, compare.Labelled)
+	without := find(table, compare.L2MT, compare.Without)
 	fmt.Fprintf(w, "A network learned from %d problems of %s how tasks should share, and was tried on %d new ones with few labelled rows.\n", c.Train, c.Dataset, c.Test)
 	fmt.Fprintf(w, "Errors on test rows: %.2f %% with L2MT, %.2f %% with every task on its own (STL). The ratio is %.2f +- %.2f (interval of 95 %%); fewer errors in %d problems, more in %d.\n",
 		100*l2mt.Error, 100*stl.Error, l2mt.Relative, interval(float64(l2mt.StandardError), c.Test), l2mt.AgainstSTL.Wins, l2mt.AgainstSTL.Losses)

@@ -48,7 +48,8 @@ func (c *experienceCheckCmd) Run(e *env) error {
 			result.Faults = append(result.Faults, err.Error())
 		}
 	}
-	n, records := len(result.Faults), result.Records
+	n := len(result.Faults)
+	records := result.Records
 	if n == 0 {
 		if result.Tuples, err = store.Load(); err != nil {
 			return err

@@ -230,10 +230,13 @@ func (x *experiment) stages(r *experimentRun, dir string, first map[string]strin
 		first[data] = dir
 	}
 	s := &stages{made: first[data]}
-	problems, network := filepath.Join(s.made, "problems"), filepath.Join(dir, "network")
-	experience, tests := x.store, x.tests
+	problems := filepath.Join(s.made, "problems")
+	network := filepath.Join(dir, "network")
+	experience := x.store
+	tests := x.tests
 	if x.store == nil {
-		experience, tests = []string{filepath.Join(s.made, "experience")}, filepath.Join(problems, "test.json")
+		experience = []string{filepath.Join(s.made, "experience")}
+		tests = filepath.Join(problems, "test.json")
 	}
 	train := []string{"--head=" + x.Head, seed, "--out=" + network}
 	for _, store := range experience {

@@ -40,9 +40,11 @@ const points = 41
 func curvesOf(m *saved.Fit, step *data.Step, unit func(j int, v float64) float64) (curves []plot.Curve, err error) {
 	names := m.Recipe.Features()
 	for j, c := range step.Parts[0].Curves {
-		low, high := float64(step.Low[j]), float64(step.High[j])
+		low := float64(step.Low[j])
+		high := float64(step.High[j])
 		if n := len(c.Knots); n > 0 {
-			low, high = c.Knots[0], c.Knots[n-1]
+			low = c.Knots[0]
+			high = c.Knots[n-1]
 		}
 		if low == high {
 			continue

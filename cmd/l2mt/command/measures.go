@@ -61,7 +61,8 @@ const mostListed = 200
 // writeTasks lists tasks, and behind them what is of all.
 func writeTasks(w io.Writer, kind data.Kind, tasks []taskReport, all ...taskReport) {
 	what, good, _ := units(kind)
-	heads, rivals := []string{"rows", what, "+-", good}, []string{byMean, bySTL, byPooled}
+	heads := []string{"rows", what, "+-", good}
+	rivals := []string{byMean, bySTL, byPooled}
 	rivals = slices.DeleteFunc(rivals, func(by string) bool { _, has := all[0].By[by]; return !has })
 	for _, by := range rivals {
 		heads = append(heads, by+" "+what, good)

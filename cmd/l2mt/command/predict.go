@@ -112,9 +112,13 @@ type lineWriter struct {
 func (l *lineWriter) predictions(all []saved.Answer) {
 	l.wide = len(all) > 1
 	for _, a := range all {
-		first, of, positive := []string{"task", "prediction"}, "", l.Tasks[0].Positive
+		first := []string{"task", "prediction"}
+		of := ""
+		positive := l.Tasks[0].Positive
 		if l.wide {
-			first, of, positive = []string{a.Name}, a.Name+" ", l.Tasks[a.Task].Positive
+			first = []string{a.Name}
+			of = a.Name + " "
+			positive = l.Tasks[a.Task].Positive
 		} else if slices.ContainsFunc(l.Tasks, func(t saved.Task) bool { return t.Positive != positive }) {
 			positive = "the positive class"
 		}

@@ -51,7 +51,8 @@ func (c *runsCmd) Run(e *env) error {
 		if i < 0 {
 			i, rows = len(rows), append(rows, &seeds{Settings: used.settings()})
 		}
-		best, s := metrics[train.Best(metrics)], rows[i]
+		best := metrics[train.Best(metrics)]
+		s := rows[i]
 		s.Dirs, s.Epochs, s.metrics = append(s.Dirs, dir), append(s.Epochs, best.Epoch), append(s.metrics, metrics)
 		s.Found, s.Seconds, s.heldOut = append(s.Found, best.Found), append(s.Seconds, seconds["training"]), append(s.heldOut, used.HeldOut)
 	}
@@ -63,7 +64,8 @@ func (c *runsCmd) Run(e *env) error {
 	var curves [][][]train.Metrics
 	for _, s := range rows {
 		s.Settings = slices.DeleteFunc(s.Settings, func(setting string) bool { return slices.Contains(same, setting) })
-		names, curves = append(names, strings.Join(s.Settings, ", ")), append(curves, s.metrics)
+		names = append(names, strings.Join(s.Settings, ", "))
+		curves = append(curves, s.metrics)
 		if slices.Sort(s.heldOut); !slices.Equal(s.heldOut, rows[0].heldOut) {
 			e.remark("warning: %s and %s were measured on different held-out problems, or by other seeds", rows[0].Dirs, s.Dirs)
 		}

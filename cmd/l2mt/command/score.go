@@ -57,8 +57,10 @@ type scoreTable struct {
 
 // table measures what has been gathered.
 func (s *scoring) table() *scoreTable {
-	m, each := s.models[0], max(1, len(s.models[0].Classes))
-	t, means := &scoreTable{Model: m.Model, Kind: m.Kind}, map[int][]float64{}
+	m := s.models[0]
+	each := max(1, len(s.models[0].Classes))
+	t := &scoreTable{Model: m.Model, Kind: m.Kind}
+	means := map[int][]float64{}
 	measure := func(name string, answers []saved.Answer) taskReport {
 		var y []float64
 		scores := map[string][]float64{}
@@ -66,7 +68,8 @@ func (s *scoring) table() *scoreTable {
 			if means[a.Task] == nil {
 				means[a.Task] = meanScores(m, a.Task)
 			}
-			y, scores[byMean] = append(y, a.Label), append(scores[byMean], means[a.Task]...)
+			y = append(y, a.Label)
+			scores[byMean] = append(scores[byMean], means[a.Task]...)
 			for n, by := range []string{byModel, bySTL}[:len(s.models)] {
 				scores[by] = append(scores[by], a.Scores[n*each:][:each]...)
 			}
@@ -82,14 +85,16 @@ func (s *scoring) table() *scoreTable {
 	}
 	slices.SortStableFunc(s.answers, func(a, b saved.Answer) int { return cmp.Compare(uint(a.Task), uint(b.Task)) }) // the Average is last
 	for rest := s.answers; len(rest) > 0; {
-		n, name := 0, "(tasks that the model does not know)"
+		n := 0
+		name := "(tasks that the model does not know)"
 		for n < len(rest) && rest[n].Task == rest[0].Task {
 			n++
 		}
 		if rest[0].Task != saved.Average {
 			name = m.Tasks[rest[0].Task].Name
 		}
-		t.Tasks, rest = append(t.Tasks, measure(name, rest[:n])), rest[n:]
+		t.Tasks = append(t.Tasks, measure(name, rest[:n]))
+		rest = rest[n:]
 	}
 	t.Mean, t.All = meanOf(t.Tasks), measure("all rows", s.answers)
 	return t

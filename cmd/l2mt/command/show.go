@@ -118,7 +118,9 @@ func (s *shownModel) write(w io.Writer) {
 	fmt.Fprintln(w)
 	t := grid{Heads: []string{"rows", "intercepts", "standard error", "task"}}
 	for i, of := range s.Tasks[:min(len(s.Tasks), mostListed)] {
-		name, deviation, biases := of.Name, "", ""
+		name := of.Name
+		deviation := ""
+		biases := ""
 		if of.Positive != "" {
 			name = fmt.Sprintf("%s, %s against %s", of.Name, of.Positive, of.Negative)
 		}
@@ -169,7 +171,8 @@ func (s *shownModel) writeColumns(w io.Writer) {
 			if s.task != saved.Average {
 				y = c.Tasks[s.task]
 			}
-			at, adds := slices.Repeat([]any{""}, most), slices.Repeat([]any{""}, most)
+			at := slices.Repeat([]any{""}, most)
+			adds := slices.Repeat([]any{""}, most)
 			for i, knot := range c.Knots {
 				at[i], adds[i] = number(knot), number(y[slices.Index(c.X, knot)])
 			}

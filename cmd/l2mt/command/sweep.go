@@ -159,7 +159,9 @@ func (x *experiment) gather(runs []*experimentRun) (result *swept, tables []*com
 			result.Correlations = append(result.Correlations, plot.Correlation{Title: title, Tasks: at[0].tasks, Correlation: correlationOf(omega)})
 		}
 		for i, other := range tables {
-			a, b, stl := find(other, compare.L2MT, compare.Plain), find(table, compare.L2MT, compare.Plain), find(other, compare.STL, compare.Labelled)
+			a := find(other, compare.L2MT, compare.Plain)
+			b := find(table, compare.L2MT, compare.Plain)
+			stl := find(other, compare.STL, compare.Labelled)
 			if a != nil && b != nil && slices.Equal(table.Problems, other.Problems) {
 				result.Pairs = append(result.Pairs, compare.Pair{A: x.Vary.Cases[i].Name, B: p.Name, Paired: compare.Against(a.Test, b.Test, stl.Error)})
 			}
@@ -183,7 +185,8 @@ func overSeeds(runs []*experimentRun) (all []compare.Outcome) {
 					return o.Problem == problem && o.Model == row.Model && o.Variant == row.Variant
 				})
 				if i < 0 {
-					i, seeds = len(all), append(seeds, 0)
+					i = len(all)
+					seeds = append(seeds, 0)
 					all = append(all, compare.Outcome{Problem: problem, Method: compare.Method{Model: row.Model, Variant: row.Variant}, Omega: row.Omega})
 				}
 				seeds[i]++
