@@ -137,9 +137,9 @@ func (n *narrowing) widen(f *Fit) *Fit {
 			continue
 		}
 		rows := len(t.q) / len(t.features)
-		d := len(t.features)
+		size := len(t.features)
 		q := product(n.ker, linalg.NoTrans, linalg.Trans,
-			d, d, rows, t.q, rows, t.q, rows)
+			size, size, rows, t.q, rows, t.q, rows)
 		for i := range t.features {
 			row := make([]float64, d)
 			for j, to := range t.features {
