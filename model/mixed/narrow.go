@@ -31,7 +31,8 @@ type turn struct {
 
 // narrow narrows the components of a problem.
 func narrow(p Problem, workers int) *narrowing {
-	n := &narrowing{narrowed: p, wide: p, ker: linalg.Default(), turns: make([]turn, len(p.Components))}
+	n := &narrowing{narrowed: p, wide: p, ker: linalg.Default()}
+	n.turns = make([]turn, len(p.Components))
 	n.ker.Threads = workers
 	for j, k := range p.Part {
 		n.turns[k].features = append(n.turns[k].features, j)
@@ -40,7 +41,8 @@ func narrow(p Problem, workers int) *narrowing {
 	for _, t := range p.Tasks {
 		rows += len(t.Y)
 	}
-	if !slices.ContainsFunc(n.turns, func(t turn) bool { return rows > 0 && len(t.features) > rows }) {
+	more := func(t turn) bool { return len(t.features) > rows }
+	if rows == 0 || !slices.ContainsFunc(n.turns, more) {
 		n.turns = nil
 		return n
 	}
@@ -51,7 +53,9 @@ func narrow(p Problem, workers int) *narrowing {
 		t.first = len(n.narrowed.Part)
 		made := n.turn(t, rows)
 		columns = append(columns, made...)
-		n.narrowed.Part = append(n.narrowed.Part, slices.Repeat([]int{k}, len(made))...)
+		for range made {
+			n.narrowed.Part = append(n.narrowed.Part, k)
+		}
 	}
 	n.narrowed.Tasks = slices.Clone(p.Tasks)
 	row := 0
@@ -79,9 +83,10 @@ func (n *narrowing) turn(t *turn, rows int) (columns [][]float64) {
 			}
 		}
 	}
-	made, wide := f, d
+	made := f
+	wide := d
 	if d > rows {
-		gram := product(n.ker, linalg.NoTrans, linalg.Trans, rows, rows, d, f, d, f, d)
+		gram := n.abt(f, d, f, d)
 		size := 0.0
 		for i := range rows {
 			size += gram[i*rows+i] / float64(rows)
@@ -90,7 +95,8 @@ func (n *narrowing) turn(t *turn, rows int) (columns [][]float64) {
 			gram[i*rows+i] += jitter*size + math.SmallestNonzeroFloat32
 		}
 		linalg.Cholesky(n.ker, rows, gram, rows)
-		made, wide = lower(gram, rows), rows
+		made = lower(gram, rows)
+		wide = rows
 		linalg.Invert(n.ker, rows, gram, rows)
 		t.q = product(n.ker, linalg.Trans, linalg.Trans, d, rows, rows, f, d, gram, rows)
 	}
@@ -102,6 +108,12 @@ func (n *narrowing) turn(t *turn, rows int) (columns [][]float64) {
 		columns = append(columns, column)
 	}
 	return columns
+}
+
+// abt is the product A B' of matrices with so many columns.
+func (n *narrowing) abt(a []float64, wide int, b []float64, cols int) []float64 {
+	s := search{ker: n.ker}
+	return s.abt(a, wide, b, cols)
 }
 
 // lower is a matrix with zeros above its diagonal.
@@ -133,7 +145,7 @@ func (n *narrowing) widen(f *Fit) *Fit {
 			continue
 		}
 		rows := len(t.q) / len(t.features)
-		q := product(n.ker, linalg.NoTrans, linalg.Trans, len(t.features), len(t.features), rows, t.q, rows, t.q, rows)
+		q := n.abt(t.q, rows, t.q, rows)
 		for i := range t.features {
 			row := make([]float64, d)
 			for j, to := range t.features {
@@ -160,7 +172,8 @@ func (n *narrowing) back(w []float64) []float64 {
 			if t.q == nil {
 				wide[j] = w[t.first+i]
 			} else {
-				wide[j] = floats.Dot(t.q[i*rows:][:rows], w[t.first:][:rows])
+				made := w[t.first:][:rows]
+				wide[j] = floats.Dot(t.q[i*rows:][:rows], made)
 			}
 		}
 	}
