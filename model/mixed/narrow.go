@@ -41,8 +41,8 @@ func narrow(p Problem, workers int) *narrowing {
 	for _, t := range p.Tasks {
 		rows += len(t.Y)
 	}
-	wide := func(t turn) bool { return rows > 0 && len(t.features) > rows }
-	if !slices.ContainsFunc(n.turns, wide) {
+	more := func(t turn) bool { return len(t.features) > rows }
+	if rows == 0 || !slices.ContainsFunc(n.turns, more) {
 		n.turns = nil
 		return n
 	}
@@ -53,8 +53,9 @@ func narrow(p Problem, workers int) *narrowing {
 		t.first = len(n.narrowed.Part)
 		made := n.turn(t, rows)
 		columns = append(columns, made...)
-		part := slices.Repeat([]int{k}, len(made))
-		n.narrowed.Part = append(n.narrowed.Part, part...)
+		for range made {
+			n.narrowed.Part = append(n.narrowed.Part, k)
+		}
 	}
 	n.narrowed.Tasks = slices.Clone(p.Tasks)
 	row := 0
@@ -82,9 +83,10 @@ func (n *narrowing) turn(t *turn, rows int) (columns [][]float64) {
 			}
 		}
 	}
-	made, wide := f, d
+	made := f
+	wide := d
 	if d > rows {
-		gram := product(n.ker, linalg.NoTrans, linalg.Trans, rows, rows, d, f, d, f, d)
+		gram := n.abt(f, d, f, d)
 		size := 0.0
 		for i := range rows {
 			size += gram[i*rows+i] / float64(rows)
@@ -93,7 +95,8 @@ func (n *narrowing) turn(t *turn, rows int) (columns [][]float64) {
 			gram[i*rows+i] += jitter*size + math.SmallestNonzeroFloat32
 		}
 		linalg.Cholesky(n.ker, rows, gram, rows)
-		made, wide = lower(gram, rows), rows
+		made = lower(gram, rows)
+		wide = rows
 		linalg.Invert(n.ker, rows, gram, rows)
 		t.q = product(n.ker, linalg.Trans, linalg.Trans,
 			d, rows, rows, f, d, gram, rows)
@@ -106,6 +109,12 @@ func (n *narrowing) turn(t *turn, rows int) (columns [][]float64) {
 		columns = append(columns, column)
 	}
 	return columns
+}
+
+// abt is the product A B' of matrices with so many columns.
+func (n *narrowing) abt(a []float64, wide int, b []float64, cols int) []float64 {
+	s := search{ker: n.ker}
+	return s.abt(a, wide, b, cols)
 }
 
 // lower is a matrix with zeros above its diagonal.
@@ -137,9 +146,7 @@ func (n *narrowing) widen(f *Fit) *Fit {
 			continue
 		}
 		rows := len(t.q) / len(t.features)
-		size := len(t.features)
-		q := product(n.ker, linalg.NoTrans, linalg.Trans,
-			size, size, rows, t.q, rows, t.q, rows)
+		q := n.abt(t.q, rows, t.q, rows)
 		for i := range t.features {
 			row := make([]float64, d)
 			for j, to := range t.features {
@@ -166,8 +173,8 @@ func (n *narrowing) back(w []float64) []float64 {
 			if t.q == nil {
 				wide[j] = w[t.first+i]
 			} else {
-				narrow := w[t.first:][:rows]
-				wide[j] = floats.Dot(t.q[i*rows:][:rows], narrow)
+				made := w[t.first:][:rows]
+				wide[j] = floats.Dot(t.q[i*rows:][:rows], made)
 			}
 		}
 	}
