@@ -116,7 +116,7 @@ func (p *ProblemData) clone() *ProblemData {
 // Check says what a problem lacks that models are fitted on: each task takes a name and a kind,
 // features, and a label for every row.
 func (p *ProblemData) Check() error {
-	if p == nil || len(p.Tasks) == 0 {
+	if p == nil || p.Problem == nil || len(p.Tasks) == 0 {
 		return ErrInvalid.Errorf("there is no problem, or none with tasks")
 	}
 	var fault error
@@ -131,7 +131,7 @@ func (p *ProblemData) Check() error {
 				t.Name, len(t.TrainSet.Y), t.TrainSet.X.Rows())
 		}
 	}
-	if fault != nil && p.Problem != nil {
+	if fault != nil {
 		fault = fmt.Errorf("problem %q: %w", p.Name, fault)
 	}
 	return fault

@@ -53,7 +53,8 @@ func (p Per) rows(tasks int) int {
 // move copies rows of the given width from a matrix for so many tasks to one for
 // more or fewer: those of the tasks that both have.
 func (p Per) move(to []float64, toTasks int, from []float64, fromTasks, width int) {
-	tasks, blocks := min(toTasks, fromTasks), 1
+	tasks := min(toTasks, fromTasks)
+	blocks := 1
 	if p == PerPair {
 		blocks = tasks
 	}

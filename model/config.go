@@ -97,7 +97,8 @@ func Presets() []string { return sortedKeys(presets) }
 func (c Config) Validate() error {
 	faults := c.Settings().Faults()
 	fault := func(format string, args ...any) { faults = append(faults, fmt.Errorf(format, args...)) }
-	body, estimator := bodies.get(c.Body), estimators.get(c.Estimator)
+	body := bodies.get(c.Body)
+	estimator := estimators.get(c.Estimator)
 	if c.Features == 0 && !c.FeatureFree() {
 		fault("model.features is 0; the body %q needs at least 1", c.Body)
 	}

@@ -91,7 +91,8 @@ func (f *Forward) Estimate(p *Payload, tuples ...Tuple) (*Estimate, error) {
 	if err := f.graph.Run(); err != nil {
 		return nil, fmt.Errorf("forward: %w", err)
 	}
-	m, per := p.Tasks(), f.of.Config.Embeds()
+	m := p.Tasks()
+	per := f.of.Config.Embeds()
 	h := len(f.es.Value) / per.rows(f.size.Tasks)
 	e := &Estimate{Tasks: m, Per: per, E: make([]float64, per.rows(m)*h), C: f.cs.Value[0]}
 	per.move(e.E, m, f.es.Value, f.size.Tasks, h)

@@ -27,7 +27,8 @@ var identityLink = Link{
 var logLink = Link{
 	Params: gamma,
 	Build: func(p Inputs, o *layers.Node) *layers.Node {
-		slope, offset := must(op.Exp(p.Number("gamma", 0))), must(op.Exp(p.Number("gamma", 1)))
+		slope := must(op.Exp(p.Number("gamma", 0)))
+		offset := must(op.Exp(p.Number("gamma", 1)))
 		return must(op.Log(must(op.Add(must(op.Mul(slope, o)), offset))))
 	},
 	Direction: func(Params) float64 { return 1 },

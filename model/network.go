@@ -67,7 +67,8 @@ var presets = map[string]Config{
 
 // estimates is the network: f(E, Omega) and v(o) for every tuple.
 func (n *core) estimates(g *layers.Graph) {
-	q, m := n.size.Tuples, n.size.Tasks
+	q := n.size.Tuples
+	m := n.size.Tasks
 	n.e = n.embedding(g)                                                // m x h
 	n.phi, n.c = n.estimator()                                          // m x m, scalar
 	linear := n.inner(g.Input("Omega", q, m*m))                         // q

@@ -21,7 +21,8 @@ import (
 func init() {
 	RegisterBody("pairwise", Body{
 		Params: func(c Config) []Spec {
-			in, out := cosines+invariants, cosines+2
+			in := cosines + invariants
+			out := cosines + 2
 			return []Spec{
 				{Name: "M", Shape: []int{in, c.Hidden}, Deviation: 1 / math.Sqrt(float64(in))},
 				{Name: "b", Shape: []int{c.Hidden}},
@@ -39,17 +40,22 @@ func init() {
 }
 
 func pairwise(in BodyInputs) *layers.Node {
-	p, s := in.Params, in.Statistics.Get("pairs") // tasks^2 x columns
+	p := in.Params
+	s := in.Statistics.Get("pairs") // tasks^2 x columns
 	columns := func(of *layers.Node, from, to int) *layers.Node { return must(op.Slice(of, nil, op.S(from, to))) }
 	column := func(of *layers.Node, i int) *layers.Node { return must(op.Slice(of, nil, op.S(i))) } // tasks^2
 	affine := func(x *layers.Node, weight, bias string) *layers.Node {
 		return must(op.BroadcastAdd(must(op.Mul(x, p.Get(weight))), p.Get(bias), nil, []byte{0}))
 	}
-	c, known := columns(s, 0, cosines), columns(s, cosines+2, pairColumns) // tasks^2 x 4, tasks^2 x (4 + invariants)
-	share, self := column(s, cosines), column(s, cosines+1)                // tasks^2: 1/m, and 1/m where i = j
+	c := columns(s, 0, cosines)
+	known := columns(s, cosines+2, pairColumns) // tasks^2 x 4, tasks^2 x (4 + invariants)
+	share := column(s, cosines)
+	self := column(s, cosines+1) // tasks^2: 1/m, and 1/m where i = j
 
 	out := affine(must(op.Tanh(affine(known, "M", "b"))), "N", "a") // tasks^2 x 6
-	w, u, v := columns(out, 0, cosines), column(out, cosines), column(out, cosines+1)
+	w := columns(out, 0, cosines)
+	u := column(out, cosines)
+	v := column(out, cosines+1)
 
 	across := must(op.HadamardProd(share, must(op.Sum(must(op.HadamardProd(w, c)), 1)))) // tasks^2
 	alone := must(op.Add(self, must(op.HadamardProd(self, must(op.Exp(v))))))            // tasks^2

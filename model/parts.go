@@ -41,7 +41,9 @@ func (p *parts) embed(params Params, payload *Payload) ([]float64, error) {
 			return nil, err
 		}
 	}
-	body, h, m := bodies.get(p.config.Body), p.width(), payload.Tasks()
+	body := bodies.get(p.config.Body)
+	h := p.width()
+	m := payload.Tasks()
 	e := make([]float64, m*m*h)
 	var where []int // the rows of E that are next
 	values := make([][]float64, len(body.Statistics))

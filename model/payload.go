@@ -121,7 +121,8 @@ func NamesOf(p *data.ProblemData) string {
 		return ""
 	}
 	const few = 3
-	sum, first := sha256.New(), []string(nil)
+	sum := sha256.New()
+	first := []string(nil)
 	for _, name := range p.Features {
 		fmt.Fprintf(sum, "%d %s", len(name), name)
 		if len(first) < few {

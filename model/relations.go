@@ -79,7 +79,8 @@ func (r *related) cosine(i, j int) (raw, debiased float64) {
 
 // size is the root of the mean square of the debiased cosines.
 func (r *related) size() float64 {
-	m, sum := len(r.noise), 0.0
+	m := len(r.noise)
+	sum := 0.0
 	for i := range m {
 		for j := range i {
 			_, c := r.cosine(i, j)
@@ -114,7 +115,8 @@ func pairStatistics(p *data.ProblemData) (Rows, error) {
 	}
 	m := len(p.Tasks)
 	share := 1 / float64(m)
-	raw, white := r.raw.strengths(), r.white.strengths()
+	raw := r.raw.strengths()
+	white := r.white.strengths()
 	regression := 0.0
 	if p.Tasks[0].Kind == data.Regression {
 		regression = 1
@@ -125,7 +127,8 @@ func pairStatistics(p *data.ProblemData) (Rows, error) {
 	}
 	return func(out []float64, from, to int) []float64 {
 		for k := from; k < to; k++ {
-			i, j := k/m, k%m
+			i := k / m
+			j := k % m
 			self := 0.0
 			if i == j {
 				self = share
@@ -154,7 +157,8 @@ type relations struct {
 }
 
 func relate(p *data.ProblemData) (*relations, error) {
-	m, r := len(p.Tasks), &relations{dimension: 1}
+	m := len(p.Tasks)
+	r := &relations{dimension: 1}
 	for _, t := range p.Tasks {
 		if d := t.TrainSet.X.Cols(); d != p.Cols() {
 			return nil, data.ErrMismatch.Errorf("task %q has %d features, but task %q %d", t.Name, d, p.Tasks[0].Name, p.Cols())
@@ -164,10 +168,14 @@ func relate(p *data.ProblemData) (*relations, error) {
 		r.size, r.balance = append(r.size, (math.Log(size)-3)/2), append(r.balance, balance/2)
 	}
 	e := newResiduals(p)
-	noise, squares, alone := make([]float64, m), make([]float64, m), make([]float64, m)
-	left, free := 0.0, 0.0 // tr(E'E) and the sum of 1 - h
+	noise := make([]float64, m)
+	squares := make([]float64, m)
+	alone := make([]float64, m)
+	left := 0.0
+	free := 0.0 // tr(E'E) and the sum of 1 - h
 	for _, row := range e.rows {
-		i, unexplained := row.task, 1-row.leverage
+		i := row.task
+		unexplained := 1 - row.leverage
 		left += row.square
 		squares[i] += row.c2
 		if unexplained > 1e-9 {
@@ -196,13 +204,18 @@ func sizes(several int, t data.TaskData) (size, balance float64) {
 		return all, 0
 	}
 	n, k := rowsOfClasses(max(2, several), t)
-	inverse, least, most := 0.0, math.Inf(1), 0.0
+	inverse := 0.0
+	least := math.Inf(1)
+	most := 0.0
 	for _, rows := range n {
 		if several == 0 {
-			rows, k = max(0.5, min(rows, all-0.5)), 2
+			rows = max(0.5, min(rows, all-0.5))
+			k = 2
 		}
 		if rows > 0 {
-			inverse, least, most = inverse+1/rows, min(least, rows), max(most, rows)
+			inverse = inverse + 1/rows
+			least = min(least, rows)
+			most = max(most, rows)
 		}
 	}
 	return 2 * k / inverse, math.Log(most / least)
@@ -213,9 +226,12 @@ func sizes(several int, t data.TaskData) (size, balance float64) {
 //
 //	S^-1 = (I - E' A^-1 E) / tau,  and A = E'E + N tau I, S^-1 = N A^-1 otherwise.
 func (r *relations) whiten(e *residuals, squares []float64, free float64) error {
-	n, m := float64(r.rows), len(squares)
+	n := float64(r.rows)
+	m := len(squares)
 	a := e.gram
-	k, trace, square := a.Rows, 0.0, 0.0
+	k := a.Rows
+	trace := 0.0
+	square := 0.0
 	for i := range k {
 		trace += a.Row(i)[i]
 	}

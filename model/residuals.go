@@ -60,14 +60,18 @@ func newResiduals(p *data.ProblemData) *residuals {
 func (e *residuals) weigh(i int, t data.TaskData) {
 	n := float64(len(t.TrainSet.Y))
 	average, deviation := meanDeviation(t.TrainSet.Y)
-	total, scale := n*deviation*deviation, deviation // sum of y^2
+	total := n * deviation * deviation
+	scale := deviation // sum of y^2
 	if t.Kind == data.Classification {
 		scale = 2
 	}
 	for _, y := range t.TrainSet.Y {
-		c, q, leverage := 0.0, 0.0, 1/n
+		c := 0.0
+		q := 0.0
+		leverage := 1 / n
 		if y -= average; total > 0 {
-			c, q = y/total*scale, y/scale
+			c = y / total * scale
+			q = y / scale
 			leverage += y * y / total
 		}
 		e.rows = append(e.rows, residualRow{task: i, of: i, share: c, q: q, c2: c * c, leverage: leverage})
@@ -122,7 +126,8 @@ const cancelled = 1e-4
 // is E X', and what is left of the columns of that is E E'.
 func (e *residuals) ofProducts(points []layers.Points, dense bool) {
 	k, sparse := layers.RowProducts(dense, points...)
-	squares, left := 0.0, 0.0
+	squares := 0.0
+	left := 0.0
 	for a := range k.Rows {
 		squares += k.Row(a)[a]
 	}
@@ -145,7 +150,8 @@ func (e *residuals) splitAll(x layers.View[float64]) (means layers.View[float64]
 	tasks := e.rows[len(e.rows)-1].task + 1
 	means = view(e.classes*tasks, x.Cols)
 	for first := 0; first < x.Rows; {
-		i, end := e.rows[first].task, first+1
+		i := e.rows[first].task
+		end := first + 1
 		for end < x.Rows && e.rows[end].task == i {
 			end++
 		}
@@ -199,8 +205,11 @@ func (e *residuals) acrossTasks(a layers.View[float64], m int) *mat.SymDense {
 // overClasses is tr(H A H' J') for the block A at (i, j): H and J take the means of
 // the classes of either task out, and a class counts where both have it.
 func overClasses(a layers.View[float64], has []bool, i, j, classes int) float64 {
-	ki, kj, all := 0.0, 0.0, 0.0
-	rows, cols := make([]float64, classes), make([]float64, classes)
+	ki := 0.0
+	kj := 0.0
+	all := 0.0
+	rows := make([]float64, classes)
+	cols := make([]float64, classes)
 	for c := range classes {
 		if has[i+c] {
 			ki++

@@ -157,7 +157,8 @@ func (e *extraction) batch(batch []File) error {
 
 // extract returns the features of the files that can be read.
 func (e *extraction) extract(batch []File) (made []safetensors.Tensor, err error) {
-	all, faults := make([][]byte, len(batch)), make([]error, len(batch))
+	all := make([][]byte, len(batch))
+	faults := make([]error, len(batch))
 	var work errgroup.Group
 	work.SetLimit(e.Workers)
 	for i, f := range batch {

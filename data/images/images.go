@@ -62,7 +62,8 @@ func Find(dir string, without ...string) (*Collection, error) {
 	for _, name := range unpacked {
 		inner := filepath.Join(dir, name)
 		if folders, _, _ := files.List(inner); len(folders) > 0 {
-			c.Dir, classes = inner, folders
+			c.Dir = inner
+			classes = folders
 			break
 		}
 	}

@@ -19,7 +19,8 @@ const (
 // scaled returns the middle, side x side pixels, of a picture whose shorter side
 // is scaled to short.
 func scaled(picture image.Image, short, side int) []byte {
-	width, height := picture.Bounds().Dx(), picture.Bounds().Dy()
+	width := picture.Bounds().Dx()
+	height := picture.Bounds().Dy()
 	columns := middle(width, scaledLength(width, height, short), side)
 	rows := middle(height, scaledLength(height, width, short), side)
 	top := rows[0].first
@@ -93,7 +94,9 @@ func spanOf(pixel, scale float64, length int) span {
 // stride bytes after the other.
 func (s span) average(src []byte, stride int, dst []byte) {
 	const half = 1 << (fractionBits - 1)
-	r, g, b := half, half, half
+	r := half
+	g := half
+	b := half
 	for i, w := range s.weight {
 		p := src[i*stride:][:colours]
 		r += int(p[0]) * int(w)

@@ -66,9 +66,11 @@ func read(file io.ReaderAt, size int64, as func(name string) DType) (tensors []T
 		return nil, nil, ErrFormat.Errorf("header: %w", err)
 	}
 	start := lengthSize + int64(length) // of the data
-	end, limit := 0, int(size-start)
+	end := 0
+	limit := int(size - start)
 	for _, name := range slices.SortedFunc(maps.Keys(entries), func(a, b string) int {
-		x, y := entries[a].Offsets, entries[b].Offsets
+		x := entries[a].Offsets
+		y := entries[b].Offsets
 		return cmp.Or(slices.Compare(x[:], y[:]), cmp.Compare(a, b))
 	}) {
 		e := entries[name]
@@ -91,7 +93,8 @@ func read(file io.ReaderAt, size int64, as func(name string) DType) (tensors []T
 		}
 	}
 	for i := range tensors {
-		t, precision := &tensors[i], F64
+		t := &tensors[i]
+		precision := F64
 		if as != nil {
 			precision = as(t.Name)
 		}
@@ -115,7 +118,8 @@ func read(file io.ReaderAt, size int64, as func(name string) DType) (tensors []T
 func numbers[T float32 | float64](r *io.SectionReader, d DType) ([]T, error) {
 	size := d.size()
 	n := int(r.Size())
-	value, chunk := make([]T, 0, n/size), make([]byte, min(n, piece*size))
+	value := make([]T, 0, n/size)
+	chunk := make([]byte, min(n, piece*size))
 	for len(value) < cap(value) {
 		part := chunk[:min(len(chunk), (cap(value)-len(value))*size)]
 		if _, err := io.ReadFull(r, part); err != nil {

@@ -111,9 +111,11 @@ func header(tensors []Tensor, metadata map[string]string) ([]byte, error) {
 	all := map[string]string{}
 	maps.Copy(all, metadata)
 	all[Checksum] = hex.EncodeToString(sum.Sum(nil))
-	entries, end := map[string]any{metadataKey: all}, 0
+	entries := map[string]any{metadataKey: all}
+	end := 0
 	for _, t := range tensors {
-		count, begin := max(len(t.Value), len(t.Single)), end
+		count := max(len(t.Value), len(t.Single))
+		begin := end
 		if size, ok := product(t.Shape); !ok || size != count || t.DType.size() == 0 {
 			return nil, fmt.Errorf("tensor %q has shape %v but %d numbers, and dtype %q, which can be %s or %s", t.Name, t.Shape, count, t.DType, F32, F64)
 		}

@@ -53,6 +53,11 @@ type task struct {
 // classification and square for regression. Of several classes y has the number of a row's
 // class. A task may lack some.
 func Training(problem *data.ProblemData) (*TrainingSet, error) {
+	if problem != nil && problem.Problem == nil { // tasks will do
+		named := *problem
+		named.Problem = &data.Problem{}
+		problem = &named
+	}
 	if err := problem.Check(); err != nil {
 		return nil, ErrInvalidData.Errorf("%w", err)
 	}

@@ -72,7 +72,8 @@ func Correlations(all []Correlation) *Picture {
 // where the gap is largest. Of three tasks it is the order in which they come.
 func grouped(correlation [][]float64) []int {
 	n := len(correlation)
-	order, angle := make([]int, n), make([]float64, n)
+	order := make([]int, n)
+	angle := make([]float64, n)
 	for i := range order {
 		order[i] = i
 	}
@@ -86,10 +87,12 @@ func grouped(correlation [][]float64) []int {
 		angle[i] = math.Atan2(axes.At(i, n-2), axes.At(i, n-1))
 	}
 	slices.SortStableFunc(order, func(a, b int) int { return cmp.Compare(angle[a], angle[b]) })
-	cut, widest := 0, 2*math.Pi-(angle[order[n-1]]-angle[order[0]])
+	cut := 0
+	widest := 2*math.Pi - (angle[order[n-1]] - angle[order[0]])
 	for k := 1; k < n; k++ {
 		if gap := angle[order[k]] - angle[order[k-1]]; gap > widest {
-			cut, widest = k, gap
+			cut = k
+			widest = gap
 		}
 	}
 	return slices.Concat(order[cut:], order[:cut])

@@ -30,7 +30,9 @@ func Training(metrics []train.Metrics) *Picture {
 	if len(metrics) == 0 {
 		return nil
 	}
-	objective, quality, parameters := overEpochs("Objective"), overEpochs(meanOutcome), overEpochs("Parameters above the embeddings")
+	objective := overEpochs("Objective")
+	quality := overEpochs(meanOutcome)
+	parameters := overEpochs("Parameters above the embeddings")
 	addCourse(objective, 0, "loss", metrics, func(m train.Metrics) float64 { return m.Loss })
 	addCourse(objective, 1, "residual |f - v(o)|", metrics, func(m train.Metrics) float64 { return m.Residual })
 	addCourse(objective, 2, "standard deviation of v(o)", metrics, func(m train.Metrics) float64 { return m.Deviation })

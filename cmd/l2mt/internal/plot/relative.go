@@ -34,7 +34,8 @@ func Errors(title, axis string, points []Point) *Picture {
 	at := positions(points)
 	if len(points) == 1 {
 		rows := points[0].Rows
-		points, at = nil, nil
+		points = nil
+		at = nil
 		for _, row := range rows {
 			points = append(points, Point{row.Title, []compare.Row{{Relative: row.Relative, StandardError: row.StandardError}}})
 		}
@@ -60,7 +61,8 @@ func Errors(title, axis string, points []Point) *Picture {
 		addMethod(p, i, method, points, at, aside)
 	}
 	picture := &Picture{width: 9 * vg.Inch, height: vg.Length(2.4+0.32*float64(len(points)+len(methods)/2)) * vg.Inch, plots: []*plot.Plot{p}}
-	from, to := plotter.XY{X: 1, Y: -0.6}, plotter.XY{X: 1, Y: float64(len(points)) - 0.4}
+	from := plotter.XY{X: 1, Y: -0.6}
+	to := plotter.XY{X: 1, Y: float64(len(points)) - 0.4}
 	if at == nil {
 		var upwards []string
 		for _, point := range slices.Backward(points) {
@@ -70,7 +72,8 @@ func Errors(title, axis string, points []Point) *Picture {
 	} else {
 		p.X.Label.Text, p.Y.Label.Text, p.Y.Padding = axis, label, vg.Points(8)
 		picture.width, picture.height = 8*vg.Inch, 7.5*vg.Inch
-		from, to = plotter.XY{X: p.X.Min, Y: 1}, plotter.XY{X: p.X.Max, Y: 1}
+		from = plotter.XY{X: p.X.Min, Y: 1}
+		to = plotter.XY{X: p.X.Max, Y: 1}
 		var ticks plot.ConstantTicks
 		for k, x := range at {
 			ticks = append(ticks, plot.Tick{Value: x, Label: points[k].Name})
@@ -121,7 +124,8 @@ func addMethod(p *plot.Plot, i int, title string, points []Point, at []float64, 
 			if finite(row.StandardError) {
 				half = float64(row.StandardError)
 			}
-			xys, bars = append(xys, xy), append(bars, struct{ Low, High float64 }{half, half})
+			xys = append(xys, xy)
+			bars = append(bars, struct{ Low, High float64 }{half, half})
 		}
 	}
 	scatter := &plotter.Scatter{XYs: xys, GlyphStyle: draw.GlyphStyle{Color: look.Color, Radius: vg.Points(3.5), Shape: plotutil.Shape(i)}}
