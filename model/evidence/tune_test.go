@@ -267,11 +267,3 @@ func TestReport(t *testing.T) {
 		}
 	}
 }
-
-func deviation(y []float64) float64 {
-	mean, square := 0.0, 0.0
-	for _, v := range y {
-		mean, square = mean+v/float64(len(y)), square+v*v/float64(len(y))
-	}
-	return math.Sqrt(square - mean*mean)
-}

@@ -167,7 +167,7 @@ func (s *Fit) Validate() error {
 		for j := range i + 1 {
 			most := math.Sqrt(s.Omega.At(i, i) * s.Omega.At(j, j))
 			if v := s.Omega.At(i, j); !(math.Abs(v) <= most+1e-9) {
-				return fmt.Errorf("Omega: entry (%d, %d) is %v; with these variances it can be %v at most", i, j, v, most)
+				return fmt.Errorf("tensor Omega: entry (%d, %d) is %v; with these variances it can be %v at most", i, j, v, most)
 			}
 		}
 	}
@@ -175,7 +175,7 @@ func (s *Fit) Validate() error {
 	classify := s.Kind == data.Classification
 	switch trace := mat.Trace(s.Omega); {
 	case math.Abs(trace-1) > 1e-9: // far above rounding
-		return fmt.Errorf("Omega has the trace %v; it must be 1", trace)
+		return fmt.Errorf("tensor Omega has the trace %v; it must be 1", trace)
 	case !classify && (s.Kind != data.Regression || s.Classes != nil):
 		return fmt.Errorf("kind is %q; it can be %s or, of classes, %s", s.Kind, data.Regression, data.Classification)
 	case s.Classes != nil && k < 3:
