@@ -7,8 +7,6 @@ import (
 	"slices"
 	"sync"
 
-	"gonum.org/v1/gonum/floats"
-
 	"l2mt/data"
 )
 
@@ -93,24 +91,6 @@ func Training(problem *data.ProblemData) (*TrainingSet, error) {
 	}
 	p.view = sync.OnceValue(func() *TrainingSet { return cmp.Or(p.fewerRows(), p.narrowed(), p) })
 	return p, nil
-}
-
-// TaskWeights are what the tasks count in losses of rows held out: 1, or less for one that
-// borrows. Several rows of one class count for nothing, if others tell classes apart: the rows
-// held out of them would say that there is no other class.
-func (p *TrainingSet) TaskWeights() []float64 {
-	weights := make([]float64, p.Tasks())
-	for i := range weights {
-		for _, t := range p.tasks[i*p.classes:][:p.classes] {
-			if n := len(t.y); n < 2 || !t.borrows {
-				weights[i] = max(weights[i], t.share*float64(n))
-			}
-		}
-	}
-	if floats.Sum(weights) == 0 {
-		floats.AddConst(1, weights)
-	}
-	return weights
 }
 
 // share weighs the rows.
