@@ -76,6 +76,21 @@ func (c *Column) values(text string) []float64 {
 	return value
 }
 
+// validate tells why the means and offsets of a column, as a file has them, suit no features.
+func (c *Column) validate() error {
+	for _, values := range [][]float64{c.Mean, c.Offset} {
+		if values != nil && len(values) != c.parts() {
+			return data.ErrInvalid.Errorf("column %q: %d means or offsets; it makes %d features", c.Name, len(values), c.parts())
+		}
+		for _, v := range values {
+			if !(math.Abs(v) <= math.MaxFloat32/2) {
+				return data.ErrInvalid.Errorf("column %q: a mean or an offset is %v; it must fit a float32", c.Name, v)
+			}
+		}
+	}
+	return nil
+}
+
 // narrow returns values, less their offsets, in single precision.
 func (c *Column) narrow(values ...float64) []float32 {
 	var narrow []float32
@@ -146,6 +161,11 @@ func (r *Recipe) Validate() error {
 	width := r.Width()
 	if len(r.Columns) == 0 {
 		return data.ErrInvalid.Errorf("features are made of no columns")
+	}
+	for _, c := range r.Columns {
+		if err := c.validate(); err != nil {
+			return err
+		}
 	}
 	cols := width
 	for i, s := range r.Steps {
