@@ -12,6 +12,7 @@ import (
 	"gonum.org/v1/gonum/mat"
 
 	"l2mt/data"
+	"l2mt/data/datatest"
 	"l2mt/infer/solve/solvetest"
 	"l2mt/model/multitask"
 )
@@ -84,6 +85,7 @@ func TestFoldsAskTheNetworkWithoutTheirRows(t *testing.T) {
 // Nothing that predicts a row has seen its label: not the network, the metric, nor the
 // variances of a structure.
 func TestPredictionsHaveNotSeenTheRow(t *testing.T) {
+	datatest.Long(t)
 	for _, kind := range []data.Kind{data.Classification, data.Regression} {
 		p := made(2, "p", kind, 3).Labelled()
 		o := Options{Held: firstHeld(p, 5), Lambda1: []float64{0.1}}
@@ -250,6 +252,7 @@ func TestValidationRowsOfSomeTasks(t *testing.T) {
 
 // Test rows change the test errors and nothing else.
 func TestTestRowsDoNotLeak(t *testing.T) {
+	datatest.Long(t)
 	for _, kind := range []data.Kind{data.Classification, data.Regression} {
 		for seed := range uint64(2) {
 			f := random(t, seed, nil)

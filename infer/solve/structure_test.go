@@ -11,6 +11,7 @@ import (
 	"gonum.org/v1/gonum/stat"
 
 	"l2mt/data"
+	"l2mt/data/datatest"
 	"l2mt/model/mixed"
 	"l2mt/model/multitask"
 	"l2mt/model/saved"
@@ -124,6 +125,7 @@ func TestWeightsPredictAsTheMixedModel(t *testing.T) {
 // Every structure predicts rows of training from W, B and the steps as the mixed model does from
 // its features.
 func TestStepsPredictAsTheFeatures(t *testing.T) {
+	datatest.Long(t)
 	for _, kind := range []data.Kind{data.Regression, data.Classification} {
 		p := made(6, "p", kind, 3).Labelled()
 		b := bench(t, nil, p, Options{})
@@ -210,6 +212,7 @@ func farthest(t *testing.T, a, b *Fitted, order []int) (far float64) {
 // Neither the order of rows, columns and tasks nor the names of tasks change predictions, and
 // units of columns hardly do.
 func TestPredictionsDoNotDependOnOrder(t *testing.T) {
+	datatest.Long(t)
 	few := made(3, "p", data.Classification, 3).Labelled()
 	many := levelled(t, 1, data.Regression, 2, slices.Repeat([]int{1, 7, 12}, 10)...)
 	for name, p := range map[string]*data.ProblemData{
@@ -258,6 +261,7 @@ func TestPredictionsDoNotDependOnOrder(t *testing.T) {
 // The level of a task is its mean, drawn to the common level by what n rows say: the variances
 // found are those that the table was drawn with, and the share is n s_b^2 / (n s_b^2 + s^2).
 func TestLevelsAreDrawnByTheirRows(t *testing.T) {
+	datatest.Long(t)
 	rows := slices.Repeat([]int{1, 5, 9}, 20)
 	for _, deviation := range []float64{1, 3, 10} {
 		p := levelled(t, 4, data.Regression, deviation, rows...)
@@ -298,6 +302,7 @@ func TestLevelsAreDrawnByTheirRows(t *testing.T) {
 
 // Tasks of one row, of one class and of no row are fitted, held out and predicted.
 func TestTasksOfEverySize(t *testing.T) {
+	datatest.Long(t)
 	for _, kind := range []data.Kind{data.Regression, data.Classification} {
 		for _, columns := range []int{1, 5} {
 			p := levelled(t, 2, kind, 1, 1, 12, 0, 9, 4, 15)

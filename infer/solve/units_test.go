@@ -10,6 +10,7 @@ import (
 	"gonum.org/v1/gonum/stat"
 
 	"l2mt/data"
+	"l2mt/data/datatest"
 )
 
 // A choice fits the sum of its candidates, structures and problem (1) alike, and the mean of all
@@ -109,6 +110,7 @@ func sumOfShares(shares []Share) (sum float64) {
 
 // Whatever columns and targets there are, a fit is finite and no worse than it has to be.
 func TestAwkwardTables(t *testing.T) {
+	datatest.Long(t)
 	for _, kind := range []data.Kind{data.Regression, data.Classification} {
 		for name, change := range map[string]func(j int, row []float32, y *float64){
 			"constant columns":    func(_ int, row []float32, _ *float64) { row[0], row[3] = 7, 0 },
