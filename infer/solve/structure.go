@@ -85,6 +85,8 @@ const (
 	mostSeparate = 40
 	// kernelWidth is that of the Laplace kernel, over the sum of the columns' deviations.
 	kernelWidth = 0.6
+	// kernelNoise is the number of rows that the noise beside a kernel has before there are any.
+	kernelNoise = 2
 	// manyLandmarks is the number of landmarks of a kernel, and mostLandmarks where tasks are
 	// targets of the same rows.
 	manyLandmarks = 100
@@ -259,6 +261,9 @@ func (f *features) components(s Structure) (p mixed.Problem, chosen []int) {
 		if k == 0 || s.Sharing != Pooled {
 			c.Own = share
 		}
+	}
+	if s.View == Kernel {
+		p.NoiseRows = kernelNoise
 	}
 	p.Components[0].Fixed = true
 	p.Components[0].Common = flat

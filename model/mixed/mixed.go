@@ -63,6 +63,9 @@ type Problem struct {
 	Loss Loss
 	// Noise is that variance where the search begins; 0 means 0.5.
 	Noise float64
+	// NoiseRows is how many rows of this variance count beside those of the tasks. They keep
+	// features that can pass through every row, such as those of a kernel, from doing so.
+	NoiseRows float64
 }
 
 // Options control a fit. The zero value means the defaults.
@@ -154,6 +157,7 @@ type search struct {
 	root    []float64 // covariance of w, of shared features: root' root
 	stacked []float64 // r of all tasks, of shared features, times their loadings
 	blocks  []block
+	first   float64 // noise where the search began
 	steps   int
 }
 
@@ -185,6 +189,7 @@ func newSearch(p Problem, o Options) *search {
 	if p.Loss != nil {
 		s.Noise = 1
 	}
+	s.first = s.Noise
 	s.common = make([]float64, s.d)
 	s.blocks = make([]block, len(p.Tasks))
 	for i, t := range p.Tasks {
@@ -505,7 +510,8 @@ func (s *search) move() (moved float64) {
 		}
 	}
 	if s.Loss == nil && trace > 0 {
-		noise := max(leastNoise, s.Noise*alpha/trace)
+		squares := s.Noise*s.Noise*alpha + s.NoiseRows*s.first
+		noise := max(leastNoise, squares/(s.Noise*trace+s.NoiseRows))
 		moved = max(moved, math.Abs(noise-s.Noise)/(s.Noise+littleNoise))
 		s.Noise = noise
 	}

@@ -24,6 +24,7 @@ type shape struct {
 	components []Component
 	loadings   []float64 // ones where nil
 	loss       Loss
+	noiseRows  float64
 }
 
 // both is a component with common and own weights.
@@ -43,9 +44,12 @@ var shapes = []shape{
 	{name: "one task", rows: []int{9}, wide: []int{1, 3}, components: []Component{both(1, .3), both(.6, .2)}},
 }
 
+// firstNoise is the noise where searches begin.
+const firstNoise = 0.3
+
 // problem draws rows and targets of a shape. Targets follow the model at its variances.
 func (s shape) problem(r *rand.Rand) Problem {
-	p := Problem{Components: slices.Clone(s.components), Loss: s.loss, Noise: 0.3}
+	p := Problem{Components: slices.Clone(s.components), Loss: s.loss, Noise: firstNoise, NoiseRows: s.noiseRows}
 	for k, wide := range s.wide {
 		p.Part = append(p.Part, slices.Repeat([]int{k}, wide)...)
 	}
@@ -201,6 +205,7 @@ func (g *dense) evidence(prior float64) float64 {
 		panic(err)
 	}
 	sum := -0.5 * (mat.Dot(&solved, g.y) + g.c.LogDet() + float64(len(g.task))*math.Log(2*math.Pi))
+	sum -= g.NoiseRows / 2 * (math.Log(g.noise) + firstNoise/g.noise)
 	for _, c := range g.Components {
 		sum -= prior / 2 * c.Size * c.Own
 		if !c.Fixed {
@@ -309,6 +314,8 @@ func TestVariancesMaximiseTheEvidence(t *testing.T) {
 	fixed := Component{Common: 100, Own: .5, Fixed: true}
 	all := append(slices.Clone(shapes), shape{
 		name: "a fixed level", rows: []int{3, 2, 9, 20, 1}, wide: []int{1, 3}, components: []Component{fixed, both(.3, .2)},
+	}, shape{
+		name: "noise has a prior", rows: []int{3, 2, 9, 20, 1}, wide: []int{1, 3}, components: []Component{fixed, both(.3, .2)}, noiseRows: 7,
 	})
 	for _, s := range all {
 		t.Run(s.name, func(t *testing.T) {
