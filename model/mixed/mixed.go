@@ -152,10 +152,12 @@ type search struct {
 	d       int
 	a       []float64 // variance of every common weight
 	c       []float64 // variance of every own weight
+	rootC   []float64
 	shared  []int     // features with a > 0
 	common  []float64 // mean of w
 	root    []float64 // covariance of w, of shared features: root' root
 	stacked []float64 // r of all tasks, of shared features, times their loadings
+	reach   []float64 // times root'
 	blocks  []block
 	first   float64 // noise where the search began
 	steps   int
@@ -175,6 +177,7 @@ type block struct {
 	inverse  []float64 // L^-1, where L L' = C = noise + f diag(c) f'
 	r        []float64 // k x D, L^-1 f
 	v        []float64 // k, L^-1 z
+	move     []float64 // what the scores want to move by
 	slope    []float64 // f' C^-1 (z - l f w)
 	expected []float64 // of the squared slopes
 	alpha    float64   // squared length of C^-1 (z - l f w)
@@ -198,24 +201,36 @@ func newSearch(p Problem, o Options) *search {
 	s.measure(o.Given)
 	s.spread()
 	if p.Loss == nil {
-		s.each(func(b *block) { s.whiten(b, b.Features, b.Y) })
+		s.each(func(b *block, _ *scratch) { s.whiten(b, b.Features, b.Y) })
 	}
 	return s
 }
 
+// scratch has room for what is made of a task and not kept.
+type scratch struct{ scaled, taken, of, back []float64 }
+
 // each does something for every task, side by side.
-func (s *search) each(do func(b *block)) {
+func (s *search) each(do func(b *block, t *scratch)) {
+	if s.workers == 1 {
+		s.inTurn(s.blocks, do)
+		return
+	}
 	var group errgroup.Group
 	group.SetLimit(s.workers)
 	for chunk := range slices.Chunk(s.blocks, 1+len(s.blocks)/(8*s.workers)) {
 		group.Go(func() error {
-			for i := range chunk {
-				do(&chunk[i])
-			}
+			s.inTurn(chunk, do)
 			return nil
 		})
 	}
 	_ = group.Wait() // no work fails
+}
+
+func (s *search) inTurn(blocks []block, do func(b *block, t *scratch)) {
+	var t scratch
+	for i := range blocks {
+		do(&blocks[i], &t)
+	}
 }
 
 // measure finds the sizes of the components, and the variances of weights.
@@ -246,10 +261,12 @@ func (s *search) measure(given bool) {
 func (s *search) spread() {
 	s.a = make([]float64, s.d)
 	s.c = make([]float64, s.d)
+	s.rootC = make([]float64, s.d)
 	s.shared = nil
 	for j, k := range s.Part {
 		s.a[j] = s.Components[k].Common
 		s.c[j] = s.Components[k].Own
+		s.rootC[j] = math.Sqrt(s.c[j])
 		if s.a[j] > 0 {
 			s.shared = append(s.shared, j)
 		}
@@ -271,7 +288,7 @@ func (s *search) whiten(b *block, f, z []float64) {
 	if n <= d+d/4 {
 		return
 	}
-	gram := s.atb(f, d, f, d)
+	gram := s.atb(nil, f, d, f, d)
 	size := 0.0
 	for j := range d {
 		size += gram[j*d+j]
@@ -289,8 +306,8 @@ func (s *search) whiten(b *block, f, z []float64) {
 		}
 	}
 	linalg.Invert(s.ker, d, gram, d)
-	targets := s.atb(f, d, z, 1)
-	targets = s.ab(gram, d, targets, 1)
+	targets := s.atb(nil, f, d, z, 1)
+	targets = s.ab(nil, gram, d, targets, 1)
 	b.lost = max(0, floats.Dot(z, z)-floats.Dot(targets, targets))
 	b.rows = d
 	b.f = rows
@@ -315,9 +332,9 @@ func (s *search) posterior(newton int) {
 }
 
 // linearise makes rows of unit variance of a loss about the scores.
-func (s *search) linearise(b *block) {
-	z := make([]float64, len(b.Y))
-	f := slices.Clone(b.Features)
+func (s *search) linearise(b *block, _ *scratch) {
+	z := room(b.z, len(b.Y))
+	f := append(b.f[:0], b.Features...)
 	for i, y := range b.Y {
 		_, slope, curvature := s.Loss.At(b.score[i], y)
 		curvature = max(curvature, leastCurvature)
@@ -329,20 +346,20 @@ func (s *search) linearise(b *block) {
 }
 
 // factor makes L^-1, r and v of a task.
-func (s *search) factor(b *block) {
+func (s *search) factor(b *block, t *scratch) {
 	k, d := b.rows, s.d
-	scaled := slices.Clone(b.f)
-	for i := range scaled {
-		scaled[i] *= math.Sqrt(s.c[i%d])
+	t.scaled = room(t.scaled, k*d)
+	for i := range k {
+		floats.MulTo(t.scaled[i*d:][:d], b.f[i*d:][:d], s.rootC)
 	}
-	b.inverse = s.abt(scaled, d, scaled, d)
+	b.inverse = s.abt(b.inverse, t.scaled, d, t.scaled, d)
 	for i := range k {
 		b.inverse[i*k+i] += s.Noise
 	}
 	linalg.Cholesky(s.ker, k, b.inverse, k)
 	linalg.Invert(s.ker, k, b.inverse, k)
-	b.r = s.ab(b.inverse, k, b.f, d)
-	b.v = s.ab(b.inverse, k, b.z, 1)
+	b.r = s.ab(b.r, b.inverse, k, b.f, d)
+	b.v = s.ab(b.v, b.inverse, k, b.z, 1)
 }
 
 // stack gathers the rows r of all tasks, of shared features, times their loadings, and v.
@@ -370,20 +387,25 @@ func (s *search) stack() (v []float64) {
 func (s *search) together() {
 	p := len(s.shared)
 	v := s.stack()
-	precision := product(s.threads(), linalg.Trans, linalg.NoTrans,
-		p, p, len(v), s.stacked, p, s.stacked, p)
-	q := s.atb(s.stacked, p, v, 1)
+	precision := make([]float64, p*p)
+	s.panels(func(from, wide int) {
+		rows := s.stacked[min(from, len(s.stacked)):]
+		linalg.Gemm(s.threads(), linalg.Trans, linalg.NoTrans, p-from, wide, len(v),
+			1, rows, p, rows, p,
+			0, precision[from*p+from:], p)
+	})
+	q := s.atb(nil, s.stacked, p, v, 1)
 	for i, ji := range s.shared {
 		q[i] *= math.Sqrt(s.a[ji])
-		for k, jk := range s.shared {
+		for k, jk := range s.shared[:i+1] {
 			precision[i*p+k] *= math.Sqrt(s.a[ji] * s.a[jk])
 		}
 		precision[i*p+i]++
 	}
 	linalg.Cholesky(s.threads(), p, precision, p)
 	linalg.Invert(s.threads(), p, precision, p)
-	w := s.ab(precision, p, q, 1)
-	w = s.atb(precision, p, w, 1)
+	w := s.ab(nil, precision, p, q, 1)
+	w = s.atb(nil, precision, p, w, 1)
 	clear(s.common)
 	for i, j := range s.shared {
 		s.common[j] = w[i] * math.Sqrt(s.a[j])
@@ -394,6 +416,27 @@ func (s *search) together() {
 	s.root = precision
 }
 
+// panels does something for some shared features at a time: half of a triangle is zeros.
+func (s *search) panels(do func(from, wide int)) {
+	p := len(s.shared)
+	for from := 0; from < p; from += panel {
+		do(from, min(panel, p-from))
+	}
+}
+
+// reached finds the rows of the stack times root'.
+func (s *search) reached() []float64 {
+	p := len(s.shared)
+	rows := len(s.stacked) / max(1, p)
+	s.reach = room(s.reach, len(s.stacked))
+	s.panels(func(from, wide int) {
+		linalg.Gemm(s.threads(), linalg.NoTrans, linalg.Trans, rows, wide, from+wide,
+			1, s.stacked, p, s.root[from*p:], p,
+			0, s.reach[min(from, len(s.reach)):], p)
+	})
+	return s.reach
+}
+
 func (s *search) threads() linalg.Kernels {
 	ker := s.ker
 	ker.Threads = s.workers
@@ -401,58 +444,57 @@ func (s *search) threads() linalg.Kernels {
 }
 
 // apart finds what of a task the common weights leave.
-func (s *search) apart(b *block) {
+func (s *search) apart(b *block, t *scratch) {
 	d, k := s.d, b.rows
-	rest := s.ab(b.r, d, s.common, 1)
+	t.taken = s.ab(t.taken, b.r, d, s.common, 1)
+	rest := t.taken
 	floats.Scale(-b.Loading, rest)
 	floats.Add(rest, b.v)
-	b.slope = s.atb(b.r, d, rest, 1)
-	alpha := s.atb(b.inverse, k, rest, 1)
-	b.alpha = floats.Dot(alpha, alpha) + b.lost/(s.Noise*s.Noise)
+	b.slope = s.atb(b.slope, b.r, d, rest, 1)
+	t.back = s.atb(t.back, b.inverse, k, rest, 1)
+	b.alpha = floats.Dot(t.back, t.back) + b.lost/(s.Noise*s.Noise)
+	if s.Loss == nil {
+		return
+	}
+	t.back = room(t.back, d)
+	floats.MulTo(t.back, s.c, b.slope)
+	floats.AddScaled(t.back, b.Loading, s.common)
+	b.move = s.ab(b.move, b.Features, d, t.back, 1)
+	floats.Sub(b.move, b.score)
 }
 
 // rescore moves the scores to the weights, and returns how far the farthest one wants to move.
 func (s *search) rescore() float64 {
-	moves := make([][]float64, len(s.blocks))
 	far := 0.0
-	for i := range s.blocks {
-		b := &s.blocks[i]
-		moves[i] = s.ab(b.Features, s.d, s.weights(b), 1)
-		floats.Sub(moves[i], b.score)
-		far = max(far, floats.Norm(moves[i], math.Inf(1)))
+	for _, b := range s.blocks {
+		far = max(far, floats.Norm(b.move, math.Inf(1)))
 	}
 	step := min(1, longestStep/max(far, closeEnough))
-	for i := range s.blocks {
-		floats.AddScaled(s.blocks[i].score, step, moves[i])
+	for _, b := range s.blocks {
+		floats.AddScaled(b.score, step, b.move)
 	}
 	return far
 }
 
-// weights are the common ones of a task and its own.
-func (s *search) weights(b *block) []float64 {
-	w := make([]float64, s.d)
-	for j := range w {
-		w[j] = b.Loading*s.common[j] + s.c[j]*b.slope[j]
-	}
-	return w
-}
-
 // expect finds what chance alone would make of the squared slopes and of alpha of a task, of which
-// the common weights take what all rows say: reach has their rows times root'.
-func (s *search) expect(b *block, reach []float64) {
+// the common weights take what all rows say.
+func (s *search) expect(b *block, t *scratch) {
 	d, k, p := s.d, b.rows, len(s.shared)
-	t := reach[b.first*p:][:k*p]
-	taken := product(s.ker, linalg.NoTrans, linalg.Trans, k, k, p, t, p, t, p)
-	of := s.ab(taken, k, b.r, d)
-	b.expected = make([]float64, d)
-	for i, r := range b.r {
-		b.expected[i%d] += r * (r - of[i])
+	t.taken = room(t.taken, k*k)
+	if reach := s.reach[b.first*p:][:k*p]; p > 0 {
+		t.taken = s.abt(t.taken, reach, p, reach, p)
 	}
-	back := s.ab(taken, k, b.inverse, k)
-	b.trace = float64(b.replaced) / s.Noise
-	for i, v := range b.inverse {
-		b.trace += v * (v - back[i])
+	t.of = s.ab(t.of, t.taken, k, b.r, d)
+	floats.Sub(t.of, b.r)
+	b.expected = room(b.expected, d)
+	for i := range k {
+		for j, r := range b.r[i*d:][:d] {
+			b.expected[j] -= r * t.of[i*d+j]
+		}
 	}
+	t.back = s.ab(t.back, t.taken, k, b.inverse, k)
+	floats.Sub(t.back, b.inverse)
+	b.trace = float64(b.replaced)/s.Noise - floats.Dot(b.inverse, t.back)
 }
 
 // move takes a step of the variances towards the maximum of the evidence,
@@ -464,10 +506,8 @@ func (s *search) expect(b *block, reach []float64) {
 // (Zhou and others 2019, "MM algorithms for variance components models"), but twice as many would
 // be needed. It returns how far the variances moved, relative to all of them.
 func (s *search) move() (moved float64) {
-	p := len(s.shared)
-	reach := product(s.threads(), linalg.NoTrans, linalg.Trans,
-		len(s.stacked)/max(1, p), p, p, s.stacked, p, s.root, p)
-	s.each(func(b *block) { s.expect(b, reach) })
+	s.reached()
+	s.each(s.expect)
 	slopes := make([]float64, len(s.Components))
 	expected := make([]float64, len(s.Components))
 	alpha, trace := 0.0, 0.0
@@ -547,6 +587,7 @@ func (s *search) fit() *Fit {
 	}
 	f.Explained = s.explained()
 	f.Left = make([]float64, len(s.blocks))
+	s.reached()
 	for i := range s.blocks {
 		b := &s.blocks[i]
 		own := make([]float64, s.d)
@@ -577,96 +618,105 @@ func (s *search) explained() []float64 {
 	return squares
 }
 
-// left is the variance of f on the rows of a task over the variance before they were seen:
+// left is the variance of f on the rows of a task over the variance before they were seen,
 //
-//	phi'(C - C P C)phi + h'V h,  h = (I - P C) phi   over   phi'(C + V)phi
+//	tr(noise - noise^2 C^-1) + |noise L^-1' r root'|^2   over   tr(f (diag(c) + root'root) f')
 //
-// with P = r'r and V the covariance of w.
+// which rows of unit variance say as well as the task's rows.
 func (s *search) left(b *block, f *Fit) float64 {
-	d, n := s.d, len(b.Y)
-	if n == 0 {
-		return 1
-	}
-	scaled := slices.Clone(b.Features)
+	d, p := s.d, len(s.shared)
 	before := 0.0
-	for i, v := range b.Features {
-		scaled[i] *= s.c[i%d]
-		before += scaled[i] * v
+	for i := range b.rows {
+		row := b.f[i*d:][:d]
+		for j, v := range row {
+			before += s.c[j] * v * v
+		}
 	}
-	after := before
-	cross := s.abt(scaled, d, b.r, d)
-	after -= floats.Dot(cross, cross)
-	h := s.ab(cross, b.rows, b.r, d)
-	for i, v := range b.Features {
-		h[i] = b.Loading * (v - h[i])
-	}
-	common := s.abt(h, d, f.Root, d)
-	after += floats.Dot(common, common)
-	prior := s.abt(b.Features, d, f.Root, d)
+	prior := s.abt(nil, b.f, d, f.Root, d)
 	before += floats.Dot(prior, prior)
 	if before == 0 {
 		return 1
 	}
-	return min(1, max(0, after/before))
+	after := s.atb(nil, b.inverse, b.rows, s.reach[b.first*p:][:b.rows*p], p)
+	sum := floats.Dot(after, after) - floats.Dot(b.inverse, b.inverse)
+	sum = s.Noise * (float64(b.rows) + s.Noise*sum)
+	return min(1, max(0, sum/before))
 }
 
-// ab, atb and abt are the products A B, A'B and A B' of matrices with so many columns. Small ones
-// go row by row: the kernels would spend their time on packing.
-func (s *search) ab(a []float64, wide int, b []float64, cols int) []float64 {
+// room is a slice of n zeros, in the place of another if it is long enough.
+func room(place []float64, n int) []float64 {
+	place = slices.Grow(place[:0], n)[:n]
+	clear(place)
+	return place
+}
+
+// ab, atb and abt are the products A B, A'B and A B' of matrices with so many columns, in the
+// place of dst. Small ones go row by row: the kernels would spend their time on packing.
+func (s *search) ab(dst, a []float64, wide int, b []float64, cols int) []float64 {
 	m := len(a) / max(1, wide)
+	c := room(dst, m*cols)
 	if m*wide*cols > smallProduct {
-		return product(s.ker, linalg.NoTrans, linalg.NoTrans,
+		return s.product(c, linalg.NoTrans, linalg.NoTrans,
 			m, cols, wide, a, wide, b, cols)
 	}
-	c := make([]float64, m*cols)
-	for i, v := range a {
-		if v != 0 {
-			row := b[i%wide*cols:][:cols]
-			floats.AddScaled(c[i/wide*cols:][:cols], v, row)
+	for i := range m {
+		row := c[i*cols:][:cols]
+		for k, v := range a[i*wide:][:wide] {
+			if v != 0 {
+				floats.AddScaled(row, v, b[k*cols:][:cols])
+			}
 		}
 	}
 	return c
 }
 
-func (s *search) atb(a []float64, wide int, b []float64, cols int) []float64 {
+func (s *search) atb(dst, a []float64, wide int, b []float64, cols int) []float64 {
 	rows := len(a) / max(1, wide)
+	c := room(dst, wide*cols)
 	if rows*wide*cols > smallProduct {
-		return product(s.ker, linalg.Trans, linalg.NoTrans,
+		return s.product(c, linalg.Trans, linalg.NoTrans,
 			wide, cols, rows, a, wide, b, cols)
 	}
-	c := make([]float64, wide*cols)
-	for i, v := range a {
-		if v != 0 {
-			row := b[i/wide*cols:][:cols]
-			floats.AddScaled(c[i%wide*cols:][:cols], v, row)
+	for i := range rows {
+		row := b[i*cols:][:cols]
+		for k, v := range a[i*wide:][:wide] {
+			if v != 0 {
+				floats.AddScaled(c[k*cols:][:cols], v, row)
+			}
 		}
 	}
 	return c
 }
 
-func (s *search) abt(a []float64, wide int, b []float64, cols int) []float64 {
+func (s *search) abt(dst, a []float64, wide int, b []float64, cols int) []float64 {
 	m := len(a) / max(1, wide)
 	n := len(b) / max(1, cols)
+	c := room(dst, m*n)
 	if m*wide*n > smallProduct {
-		return product(s.ker, linalg.NoTrans, linalg.Trans,
+		return s.product(c, linalg.NoTrans, linalg.Trans,
 			m, n, wide, a, wide, b, cols)
 	}
-	c := make([]float64, m*n)
-	for i := range c {
-		row := b[i%n*wide:][:wide]
-		c[i] = floats.Dot(a[i/n*wide:][:wide], row)
+	for i := range m {
+		row := a[i*wide:][:wide]
+		for k := range n {
+			c[i*n+k] = floats.Dot(row, b[k*wide:][:wide])
+		}
 	}
 	return c
 }
 
-// smallProduct is the number of multiplications below which a product goes row by row.
-const smallProduct = 1 << 15
+// smallProduct is the number of multiplications below which a product goes row by row, and panel
+// how many columns of a triangle are made at a time.
+const (
+	smallProduct = 1 << 15
+	panel        = 48
+)
 
-// product is the m x n matrix of sums over k, of matrices with so many columns as they are stored.
-func product(ker linalg.Kernels, ta, tb linalg.Transpose, m, n, k int,
+// product fills c with the m x n matrix of sums over k, of matrices with so many columns as they
+// are stored.
+func (s *search) product(c []float64, ta, tb linalg.Transpose, m, n, k int,
 	a []float64, wide int, b []float64, cols int) []float64 {
-	c := make([]float64, m*n)
-	linalg.Gemm(ker, ta, tb, m, n, k,
+	linalg.Gemm(s.ker, ta, tb, m, n, k,
 		1, a, max(1, wide), b, max(1, cols),
 		0, c, max(1, n))
 	return c

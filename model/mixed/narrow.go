@@ -98,7 +98,8 @@ func (n *narrowing) turn(t *turn, rows int) (columns [][]float64) {
 		made = lower(gram, rows)
 		wide = rows
 		linalg.Invert(n.ker, rows, gram, rows)
-		t.q = product(n.ker, linalg.Trans, linalg.Trans,
+		s := search{ker: n.ker}
+		t.q = s.product(make([]float64, d*rows), linalg.Trans, linalg.Trans,
 			d, rows, rows, f, d, gram, rows)
 	}
 	for j := range wide {
@@ -114,7 +115,7 @@ func (n *narrowing) turn(t *turn, rows int) (columns [][]float64) {
 // abt is the product A B' of matrices with so many columns.
 func (n *narrowing) abt(a []float64, wide int, b []float64, cols int) []float64 {
 	s := search{ker: n.ker}
-	return s.abt(a, wide, b, cols)
+	return s.abt(nil, a, wide, b, cols)
 }
 
 // lower is a matrix with zeros above its diagonal.
