@@ -54,9 +54,9 @@ func (s *Step) landmarks(x Matrix, most int) (pivots [][]float64) {
 	n := x.Rows()
 	left := make([]float64, n)
 	floats.AddConst(1, left)
-	l := make([]float64, n*most)
+	var columns [][]float64 // of the factor
 	sums := rowSums(x)
-	for r := range most {
+	for range most {
 		p := leastExplained(left, sums)
 		if left[p] < explained {
 			break
@@ -64,14 +64,20 @@ func (s *Step) landmarks(x Matrix, most int) (pivots [][]float64) {
 		z := slices.Clone(x.Row(p).Value)
 		s.Landmarks = append(s.Landmarks, z)
 		root := math.Sqrt(left[p])
-		pivot := slices.Clone(l[p*most:][:r+1])
-		pivot[r] = root
-		pivots = append(pivots, pivot)
+		column := make([]float64, n)
 		for i := range n {
-			row := l[i*most:][:r+1]
-			near := math.Exp(-s.Width * distance(s.Kind, x.Row(i).Value, z))
-			row[r] = (near - floats.Dot(row[:r], pivot[:r])) / root
-			left[i] -= row[r] * row[r]
+			column[i] = math.Exp(-s.Width * distance(s.Kind, x.Row(i).Value, z))
+		}
+		var pivot []float64
+		for _, c := range columns {
+			floats.AddScaled(column, -c[p], c)
+			pivot = append(pivot, c[p])
+		}
+		pivots = append(pivots, append(pivot, root))
+		floats.Scale(1/root, column)
+		columns = append(columns, column)
+		for i, v := range column {
+			left[i] -= v * v
 		}
 		left[p] = 0
 	}
