@@ -6,6 +6,7 @@ import (
 	"gonum.org/v1/gonum/floats"
 
 	"l2mt/data"
+	"l2mt/layers/linalg"
 )
 
 // Doubt says how sure a mixed model is of the score of a row. For a task t the variance of a
@@ -58,26 +59,33 @@ func Moderate(scores, variances []float64) {
 	}
 }
 
+// slab is how many rows are multiplied at a time.
+const slab = 256
+
 // lengths are the squared lengths of M (1, x) of rows.
 func lengths(m []float64, x data.Matrix) []float64 {
 	wide := x.Cols() + 1
-	n := x.Rows()
 	k := len(m) / wide
-	weights := make([]float64, x.Cols()*k)
-	for i := range k {
-		for j := range x.Cols() {
-			weights[j*k+i] = m[i*wide+1+j]
+	v := make([]float64, x.Rows())
+	most := min(slab, len(v))
+	rows := make([]float64, most*wide)
+	products := make([]float64, most*k)
+	for from := 0; from < len(v) && k > 0; from += slab {
+		n := min(slab, len(v)-from)
+		clear(rows)
+		for r := range n {
+			rows[r*wide] = 1
+			row := x.Row(from + r)
+			for p, e := range row.Value {
+				rows[r*wide+1+row.Column(p)] = float64(e)
+			}
 		}
-	}
-	products := make([]float64, n*k)
-	if k > 0 {
-		x.Mul(products, weights, k)
-	}
-	v := make([]float64, n)
-	for r := range n {
-		for i := range k {
-			p := products[r*k+i] + m[i*wide]
-			v[r] += p * p
+		linalg.Gemm(linalg.Default(), linalg.NoTrans, linalg.Trans, n, k, wide,
+			1, rows, wide, m, wide,
+			0, products, k)
+		for r := range n {
+			product := products[r*k:][:k]
+			v[from+r] = floats.Dot(product, product)
 		}
 	}
 	return v
