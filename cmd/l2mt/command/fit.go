@@ -44,9 +44,9 @@ func (c *fitCmd) Validate() error {
 }
 
 const (
-	// wideTasks is the number of tasks from which memory is mostly matrices of tasks x
-	// tasks. Collecting them costs next to nothing, as they have no pointers.
-	wideTasks = 512
+	// fewNumbers bounds tables whose fits take little memory. The memory of others is mostly
+	// matrices without pointers: collecting them costs next to nothing.
+	fewNumbers = 100_000
 	// mostTasks bounds the tasks of a fit, which keeps such matrices.
 	mostTasks = 4096
 )
@@ -91,9 +91,7 @@ func (c *fitCmd) Run(e *env) error {
 	if m > mostTasks {
 		return fmt.Errorf("%d tasks: a fit keeps covariances of tasks x tasks, and takes %d at most; put tasks together, or fit parts of them", m, mostTasks)
 	}
-	if m >= wideTasks {
-		defer debug.SetGCPercent(debug.SetGCPercent(25))
-	}
+	defer debug.SetGCPercent(debug.SetGCPercent(collected(t.Problem)))
 	o := solve.Options{Folds: c.Folds, Seed: c.Seed, Together: t.Together, Held: t.Held, Balanced: c.ClassWeight != "", Workers: cmp.Or(c.Workers, runtime.GOMAXPROCS(0)), Progress: e.reporter()}
 	if c.Lambda1 != 0 {
 		o.Lambda1 = []float64{c.Lambda1}
@@ -104,6 +102,19 @@ func (c *fitCmd) Run(e *env) error {
 	}
 	r := &fitReport{table: t, structures: c.Structures}
 	return r.run(e, b, candidates, c.View, c.Out)
+}
+
+// collected is how much the heap of a fit may grow, in percent, before it is collected.
+func collected(p *data.ProblemData) int {
+	m := len(p.Tasks)
+	numbers := m * m / 8
+	for _, t := range p.Tasks {
+		numbers += p.Cols() * len(t.TrainSet.Y)
+	}
+	if numbers < fewNumbers {
+		return 400
+	}
+	return 25
 }
 
 // Names of models that are no entries of the registry.
