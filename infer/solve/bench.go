@@ -17,6 +17,7 @@ import (
 	"l2mt/data/progress"
 	"l2mt/infer"
 	"l2mt/model/evidence"
+	"l2mt/model/mixed"
 	"l2mt/model/multitask"
 	"l2mt/model/saved"
 )
@@ -80,6 +81,7 @@ type Judged struct {
 
 	subject evidence.Subject
 	start   *multitask.Result // on all rows, where there is one
+	first   []*mixed.Fit      // variances of a structure on the first fold, class by class
 }
 
 // NewBench splits the labelled rows of a problem. A network with a head makes their features.
@@ -319,7 +321,8 @@ func (b *Bench) judgeEach(ctx context.Context, candidates []Candidate) (all []*J
 	return all, nil
 }
 
-// measure fits structures to what each fold trains on, and predicts what it holds out.
+// measure fits structures to what each fold trains on, and predicts what it holds out. Variances
+// of the first fold are where other folds begin.
 func (b *Bench) measure(ctx context.Context, structures []*Judged) error {
 	if len(b.folds) == 0 {
 		for _, j := range structures {
@@ -336,33 +339,43 @@ func (b *Bench) measure(ctx context.Context, structures []*Judged) error {
 		scores[k] = make([][][]float64, len(b.folds))
 		variances[k] = make([][][]float64, len(b.folds))
 	}
-	var work errgroup.Group
-	work.SetLimit(b.workers())
-	for k, fold := range b.folds {
-		work.Go(func() error {
-			f, err := newFeatures(fold.ProblemData, slices.ContainsFunc(structures, (*Judged).near))
+	fold := func(k, workers int) error {
+		f, err := newFeatures(b.folds[k].ProblemData, slices.ContainsFunc(structures, (*Judged).near))
+		if err != nil {
+			return err
+		}
+		for n, j := range structures {
+			p, err := f.fit(ctx, j.Structure, workers, j.first)
 			if err != nil {
 				return err
 			}
-			for n, j := range structures {
-				p, err := f.fit(ctx, j.Structure, 1)
-				if err != nil {
-					return err
+			for _, fit := range p.fits {
+				if k == 0 {
+					kept := mixed.Fit{Components: fit.Components, Noise: fit.Noise}
+					j.first = append(j.first, &kept)
 				}
-				doubt := f.doubt(p)
-				for i, t := range f.Tasks {
-					score := p.Scores(i, t.ValidationSet.X)
-					variance := doubt.Variances(i, t.ValidationSet.X)
-					if !b.regression() {
-						saved.Moderate(score, variance)
-					}
-					scores[n][k] = append(scores[n][k], score)
-					variances[n][k] = append(variances[n][k], variance)
-				}
-				b.options.Progress.Advance(1, j.Title())
 			}
-			return nil
-		})
+			doubt := f.doubt(p)
+			for i, t := range f.Tasks {
+				score := p.Scores(i, t.ValidationSet.X)
+				variance := doubt.Variances(i, t.ValidationSet.X)
+				if !b.regression() {
+					saved.Moderate(score, variance)
+				}
+				scores[n][k] = append(scores[n][k], score)
+				variances[n][k] = append(variances[n][k], variance)
+			}
+			b.options.Progress.Advance(1, j.Title())
+		}
+		return nil
+	}
+	if err := fold(0, b.workers()); err != nil {
+		return err
+	}
+	var work errgroup.Group
+	work.SetLimit(b.workers())
+	for k := 1; k < len(b.folds); k++ {
+		work.Go(func() error { return fold(k, 1) })
 	}
 	if err := work.Wait(); err != nil {
 		return err

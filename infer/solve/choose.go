@@ -144,10 +144,17 @@ func (b *Bench) Best(ctx context.Context, candidates []Candidate) (*Choice, erro
 
 // weigh finds the weights of candidates. Where no rows can be held out it is the first.
 func (b *Bench) weigh(ctx context.Context, candidates []Candidate) (*Choice, error) {
-	judged, err := b.judgeEach(ctx, candidates)
+	beside := slices.Clip(candidates)
+	if !b.wide() { // what a report compares with sees the same features
+		alone, pooled := rivals(candidates)
+		level := Candidate{Structure: Structure{View: Level}}
+		beside = append(beside, alone, pooled, level)
+	}
+	judged, err := b.judgeEach(ctx, beside)
 	if err != nil {
 		return nil, err
 	}
+	judged = judged[:len(candidates)]
 	if len(b.folds) == 0 {
 		weights := make([]float64, len(judged))
 		weights[0] = 1
@@ -243,10 +250,18 @@ func (b *Bench) Rivals(c *Choice) (alone, pooled Candidate) {
 	if b.wide() {
 		return Candidate{}, Candidate{Mixture: Mixture{Pooled: 1}, Drawn: drawn}
 	}
-	view := Straight
+	var candidates []Candidate
 	for _, j := range c.parts {
-		if j.View == Curves || j.View == Kernel && view == Straight {
-			view = j.View
+		candidates = append(candidates, j.Candidate)
+	}
+	return rivals(candidates)
+}
+
+func rivals(candidates []Candidate) (alone, pooled Candidate) {
+	view := Straight
+	for _, c := range candidates {
+		if c.View == Curves || c.View == Kernel && view == Straight {
+			view = c.View
 		}
 	}
 	return Candidate{Structure: Structure{view, Alone}}, Candidate{Structure: Structure{view, Pooled}}

@@ -110,7 +110,7 @@ type features struct {
 	separate          bool // columns have variances of their own
 	center, scale     []float64
 	loading           []float64
-	rows              [][]float64 // of every task, feature by feature
+	near              [][]float64 // coordinates of every task's rows
 }
 
 // feature is what a feature is of.
@@ -173,7 +173,7 @@ func newFeatures(p *data.ProblemData, kernel bool) (*features, error) {
 		f.loading = f.leading()
 	}
 	for _, t := range f.Tasks {
-		f.rows = append(f.rows, f.of(t.TrainSet.X))
+		f.near = append(f.near, f.nearness(t.TrainSet.X))
 	}
 	return f, nil
 }
@@ -212,21 +212,35 @@ func (f *features) leading() []float64 {
 	return first
 }
 
-// of are the features of rows that the steps have made.
-func (f *features) of(x data.Matrix) []float64 {
-	d := len(f.columns)
-	rows := make([]float64, x.Rows()*d)
-	straight := d - f.landmarks
+// nearness holds the coordinates of rows that the steps have made.
+func (f *features) nearness(x data.Matrix) []float64 {
+	rows := make([]float64, x.Rows()*f.landmarks)
 	for i := range x.Rows() {
-		row := rows[i*d:][:d]
-		row[0] = 1
-		made := x.Row(i).Value
-		for j, v := range made[:straight-1] {
-			row[1+j] = float64(v)
-		}
-		for k, v := range made[straight-1:] {
+		row := rows[i*f.landmarks:][:f.landmarks]
+		for k, v := range x.Row(i).Value[len(f.columns)-f.landmarks-1:] {
 			coordinates := f.coordinates[k*f.landmarks:][:f.landmarks]
-			floats.AddScaled(row[straight:], float64(v), coordinates)
+			floats.AddScaled(row, float64(v), coordinates)
+		}
+	}
+	return rows
+}
+
+// rows are the chosen features of a task's training rows.
+func (f *features) rows(task int, chosen []int) []float64 {
+	x := f.Tasks[task].TrainSet.X
+	straight := len(f.columns) - f.landmarks
+	rows := make([]float64, 0, x.Rows()*len(chosen))
+	for i := range x.Rows() {
+		made := x.Row(i).Value
+		for _, j := range chosen {
+			v := 1.0
+			switch {
+			case j >= straight:
+				v = f.near[task][i*f.landmarks+j-straight]
+			case j > 0:
+				v = float64(made[j-1])
+			}
+			rows = append(rows, v)
 		}
 	}
 	return rows
@@ -278,12 +292,8 @@ func (f *features) components(s Structure) (p mixed.Problem, chosen []int) {
 func (f *features) problem(s Structure, class int) mixed.Problem {
 	p, chosen := f.components(s)
 	for i, t := range f.Tasks {
-		task := mixed.Task{Loading: f.loading[i]}
-		task.Features = make([]float64, 0, len(chosen)*len(t.TrainSet.Y))
-		for r, y := range t.TrainSet.Y {
-			for _, j := range chosen {
-				task.Features = append(task.Features, f.rows[i][r*len(f.columns)+j])
-			}
+		task := mixed.Task{Loading: f.loading[i], Features: f.rows(i, chosen)}
+		for _, y := range t.TrainSet.Y {
 			if f.Several() > 0 {
 				y = float64(2*btoi(multitask.LabelOf(y, f.Several()) == class) - 1)
 			}
@@ -320,8 +330,11 @@ type posterior struct {
 	fits      []*mixed.Fit // class by class
 }
 
-// fit fits a structure to the training rows.
-func (f *features) fit(ctx context.Context, s Structure, workers int) (*posterior, error) {
+// fit fits a structure to the training rows. The search begins at the variances of another fit, if
+// there is one.
+func (f *features) fit(
+	ctx context.Context, s Structure, workers int, start []*mixed.Fit,
+) (*posterior, error) {
 	classes := max(1, f.Several())
 	wide := len(f.columns) - 1
 	m := len(f.Tasks)
@@ -331,7 +344,11 @@ func (f *features) fit(ctx context.Context, s Structure, workers int) (*posterio
 	r.Omega = mat.NewSymDense(m, nil)
 	result := &posterior{Result: r, structure: s}
 	for class := range classes {
-		fit, err := sampledFit(ctx, f.problem(s, class), workers)
+		p := f.problem(s, class)
+		if start != nil {
+			begin(&p, start[class])
+		}
+		fit, err := sampledFit(ctx, p, workers)
 		if err != nil {
 			return nil, err
 		}
@@ -354,6 +371,28 @@ func (f *features) fit(ctx context.Context, s Structure, workers int) (*posterio
 	}
 	r.Omega = multitask.Normalised(r.Omega)
 	return result, nil
+}
+
+// littleShare is what a variance has at first at least: one that is 0 would stay there.
+const littleShare = 1e-3
+
+// begin takes the variances of a fit of other rows, whose components have the same names.
+func begin(p *mixed.Problem, start *mixed.Fit) {
+	p.Noise = start.Noise
+	for k := range p.Components {
+		c := &p.Components[k]
+		for _, found := range start.Components {
+			if found.Name != c.Name {
+				continue
+			}
+			if c.Common > 0 && !c.Fixed {
+				c.Common = max(littleShare, found.Common*found.Size)
+			}
+			if c.Own > 0 {
+				c.Own = max(littleShare, found.Own*found.Size)
+			}
+		}
+	}
 }
 
 // mostWork is how many multiplications a step of the variances may take. Of more rows a part has a
@@ -500,16 +539,17 @@ func (f *features) embed(r *multitask.Result) *multitask.Result {
 
 // addOmega adds the covariance of what tasks have but their levels.
 func (f *features) addOmega(omega *mat.SymDense, fit *mixed.Fit) {
+	common := 0.0
+	own := math.SmallestNonzeroFloat32
 	for _, c := range fit.Components[1:] {
-		for i, a := range f.loading {
-			omega.SetSym(i, i, omega.At(i, i)+c.Own*c.Size)
-			for j, b := range f.loading[:i+1] {
-				omega.SetSym(i, j, omega.At(i, j)+a*b*c.Common*c.Size)
-			}
-		}
+		common += c.Common * c.Size
+		own += c.Own * c.Size
 	}
-	for i := range f.loading {
-		omega.SetSym(i, i, omega.At(i, i)+math.SmallestNonzeroFloat32)
+	for i, a := range f.loading {
+		omega.SetSym(i, i, omega.At(i, i)+own)
+		for j, b := range f.loading[:i+1] {
+			omega.SetSym(i, j, omega.At(i, j)+a*b*common)
+		}
 	}
 }
 
@@ -525,11 +565,10 @@ func (f *features) pull(s Structure, w []float64) (made []float64, level float64
 			next++
 		}
 	}
-	straight := d - f.landmarks
-	made = full[1:straight]
-	for k := range f.landmarks {
+	near := slices.Clone(full[d-f.landmarks:])
+	for k := range near {
 		coordinates := f.coordinates[k*f.landmarks:][:f.landmarks]
-		made = append(slices.Clip(made), floats.Dot(coordinates, full[straight:]))
+		full[d-f.landmarks+k] = floats.Dot(coordinates, near)
 	}
-	return made, full[0]
+	return full[1:], full[0]
 }

@@ -82,7 +82,7 @@ func TestWeightsPredictAsTheMixedModel(t *testing.T) {
 		}
 		center, deviation := stat.PopMeanStdDev(targets, nil)
 		by := mixed.Problem{Part: []int{0, 1, 1, 1, 1, 1}}
-		by.Components = []mixed.Component{{Common: 1e3, Own: 0.125, Fixed: true}, {Common: 0.125, Own: 0.125}}
+		by.Components = []mixed.Component{{Name: Level, Common: 1e3, Own: 0.125, Fixed: true}, {Name: Straight, Common: 0.125, Own: 0.125}}
 		if kind == data.Classification {
 			center = 0
 			deviation = 1
@@ -105,10 +105,11 @@ func TestWeightsPredictAsTheMixedModel(t *testing.T) {
 			}
 			by.Tasks = append(by.Tasks, m)
 		}
-		want := must(mixed.New(t.Context(), by, mixed.Options{}))(t)
 		j := Candidate{Structure: Structure{View: Straight}}
 		b := bench(t, nil, p, Options{})
 		got := fit(t, b, j)
+		begin(&by, b.judged[j.Name()].first[0])
+		want := must(mixed.New(t.Context(), by, mixed.Options{}))(t)
 		for i, task := range p.Tasks {
 			scores := must(got.Scores(i, task.TestSet.X))(t)
 			for r, s := range scores {
@@ -133,6 +134,7 @@ func TestStepsPredictAsTheFeatures(t *testing.T) {
 			got := fit(t, b, Candidate{Structure: s})
 			seen := must(newFeatures(b.problem, s.View == Kernel))(t)
 			q := seen.problem(s, 0)
+			begin(&q, b.judged[s.Name()].first[0])
 			want := must(mixed.New(t.Context(), q, mixed.Options{}))(t)
 			for i, task := range q.Tasks {
 				scores := must(got.Scores(i, p.Tasks[i].TrainSet.X))(t)
@@ -266,7 +268,7 @@ func TestLevelsAreDrawnByTheirRows(t *testing.T) {
 	for _, deviation := range []float64{1, 3, 10} {
 		p := levelled(t, 4, data.Regression, deviation, rows...)
 		f := must(newFeatures(p, false))(t)
-		found := must(f.fit(t.Context(), Structure{View: Level}, 1))(t)
+		found := must(f.fit(t.Context(), Structure{View: Level}, 1, nil))(t)
 		fit := found.fits[0]
 		own := fit.Components[0].Own * f.scale[0] * f.scale[0]
 		noise := fit.Noise * f.scale[0] * f.scale[0]

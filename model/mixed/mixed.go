@@ -136,7 +136,7 @@ func New(ctx context.Context, p Problem, o Options) (*Fit, error) {
 		s.posterior(newton)
 		moved := s.move()
 		s.steps++
-		if moved < tolerance && s.steps > 5 {
+		if moved < tolerance && s.steps > 1 {
 			break
 		}
 	}
@@ -201,7 +201,9 @@ func newSearch(p Problem, o Options) *search {
 	s.measure(o.Given)
 	s.spread()
 	if p.Loss == nil {
-		s.each(func(b *block, _ *scratch) { s.whiten(b, b.Features, b.Y) })
+		s.each(func(b *block, _ *scratch) {
+			s.whiten(b, b.Features, b.Y)
+		})
 	}
 	return s
 }
@@ -350,7 +352,8 @@ func (s *search) factor(b *block, t *scratch) {
 	k, d := b.rows, s.d
 	t.scaled = room(t.scaled, k*d)
 	for i := range k {
-		floats.MulTo(t.scaled[i*d:][:d], b.f[i*d:][:d], s.rootC)
+		row := b.f[i*d:][:d]
+		floats.MulTo(t.scaled[i*d:][:d], row, s.rootC)
 	}
 	b.inverse = s.abt(b.inverse, t.scaled, d, t.scaled, d)
 	for i := range k {
@@ -387,23 +390,19 @@ func (s *search) stack() (v []float64) {
 func (s *search) together() {
 	p := len(s.shared)
 	v := s.stack()
-	precision := make([]float64, p*p)
-	s.panels(func(from, wide int) {
-		rows := s.stacked[min(from, len(s.stacked)):]
-		linalg.Gemm(s.threads(), linalg.Trans, linalg.NoTrans, p-from, wide, len(v),
-			1, rows, p, rows, p,
-			0, precision[from*p+from:], p)
-	})
+	s.ker.Threads = s.workers
+	defer func() { s.ker.Threads = 1 }()
+	precision := s.atb(nil, s.stacked, p, s.stacked, p)
 	q := s.atb(nil, s.stacked, p, v, 1)
 	for i, ji := range s.shared {
 		q[i] *= math.Sqrt(s.a[ji])
-		for k, jk := range s.shared[:i+1] {
+		for k, jk := range s.shared {
 			precision[i*p+k] *= math.Sqrt(s.a[ji] * s.a[jk])
 		}
 		precision[i*p+i]++
 	}
-	linalg.Cholesky(s.threads(), p, precision, p)
-	linalg.Invert(s.threads(), p, precision, p)
+	linalg.Cholesky(s.ker, p, precision, p)
+	linalg.Invert(s.ker, p, precision, p)
 	w := s.ab(nil, precision, p, q, 1)
 	w = s.atb(nil, precision, p, w, 1)
 	clear(s.common)
@@ -416,31 +415,12 @@ func (s *search) together() {
 	s.root = precision
 }
 
-// panels does something for some shared features at a time: half of a triangle is zeros.
-func (s *search) panels(do func(from, wide int)) {
-	p := len(s.shared)
-	for from := 0; from < p; from += panel {
-		do(from, min(panel, p-from))
-	}
-}
-
 // reached finds the rows of the stack times root'.
-func (s *search) reached() []float64 {
+func (s *search) reached() {
 	p := len(s.shared)
-	rows := len(s.stacked) / max(1, p)
-	s.reach = room(s.reach, len(s.stacked))
-	s.panels(func(from, wide int) {
-		linalg.Gemm(s.threads(), linalg.NoTrans, linalg.Trans, rows, wide, from+wide,
-			1, s.stacked, p, s.root[from*p:], p,
-			0, s.reach[min(from, len(s.reach)):], p)
-	})
-	return s.reach
-}
-
-func (s *search) threads() linalg.Kernels {
-	ker := s.ker
-	ker.Threads = s.workers
-	return ker
+	s.ker.Threads = s.workers
+	s.reach = s.abt(s.reach, s.stacked, p, s.root, p)
+	s.ker.Threads = 1
 }
 
 // apart finds what of a task the common weights leave.
@@ -637,7 +617,8 @@ func (s *search) left(b *block, f *Fit) float64 {
 	if before == 0 {
 		return 1
 	}
-	after := s.atb(nil, b.inverse, b.rows, s.reach[b.first*p:][:b.rows*p], p)
+	reach := s.reach[b.first*p:][:b.rows*p]
+	after := s.atb(nil, b.inverse, b.rows, reach, p)
 	sum := floats.Dot(after, after) - floats.Dot(b.inverse, b.inverse)
 	sum = s.Noise * (float64(b.rows) + s.Noise*sum)
 	return min(1, max(0, sum/before))
@@ -705,12 +686,8 @@ func (s *search) abt(dst, a []float64, wide int, b []float64, cols int) []float6
 	return c
 }
 
-// smallProduct is the number of multiplications below which a product goes row by row, and panel
-// how many columns of a triangle are made at a time.
-const (
-	smallProduct = 1 << 15
-	panel        = 48
-)
+// smallProduct is the number of multiplications below which a product goes row by row.
+const smallProduct = 1 << 15
 
 // product fills c with the m x n matrix of sums over k, of matrices with so many columns as they
 // are stored.

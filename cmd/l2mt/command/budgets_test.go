@@ -34,11 +34,11 @@ var budgets = map[string]int{
 	"data/images":            2736,
 	"data/progress":          75,
 	"data/safetensors":       2368,
-	"data/table":             11666, // issue 46: columns are centred, and wrong data named
+	"data/table":             11720, // issue 46: columns are centred, and wrong data named
 	"examples/own-estimator": 212,
 	"infer":                  1579,
 	"infer/compare":          5295,  // 46: outcomes are checked
-	"infer/solve":            13370, // 47: the decision; 19,500 with evidence and mixed is the goal
+	"infer/solve":            13690, // 47: the decision; 19,500 with evidence and mixed is the goal
 	"infer/solve/solvetest":  1134,
 	"layers":                 14317,
 	"layers/linalg":          6501,
@@ -46,7 +46,7 @@ var budgets = map[string]int{
 	"layers/vgg":             3031,
 	"model":                  18713,
 	"model/evidence":         9237,
-	"model/mixed":            5877, // 47: the mixed model
+	"model/mixed":            6060, // 47: the mixed model
 	"model/modeltest":        3862,
 	"model/multitask":        20057, // 46: gaps below zero
 	"model/pretrained":       138,
