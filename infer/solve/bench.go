@@ -81,7 +81,7 @@ type Judged struct {
 
 	subject evidence.Subject
 	start   *multitask.Result // on all rows, where there is one
-	first   []*mixed.Fit      // variances of a structure on the first fold, class by class
+	first   []*mixed.Fit      // of a structure on the first fold, class by class
 }
 
 // NewBench splits the labelled rows of a problem. A network with a head makes their features.
@@ -349,11 +349,8 @@ func (b *Bench) measure(ctx context.Context, structures []*Judged) error {
 			if err != nil {
 				return err
 			}
-			for _, fit := range p.fits {
-				if k == 0 {
-					kept := mixed.Fit{Components: fit.Components, Noise: fit.Noise}
-					j.first = append(j.first, &kept)
-				}
+			if k == 0 {
+				j.first = p.fits
 			}
 			doubt := f.doubt(p)
 			for i, t := range f.Tasks {

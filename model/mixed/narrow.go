@@ -18,7 +18,7 @@ import (
 type narrowing struct {
 	narrowed Problem
 	wide     Problem
-	ker      linalg.Kernels
+	search          // for its products
 	turns    []turn // of the components
 }
 
@@ -31,7 +31,8 @@ type turn struct {
 
 // narrow narrows the components of a problem.
 func narrow(p Problem, workers int) *narrowing {
-	n := &narrowing{narrowed: p, wide: p, ker: linalg.Default()}
+	n := &narrowing{narrowed: p, wide: p}
+	n.ker = linalg.Default()
 	n.turns = make([]turn, len(p.Components))
 	n.ker.Threads = workers
 	for j, k := range p.Part {
@@ -86,7 +87,7 @@ func (n *narrowing) turn(t *turn, rows int) (columns [][]float64) {
 	made := f
 	wide := d
 	if d > rows {
-		gram := n.abt(f, d, f, d)
+		gram := n.abt(nil, f, d, f, d)
 		size := 0.0
 		for i := range rows {
 			size += gram[i*rows+i] / float64(rows)
@@ -98,8 +99,7 @@ func (n *narrowing) turn(t *turn, rows int) (columns [][]float64) {
 		made = lower(gram, rows)
 		wide = rows
 		linalg.Invert(n.ker, rows, gram, rows)
-		s := search{ker: n.ker}
-		t.q = s.product(make([]float64, d*rows), linalg.Trans, linalg.Trans,
+		t.q = n.product(make([]float64, d*rows), linalg.Trans, linalg.Trans,
 			d, rows, rows, f, d, gram, rows)
 	}
 	for j := range wide {
@@ -110,12 +110,6 @@ func (n *narrowing) turn(t *turn, rows int) (columns [][]float64) {
 		columns = append(columns, column)
 	}
 	return columns
-}
-
-// abt is the product A B' of matrices with so many columns.
-func (n *narrowing) abt(a []float64, wide int, b []float64, cols int) []float64 {
-	s := search{ker: n.ker}
-	return s.abt(nil, a, wide, b, cols)
 }
 
 // lower is a matrix with zeros above its diagonal.
@@ -147,7 +141,7 @@ func (n *narrowing) widen(f *Fit) *Fit {
 			continue
 		}
 		rows := len(t.q) / len(t.features)
-		q := n.abt(t.q, rows, t.q, rows)
+		q := n.abt(nil, t.q, rows, t.q, rows)
 		for i := range t.features {
 			row := make([]float64, d)
 			for j, to := range t.features {
