@@ -632,8 +632,12 @@ func room(place []float64, n int) []float64 {
 }
 
 // ab, atb and abt are the products A B, A'B and A B' of matrices with so many columns, in the
-// place of dst. Small ones go row by row: the kernels would spend their time on packing.
+// place of dst. Small ones go row by row: the kernels would spend their time on packing. Vectors
+// are multiplied as rows.
 func (s *search) ab(dst, a []float64, wide int, b []float64, cols int) []float64 {
+	if cols == 1 {
+		return s.abt(dst, a, wide, b, wide)
+	}
 	m := len(a) / max(1, wide)
 	c := room(dst, m*cols)
 	if m*wide*cols > smallProduct {
@@ -653,6 +657,9 @@ func (s *search) ab(dst, a []float64, wide int, b []float64, cols int) []float64
 
 func (s *search) atb(dst, a []float64, wide int, b []float64, cols int) []float64 {
 	rows := len(a) / max(1, wide)
+	if cols == 1 && rows > 0 {
+		return s.ab(dst, b, rows, a, wide)
+	}
 	c := room(dst, wide*cols)
 	if rows*wide*cols > smallProduct {
 		return s.product(c, linalg.Trans, linalg.NoTrans,
