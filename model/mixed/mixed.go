@@ -217,6 +217,7 @@ func (s *search) each(do func(b *block, t *scratch)) {
 		s.inTurn(s.blocks, do)
 		return
 	}
+	s.ker.Threads = 1
 	var group errgroup.Group
 	group.SetLimit(s.workers)
 	for chunk := range slices.Chunk(s.blocks, 1+len(s.blocks)/(8*s.workers)) {
@@ -226,6 +227,7 @@ func (s *search) each(do func(b *block, t *scratch)) {
 		})
 	}
 	_ = group.Wait() // no work fails
+	s.ker.Threads = s.workers
 }
 
 func (s *search) inTurn(blocks []block, do func(b *block, t *scratch)) {
@@ -390,8 +392,6 @@ func (s *search) stack() (v []float64) {
 func (s *search) together() {
 	p := len(s.shared)
 	v := s.stack()
-	s.ker.Threads = s.workers
-	defer func() { s.ker.Threads = 1 }()
 	precision := s.atb(nil, s.stacked, p, s.stacked, p)
 	q := s.atb(nil, s.stacked, p, v, 1)
 	for i, ji := range s.shared {
@@ -418,9 +418,7 @@ func (s *search) together() {
 // reached finds the rows of the stack times root'.
 func (s *search) reached() {
 	p := len(s.shared)
-	s.ker.Threads = s.workers
 	s.reach = s.abt(s.reach, s.stacked, p, s.root, p)
-	s.ker.Threads = 1
 }
 
 // apart finds what of a task the common weights leave.
