@@ -69,7 +69,7 @@ func ProjectCovariance(omega *mat.SymDense) (*mat.SymDense, error) {
 			}
 		}
 	}
-	if definite(omega) {
+	if Definite(omega, rounding) {
 		return omega, nil
 	}
 	if size := max(mat.Max(omega), -mat.Min(omega)); size > largest {
@@ -90,10 +90,12 @@ func ProjectCovariance(omega *mat.SymDense) (*mat.SymDense, error) {
 	return e.Rebuild(e.Values), nil
 }
 
-// definite says that a covariance is positive semidefinite up to rounding, which
+// rounding is how far a sum of squares may be from positive semidefinite, relative to the trace.
+const rounding = 1e-14
+
+// Definite says that a covariance is positive semidefinite but for a share of its trace, which
 // for many tasks a factorization finds out in a hundredth of the time of eigenvalues.
-func definite(omega *mat.SymDense) bool {
-	const rounding = 1e-14
+func Definite(omega *mat.SymDense, share float64) bool {
 	m := omega.SymmetricDim()
 	trace := mat.Trace(omega)
 	if !(trace > 0) {
@@ -101,7 +103,7 @@ func definite(omega *mat.SymDense) bool {
 	}
 	shifted := mat.DenseCopyOf(omega)
 	for i := range m {
-		shifted.Set(i, i, omega.At(i, i)+rounding*trace)
+		shifted.Set(i, i, omega.At(i, i)+share*trace)
 	}
 	return linalg.Cholesky(linalg.Default(), m, shifted.RawMatrix().Data, m)
 }

@@ -6,6 +6,7 @@
 package files
 
 import (
+	"cmp"
 	"crypto/rand"
 	"crypto/sha256"
 	"encoding/hex"
@@ -15,8 +16,10 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"regexp"
 	"runtime"
 	"strings"
+	"time"
 )
 
 // WriteFile writes a file, or replaces it.
@@ -26,8 +29,9 @@ func WriteFile(path string, content []byte) error { return Write(path, all(conte
 // permissions. The content goes to a temporary file beside it, whose name begins
 // with a dot and the name of the file; that is synced and renamed, and the
 // directory is synced. If the function fails, or anything else, the file stays
-// as it was. A symbolic link stays, and its target is written. Devices, fifos and
-// pipes are written in place.
+// as it was. The temporary file of a killed process goes with the first Write to the
+// place a day later. A symbolic link stays, and its target is written. Devices, fifos
+// and pipes are written in place.
 func Write(path string, write func(w io.Writer) error) error {
 	info, err := os.Stat(path)
 	if err == nil && !info.Mode().IsRegular() {
@@ -76,7 +80,8 @@ func publish(path string, write func(w io.Writer) error, name func(from, to stri
 	if err != nil {
 		return fmt.Errorf("write %s: %w", path, err)
 	}
-	defer os.Remove(tmp) // fails where it has got its name
+	defer os.Remove(tmp)                     // fails where it has got its name
+	defer sweep(dir, "."+base, 24*time.Hour) // nothing depends on it
 	if info, statErr := os.Lstat(path); statErr == nil && info.Mode().IsRegular() {
 		err = f.Chmod(info.Mode().Perm())
 	}
@@ -93,6 +98,26 @@ func publish(path string, write func(w io.Writer) error, name func(from, to stri
 		return fmt.Errorf("write %s: %w", path, err)
 	}
 	return syncDir(dir)
+}
+
+// temporary are the names that publish and Replace make.
+var temporary = regexp.MustCompile(`^\..+[A-Z2-7]{26}$`)
+
+// sweep removes the temporary files and folders whose names begin so and which nobody has
+// written to for that long: their processes were killed.
+func sweep(dir, begin string, age time.Duration) error {
+	entries, err := os.ReadDir(filepath.Clean(dir))
+	for _, e := range entries {
+		name := e.Name()
+		info, gone := e.Info()
+		if gone != nil || !strings.HasPrefix(name, begin) || !temporary.MatchString(name) {
+			continue
+		}
+		if time.Since(info.ModTime()) >= age {
+			err = cmp.Or(err, os.RemoveAll(filepath.Join(dir, name)))
+		}
+	}
+	return err
 }
 
 // syncDir makes the names in a directory safe from a power cut, where the system

@@ -1,6 +1,7 @@
 package files
 
 import (
+	"crypto/rand"
 	"errors"
 	"fmt"
 	"io"
@@ -10,6 +11,7 @@ import (
 	"sync"
 	"sync/atomic"
 	"testing"
+	"time"
 )
 
 func TestAFileIsWrittenWholeOrNotAtAll(t *testing.T) {
@@ -70,6 +72,37 @@ func TestAReplacedFileKeepsItsPermissions(t *testing.T) {
 	}
 	if info, err := os.Stat(path); err != nil || info.Mode().Perm() != 0o440 {
 		t.Errorf("the permissions are %v, %v; want 0440", info.Mode(), err)
+	}
+}
+
+// A killed process leaves its temporary file. The next one at the place removes it once nobody
+// can be writing it any more, and nothing else.
+func TestWriteRemovesWhatKilledProcessesLeft(t *testing.T) {
+	dir := t.TempDir()
+	path := filepath.Join(dir, "file")
+	age := func(name string, hours time.Duration) string {
+		left := filepath.Join(dir, name)
+		if err := os.WriteFile(left, nil, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		when := time.Now().Add(-hours * time.Hour)
+		if err := os.Chtimes(left, when, when); err != nil {
+			t.Fatal(err)
+		}
+		return left
+	}
+	stale := age(".file"+rand.Text(), 25)
+	kept := []string{age(".file"+rand.Text(), 23), age(".other"+rand.Text(), 25), age(".file.bak", 25), age("file"+rand.Text(), 25)}
+	if err := WriteFile(path, nil); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := os.Lstat(stale); !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("%s is left: %v", stale, err)
+	}
+	for _, path := range kept {
+		if _, err := os.Lstat(path); err != nil {
+			t.Error(err)
+		}
 	}
 }
 

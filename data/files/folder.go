@@ -8,7 +8,6 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"regexp"
 	"strings"
 )
 
@@ -24,8 +23,6 @@ type Folder struct {
 const (
 	lockName  = ".lock"
 	readyName = ".ready" // files that are whole, on their way to their places
-	// unfinished are the temporary names that Write and Replace make.
-	unfinished = `^\..+[A-Z2-7]{26}$`
 )
 
 // Claim makes a directory if need be and keeps other processes out (ErrLocked) until
@@ -42,17 +39,7 @@ func Claim(dir string) (*Folder, error) {
 	if err != nil {
 		return nil, err
 	}
-	entries, err := os.ReadDir(dir)
-	temporary := regexp.MustCompile(unfinished)
-	for _, e := range entries {
-		switch name := e.Name(); {
-		case name == readyName:
-			err = cmp.Or(err, settle(dir))
-		case temporary.MatchString(name):
-			err = cmp.Or(err, os.RemoveAll(filepath.Join(dir, name)))
-		}
-	}
-	if err != nil {
+	if err := cmp.Or(settle(dir), sweep(dir, "", 0)); err != nil {
 		return nil, errors.Join(err, lock.Close())
 	}
 	return &Folder{dir, lock}, nil
@@ -103,9 +90,12 @@ func Settle(dir string) error {
 	return f.Close()
 }
 
-// settle moves files that are ready to their places, whose permissions they take over.
+// settle moves files that are ready, if any are, to their places, whose permissions they take over.
 func settle(dir string) error {
 	ready := filepath.Join(dir, readyName)
+	if _, err := os.Lstat(ready); err != nil {
+		return nil // it is not there, or reading the directory says why not
+	}
 	err := filepath.WalkDir(ready, func(path string, entry fs.DirEntry, err error) error {
 		place := filepath.Join(dir, strings.TrimPrefix(path, ready))
 		if err == nil && entry.IsDir() {

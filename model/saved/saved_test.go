@@ -242,11 +242,13 @@ func TestSavedModelsThatAreDamaged(t *testing.T) {
 // What no fit comes to is refused in words, though the checksums are right.
 func TestLoadChecksAllThatAModelHolds(t *testing.T) {
 	for want, forge := range map[string]func(s *Fit){
-		"a number is NaN":                    func(s *Fit) { s.W.Set(1, 1, math.NaN()) },
-		"a number is +Inf":                   func(s *Fit) { s.B[1] = math.Inf(1) },
-		"Omega: entry (1, 0)":                func(s *Fit) { s.Omega.SetSym(0, 1, math.NaN()) },
-		"; it must be 1":                     func(s *Fit) { s.Omega.ScaleSym(2, s.Omega) },
-		"with these variances":               func(s *Fit) { s.Omega.SetSym(0, 1, 1) },
+		"a number is NaN":        func(s *Fit) { s.W.Set(1, 1, math.NaN()) },
+		"a number is +Inf":       func(s *Fit) { s.B[1] = math.Inf(1) },
+		"an entry is not finite": func(s *Fit) { s.Omega.SetSym(0, 1, math.NaN()) },
+		"; it must be 1":         func(s *Fit) { s.Omega.ScaleSym(2, s.Omega) },
+		"an eigenvalue is negative": func(s *Fit) { // any two of the tasks could be so related
+			s.Omega = mat.NewSymDense(3, []float64{1. / 3, .3, .3, .3, 1. / 3, -.3, .3, -.3, 1. / 3})
+		},
 		"temperature is -1":                  func(s *Fit) { s.Temperature = -1 },
 		`kind is "bogus"; it can be`:         func(s *Fit) { s.Kind = "bogus" },
 		"features are others":                func(s *Fit) { s.Features[0] = "other" },

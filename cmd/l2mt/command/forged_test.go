@@ -18,7 +18,9 @@ import (
 
 	"l2mt/data"
 	"l2mt/data/datatest"
+	"l2mt/data/files"
 	"l2mt/data/safetensors"
+	"l2mt/model"
 	"l2mt/model/saved"
 )
 
@@ -65,41 +67,105 @@ func edits(path string, v any, set func(any)) (all []edit) {
 	return all
 }
 
-// forgery is a saved model that is edited, and its checksums made right.
+// forgery is a directory of files that are edited, and their checksums made right.
 type forgery struct {
-	dir, table string
-	document   any
-	tensors    []safetensors.Tensor
+	dir   string
+	files []*forged
+	// reads are the commands that read it.
+	reads [][]string
+}
+
+// forged is a file of a forgery: a document, alone or in the metadata of tensors, or records.
+type forged struct {
+	path     string
+	document any
+	tensors  []safetensors.Tensor
+	metadata map[string]string
+	key      string // of the document in the metadata
+	records  bool
+	sum      string // of the file as it was, which others may name
+}
+
+// open reads a file. Those that name its checksum come later.
+func (f *forgery) open(t *testing.T, name, key string) {
+	t.Helper()
+	file := &forged{path: filepath.Join(f.dir, name), key: key, records: filepath.Ext(name) == ".jsonl"}
+	raw := must(os.ReadFile(file.path))(t)
+	file.sum = fmt.Sprintf("%x", sha256.Sum256(raw))
+	if filepath.Ext(name) == ".safetensors" {
+		tensors, metadata, err := safetensors.Decode(raw)
+		file.tensors, file.metadata = must(tensors, err)(t), metadata
+		raw = []byte(metadata[key])
+	}
+	d := json.NewDecoder(bytes.NewReader(raw))
+	d.UseNumber()
+	var lines []any
+	for d.More() {
+		var v any
+		must(0, d.Decode(&v))(t)
+		if fields, ok := v.(map[string]any); ok && file.records {
+			delete(fields, "sum")
+		}
+		lines = append(lines, v)
+	}
+	if file.document = lines; len(lines) == 1 && !file.records {
+		file.document = lines[0]
+	}
+	f.files = append(f.files, file)
+}
+
+// encode is the content of the file.
+func (f *forged) encode(t *testing.T) []byte {
+	t.Helper()
+	text := must(json.Marshal(f.document))(t)
+	if lines, ok := f.document.([]any); ok && f.records {
+		text = nil
+		for _, line := range lines {
+			text = append(text, files.Seal(must(json.Marshal(line))(t))...)
+		}
+	}
+	if f.tensors == nil {
+		return text
+	}
+	metadata := maps.Clone(f.metadata)
+	if f.key != "" {
+		metadata[f.key] = string(text)
+	}
+	return must(safetensors.Encode(f.tensors, metadata))(t)
 }
 
 func (f *forgery) write(t *testing.T) {
 	t.Helper()
-	text := must(json.Marshal(f.document))(t)
-	key := map[string]string{"model.json's sha256": fmt.Sprintf("%x", sha256.Sum256(text))}
-	tensors := must(safetensors.Encode(f.tensors, key))(t)
-	must(0, os.WriteFile(filepath.Join(f.dir, saved.WeightsFile), tensors, 0o644))(t)
-	must(0, os.WriteFile(filepath.Join(f.dir, saved.File), text, 0o644))(t)
+	var sums []string
+	for _, file := range f.files {
+		content := []byte(strings.NewReplacer(sums...).Replace(string(file.encode(t))))
+		sums = append(sums, file.sum, fmt.Sprintf("%x", sha256.Sum256(content)))
+		must(0, os.WriteFile(file.path, content, 0o644))(t)
+	}
 }
 
 // undefined are the numbers that nobody may be told.
 var undefined = regexp.MustCompile(`\bNaN\b|\bInf\b`)
 
-// use runs what reads a model, and tells what is wrong with what comes of it.
+// use runs what reads a forgery, and tells what is wrong with what comes of it.
 func (f *forgery) use(t *testing.T) (wrong string, refused bool) {
 	defer func() {
 		if r := recover(); r != nil {
 			wrong = fmt.Sprintf("panic: %v\n%s", r, debug.Stack())
 		}
 	}()
-	for _, args := range [][]string{{"predict", f.table, "--model", f.dir}, {"show", f.dir}, {"--json", "show", f.dir}, {"report", f.dir}} {
-		code, stdout, stderr := l2mt(t, append([]string{"-q"}, args...)...)
+	for _, args := range f.reads {
+		out := filepath.Join(t.TempDir(), "out")
+		code, stdout, stderr := l2mt(t, append([]string{"-q"}, strings.Split(strings.ReplaceAll(strings.Join(args, "\n"), "OUT", out), "\n")...)...)
 		if args[0] == "report" && code == exitDone {
 			stdout += string(must(os.ReadFile(filepath.Join(f.dir, reportFile)))(t))
 		}
 		switch {
-		case code != exitDone && (code != exitFailed || strings.Count(stderr, "\n") != 1):
+		case code != exitDone && (code != exitFailed || !strings.HasPrefix(stderr, "l2mt: ")):
 			return fmt.Sprintf("%s: exit code %d, %s", args, code, stderr), false
-		case strings.Contains(stderr, "json: unsupported") || strings.Contains(stderr, "template: "):
+		case strings.Count(stderr, "\n") > 1 && !strings.Contains(stderr, "tensor"): // each has a line
+			return fmt.Sprintf("%s: more than a sentence: %s", args, stderr), false
+		case strings.Contains(stderr, "json: unsupported") || inside.MatchString(stderr):
 			return fmt.Sprintf("%s: no sentence: %s", args, stderr), false
 		case undefined.MatchString(stdout):
 			at := undefined.FindStringIndex(stdout)[0]
@@ -110,28 +176,40 @@ func (f *forgery) use(t *testing.T) (wrong string, refused bool) {
 	return "", refused
 }
 
-// forge fits a table, and returns the model to be edited.
+// forge fits a table, and returns the model to be edited, with the one beside it.
 func forge(t *testing.T, name, text string, flags ...string) *forgery {
 	t.Helper()
-	f := &forgery{dir: filepath.Join(t.TempDir(), name), table: write(t, name+".csv", text)}
-	mustL2mt(t, slices.Concat([]string{"-q", "fit", f.table, "--task", "task", "--target", "y", "--out", f.dir}, flags)...)
-	d := json.NewDecoder(bytes.NewReader(must(os.ReadFile(filepath.Join(f.dir, saved.File)))(t)))
-	d.UseNumber()
-	must(0, d.Decode(&f.document))(t)
-	tensors, _, err := safetensors.Read(filepath.Join(f.dir, saved.WeightsFile), nil)
-	f.tensors = must(tensors, err)(t)
-	must(0, os.RemoveAll(filepath.Join(f.dir, "stl")))(t)
-	if wrong, refused := f.use(t); wrong != "" || refused {
-		t.Fatalf("%s, unedited: %s, refused %t", name, wrong, refused)
+	f := &forgery{dir: filepath.Join(t.TempDir(), name)}
+	table := write(t, name+".csv", text)
+	mustL2mt(t, slices.Concat([]string{"-q", "fit", table, "--task", "task", "--target", "y", "--out", f.dir}, flags)...)
+	f.reads = [][]string{{"predict", table, "--model", f.dir}, {"show", f.dir}, {"--json", "show", f.dir}, {"report", f.dir}}
+	f.open(t, saved.ReportFile, "")
+	for _, dir := range []string{"stl", ""} {
+		if _, err := os.Stat(filepath.Join(f.dir, dir, saved.File)); err == nil {
+			f.open(t, filepath.Join(dir, saved.File), "")
+			f.open(t, filepath.Join(dir, saved.WeightsFile), "")
+		}
 	}
 	return f
 }
 
+// edits are those of all files.
+func (f *forgery) edits() (changes []edit) {
+	for _, file := range f.files {
+		name := strings.TrimPrefix(file.path, f.dir)
+		if file.tensors == nil || file.key != "" {
+			changes = append(changes, edits(name, file.document, func(with any) { file.document = with })...)
+		}
+		changes = append(changes, file.weights(name)...)
+	}
+	return changes
+}
+
 // weights are edits of the tensors.
-func (f *forgery) weights() (all []edit) {
+func (f *forged) weights(name string) (all []edit) {
 	change := func(what string, i int, with safetensors.Tensor) {
 		was := f.tensors[i]
-		all = append(all, edit{was.Name + " " + what, func() func() { f.tensors[i] = with; return func() { f.tensors[i] = was } }})
+		all = append(all, edit{name + ": " + was.Name + " " + what, func() func() { f.tensors[i] = with; return func() { f.tensors[i] = was } }})
 	}
 	for i, was := range f.tensors {
 		for _, v := range []float64{math.NaN(), math.Inf(1), math.Inf(-1), math.MaxFloat64, -math.MaxFloat64, -1e9, 0} {
@@ -160,14 +238,33 @@ func (f *forgery) weights() (all []edit) {
 	return all
 }
 
-// forgeries are models of every kind.
+// forgeries are models of every kind, a network and experience.
 func forgeries(t *testing.T) map[string]*forgery {
 	date := func(i int, _ string) string { return fmt.Sprintf("2026-%02d-%02d", 1+i*5%12, 1+i) }
 	color := newTab().gaps("color", "").of("when", "").set("when", date).text(",")
 	word := func(words ...string) func(int, string) string {
 		return func(i int, _ string) string { return words[(i*7+i/5)%len(words)] }
 	}
+	experience := tinyExperience(t)
+	set := []string{"--set", "train.epochs=1", "--set", "model.hidden=8"}
+	train := slices.Concat([]string{"train", "--experience", experience, "--out"}, []string{"OUT"}, set)
+	store := &forgery{dir: experience, reads: [][]string{{"experience", "check", experience}, {"--json", "experience", "check", experience}, train}}
+	for _, pattern := range []string{"problems-*.json", "manifest.json", "*.jsonl"} {
+		name := must(filepath.Glob(filepath.Join(experience, pattern)))(t)[0]
+		store.open(t, filepath.Base(name), "")
+	}
+	network := &forgery{dir: filepath.Join(t.TempDir(), "network")}
+	train[4] = network.dir
+	mustL2mt(t, train...)
+	train[4] = "OUT"
+	problems := filepath.Join(filepath.Dir(experience), "p", "test.json")
+	network.reads = [][]string{{"report", network.dir}, {"infer", "--network", network.dir, "--problems", problems, "--name", "test-0001", "--omega-only"}}
+	network.open(t, model.ConfigFile, "")
+	network.open(t, metricsFile, "")
+	network.open(t, model.WeightsFile, "network")
 	return map[string]*forgery{
+		"network": network,
+		"store":   store,
 		"columns": forge(t, "columns", color, "--model", "mtrl", "--lambda1", "0.1"),
 		"curves":  forge(t, "curves", newTab().text(","), "--view", "curves"),
 		"kernel":  forge(t, "kernel", newTab().text(","), "--view", "kernel"),
@@ -177,23 +274,27 @@ func forgeries(t *testing.T) map[string]*forgery {
 	}
 }
 
-// A model whose checksums are right may still say anything. It is refused in a sentence, or does
+// Files whose checksums are right may still say anything. They are refused in a sentence, or do
 // no harm: nothing panics, and nobody is told a number that is none. With L2MT_LONG in the
-// environment all edits are tried, else some of each model.
-func TestForgedModels(t *testing.T) {
+// environment all edits are tried, else some of each forgery.
+func TestForgedFiles(t *testing.T) {
 	datatest.Long(t)
 	seed, tried := uint64(time.Now().UnixNano()), 0
 	t.Logf("the seed is %d", seed)
 	for name, f := range forgeries(t) {
 		t.Run(name, func(t *testing.T) {
-			all := append(edits("model", f.document, func(with any) { f.document = with }), f.weights()...)
-			data.Stream(seed, name).Shuffle(len(all), func(i, j int) { all[i], all[j] = all[j], all[i] })
-			if os.Getenv("L2MT_LONG") == "" {
-				all = all[:30]
+			f.write(t)
+			if wrong, refused := f.use(t); wrong != "" || refused {
+				t.Fatalf("unedited: %s, refused %t", wrong, refused)
 			}
-			tried += len(all)
+			changes := f.edits()
+			data.Stream(seed, name).Shuffle(len(changes), func(i, j int) { changes[i], changes[j] = changes[j], changes[i] })
+			if os.Getenv("L2MT_LONG") == "" {
+				changes = changes[:25]
+			}
+			tried += len(changes)
 			harmless := 0
-			for _, e := range all {
+			for _, e := range changes {
 				undo := e.do()
 				f.write(t)
 				wrong, refused := f.use(t)
@@ -204,7 +305,7 @@ func TestForgedModels(t *testing.T) {
 					harmless++
 				}
 			}
-			t.Logf("%d edits, %d of them harmless", len(all), harmless)
+			t.Logf("%d edits, %d of them harmless", len(changes), harmless)
 		})
 	}
 	t.Logf("%d edits in all", tried)
