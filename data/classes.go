@@ -27,7 +27,8 @@ func ClassOf(scores []float64) int {
 func Probabilities(p, scores []float64, temperature float64) {
 	if len(scores) == 1 {
 		odds := math.Exp(scores[0] / temperature)
-		p[0], p[1] = 1/(1+odds), 1/(1+1/odds)
+		p[0] = 1 / (1 + odds)
+		p[1] = 1 / (1 + 1/odds)
 		return
 	}
 	most := math.Inf(-1)

@@ -151,7 +151,8 @@ func (x *Stored) values(i int) []float32 { return x.value[x.begin[i]:x.end[i]] }
 func (x *Stored) Take(rows []int) Matrix {
 	t := &Stored{cols: x.cols, index: x.index, value: x.value, begin: make([]int, len(rows)), end: make([]int, len(rows))}
 	for i, r := range rows {
-		t.begin[i], t.end[i] = x.begin[r], x.end[r]
+		t.begin[i] = x.begin[r]
+		t.end[i] = x.end[r]
 		t.nnz += x.end[r] - x.begin[r]
 	}
 	return t
@@ -318,7 +319,10 @@ func addProduct(y []float64, x Row, b []float64) {
 			s2 += v * row[2]
 			s3 += v * row[3]
 		}
-		out[0], out[1], out[2], out[3] = s0, s1, s2, s3
+		out[0] = s0
+		out[1] = s1
+		out[2] = s2
+		out[3] = s3
 	}
 	for ; t < k; t++ {
 		for p, j := range x.Index {

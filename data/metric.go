@@ -66,7 +66,8 @@ func NewScatter(p *ProblemData) *Scatter {
 		return nil
 	}
 	if n, d := c.Dims(); n < d {
-		s.products, s.x = product(linalg.NoTrans, c, linalg.Trans, c), product(linalg.NoTrans, c, linalg.Trans, x)
+		s.products = product(linalg.NoTrans, c, linalg.Trans, c)
+		s.x = product(linalg.NoTrans, c, linalg.Trans, x)
 	} else {
 		s.products = product(linalg.Trans, c, linalg.NoTrans, c)
 	}

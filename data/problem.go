@@ -144,7 +144,8 @@ func (p *ProblemData) Cols() int { return p.Tasks[0].TrainSet.X.Cols() }
 func (p *ProblemData) TrainingOnly() *ProblemData {
 	q := p.clone()
 	for i := range q.Tasks {
-		q.Tasks[i].ValidationSet, q.Tasks[i].TestSet = Samples{}, Samples{}
+		q.Tasks[i].ValidationSet = Samples{}
+		q.Tasks[i].TestSet = Samples{}
 	}
 	return q
 }

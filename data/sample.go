@@ -161,7 +161,8 @@ func GroupProblems(d *Dataset, c SampleConfig) (train, test *ProblemFile, err er
 		return nil, nil, ErrInvalid.Errorf("sample: %s: it has one class; there must be two", d.Name)
 	}
 	if len(classes) == 2 {
-		task.Negative, task.Positive = classes[0], classes[1]
+		task.Negative = classes[0]
+		task.Positive = classes[1]
 	} else {
 		c.several = classes
 	}
@@ -205,7 +206,8 @@ func (c SampleConfig) draw(d *Dataset, pool []candidate, what string) (train, te
 	trained := pool[share:]
 	asked := pool[:share]
 	if c.DisjointRows {
-		trained, asked = c.halved(trained, 0), c.halved(asked, 1)
+		trained = c.halved(trained, 0)
+		asked = c.halved(asked, 1)
 	}
 	return c.sets(d, trained, asked)
 }

@@ -170,7 +170,8 @@ func FitStep(kind string, x Matrix) (Step, error) {
 	switch kind {
 	case StepUnit:
 	case StepTFIDF:
-		s.Documents, s.Frequency = x.Rows(), frequency(x)
+		s.Documents = x.Rows()
+		s.Frequency = frequency(x)
 	case StepStandardise:
 		s.Mean, s.Deviation = moments(x)
 	default:
@@ -195,8 +196,10 @@ func frequency(x Matrix) []int {
 // sums of equal float32 numbers are exact in float64, so constant columns have a
 // deviation of exactly 0.
 func moments(x Matrix) (mean, deviation []float64) {
-	d, n := x.Cols(), float64(x.Rows())
-	mean, deviation = make([]float64, d), make([]float64, d)
+	d := x.Cols()
+	n := float64(x.Rows())
+	mean = make([]float64, d)
+	deviation = make([]float64, d)
 	stored := make([]int, d)
 	for j, v := range entries(x) {
 		mean[j] += float64(v)
@@ -228,9 +231,11 @@ func (s Step) Outside(x Matrix) (n int) {
 
 // extremes are the least and largest values of dense columns.
 func extremes(x Matrix) (low, high []float32) {
-	low, high = slices.Clone(x.Row(0).Value), slices.Clone(x.Row(0).Value)
+	low = slices.Clone(x.Row(0).Value)
+	high = slices.Clone(x.Row(0).Value)
 	for j, v := range entries(x) {
-		low[j], high[j] = min(low[j], v), max(high[j], v)
+		low[j] = min(low[j], v)
+		high[j] = max(high[j], v)
 	}
 	return low, high
 }
@@ -322,7 +327,8 @@ func logCount(t float32) float64 {
 
 func (s Step) standardiseRow(dst []float32, r Row) {
 	for p, v := range r.Value {
-		j, e := r.Column(p), float64(v)
+		j := r.Column(p)
+		e := float64(v)
 		if r.Index == nil {
 			e -= s.Mean[j]
 		}
@@ -338,7 +344,8 @@ func (s Step) standardiseRow(dst []float32, r Row) {
 func mapRows(x Matrix, d int, f func(dst []float32, r Row)) (Matrix, error) {
 	y := newBuilder(x, d)
 	for i := range x.Rows() {
-		r, n := x.Row(i), d
+		r := x.Row(i)
+		n := d
 		if r.Index != nil {
 			n = len(r.Value)
 		}
@@ -368,10 +375,12 @@ func selectColumns(x Matrix, columns []int) Matrix {
 	var value []float32
 	for i := range x.Rows() {
 		r := x.Row(i)
-		index, value = index[:0], value[:0]
+		index = index[:0]
+		value = value[:0]
 		for p, v := range r.Value {
 			if to := becomes[r.Column(p)]; to > 0 {
-				index, value = append(index, to-1), append(value, v)
+				index = append(index, to-1)
+				value = append(value, v)
 			}
 		}
 		y.add(Row{index, value})

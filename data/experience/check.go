@@ -81,7 +81,8 @@ func (s *Store) Check() (sources []SourceStats, faults []*Fault, err error) {
 		d.tuples++
 		d.found = d.found || e.Source == STL
 		if math.IsNaN(d.unit) {
-			d.first, d.unit = e, unit
+			d.first = e
+			d.unit = unit
 		}
 		if math.Abs(unit-d.unit) > 1e-12*unit { // far above rounding
 			faults = append(faults, &Fault{e.Place, ErrConflict.Errorf("o has the denominator %v, that at %v has %v, on the same problem", unit, d.first.Place, d.unit)})
@@ -101,7 +102,9 @@ func (s *Store) Check() (sources []SourceStats, faults []*Fault, err error) {
 			low = s.o[0]
 			high = s.o[len(s.o)-1]
 		}
-		s.Mean, s.Min, s.Max = files.Float(stat.Mean(s.o, nil)), files.Float(low), files.Float(high)
+		s.Mean = files.Float(stat.Mean(s.o, nil))
+		s.Min = files.Float(low)
+		s.Max = files.Float(high)
 		sources = append(sources, *s)
 	}
 	return sources, faults, nil

@@ -203,7 +203,8 @@ func (t *table) fill(d *data.Dataset, o Options) (err error) {
 		}
 		if x.Cols() > max(freeColumns, x.NNZ(), len(t.features)) {
 			narrow, used := x.Narrowed()
-			t.x, t.features = narrow, nil
+			t.x = narrow
+			t.features = nil
 			for _, j := range used {
 				t.features = append(t.features, strconv.Itoa(int(j)))
 			}
@@ -211,7 +212,10 @@ func (t *table) fill(d *data.Dataset, o Options) (err error) {
 		}
 	}
 	d.Notes = append(d.Notes, t.notes...)
-	d.X, d.Targets, d.Features, d.Steps = t.x, t.targets, t.features, t.steps
+	d.X = t.x
+	d.Targets = t.targets
+	d.Features = t.features
+	d.Steps = t.steps
 	if t.label.Name != "" {
 		d.LabelOf = fmt.Sprintf("column %q", t.label.Name)
 	}

@@ -108,7 +108,8 @@ func (r *Rows) begin(in *bufio.Reader, o Options) error {
 	if err := b.each(func(_ int, cells []string) error { first = slices.Clone(cells); return io.EOF }); err != io.EOF {
 		return err
 	}
-	r.Width, r.first = len(first), b
+	r.Width = len(first)
+	r.first = b
 	if err := bounded(1, r.Width, r.Width, r.text.packed.n); err != nil {
 		return fmt.Errorf("line %d: %w", b.line, err)
 	}
@@ -214,7 +215,8 @@ func (r *Rows) next() (*Block, error) {
 			return nil, io.EOF
 		case cut > 0 && (r.end || len(text) == cap(text)):
 			b := &Block{rows: r, text: text[:cut], line: r.line}
-			r.rest, r.line = text[cut:], r.line+bytes.Count(b.text, []byte{'\n'})
+			r.rest = text[cut:]
+			r.line = r.line + bytes.Count(b.text, []byte{'\n'})
 			return b, nil
 		case len(text) > maxRow:
 			return nil, data.ErrFormat.Errorf("line %d: the row is longer than %d bytes; is a quote not closed?", r.line, maxRow)
@@ -301,7 +303,9 @@ func (b *Block) each(f func(line int, cells []string) error) error {
 		return data.ErrFormat.Errorf("line %d: it is not UTF-8 but maybe Windows-1252, as old spreadsheets write it; save it as UTF-8", line)
 	}
 	in := csv.NewReader(bytes.NewReader(b.text))
-	in.Comma, in.FieldsPerRecord, in.ReuseRecord = b.rows.comma, -1, true
+	in.Comma = b.rows.comma
+	in.FieldsPerRecord = -1
+	in.ReuseRecord = true
 	for header := b.header; ; header = false {
 		cells, err := in.Read()
 		var fault *csv.ParseError

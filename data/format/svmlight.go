@@ -114,7 +114,8 @@ func (p *svmlightParser) row(line []byte) error {
 		previous = index
 		p.zeroBased = p.zeroBased || index == 0
 		if v != 0 {
-			p.index, p.value = append(p.index, int32(index)), append(p.value, v)
+			p.index = append(p.index, int32(index))
+			p.value = append(p.value, v)
 		}
 	}
 	p.last = max(p.last, previous)

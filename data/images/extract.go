@@ -195,6 +195,7 @@ func (e *extraction) finish() error {
 		}
 	}
 	x, err := data.NewDense(len(e.made.Label), e.Features, e.value)
-	e.made.X, e.result.Dataset = x, e.made
+	e.made.X = x
+	e.result.Dataset = e.made
 	return err
 }

@@ -103,5 +103,7 @@ func (s span) average(src []byte, stride int, dst []byte) {
 		g += int(p[1]) * int(w)
 		b += int(p[2]) * int(w)
 	}
-	dst[0], dst[1], dst[2] = byte(min(255, r>>fractionBits)), byte(min(255, g>>fractionBits)), byte(min(255, b>>fractionBits))
+	dst[0] = byte(min(255, r>>fractionBits))
+	dst[1] = byte(min(255, g>>fractionBits))
+	dst[2] = byte(min(255, b>>fractionBits))
 }

@@ -436,7 +436,8 @@ func (r *reader) fit(kind string) (data.Step, error) {
 			i++
 		}
 		if i == r.x.Rows() {
-			step.Mean[j], step.Deviation[j] = 0, 1
+			step.Mean[j] = 0
+			step.Deviation[j] = 1
 		}
 	}
 	return step, err

@@ -15,7 +15,8 @@ func (r *reader) readDataset(paths []string) error {
 	o := r.Format
 	path := paths[0]
 	r.Kind = cmp.Or(r.Kind, o.Kind)
-	o.Kind, o.Group = r.Kind, cmp.Or(r.Task, o.Group)
+	o.Kind = r.Kind
+	o.Group = cmp.Or(r.Task, o.Group)
 	names := r.Targets
 	if len(names) > 0 {
 		o.Target = names[0]
@@ -31,7 +32,8 @@ func (r *reader) readDataset(paths []string) error {
 		r.Kind = data.Regression
 	}
 	numbers := Numbers(d.Features, d.X.Cols())
-	r.Recipe.Columns, r.Recipe.ByPosition = numbers.Columns, numbers.ByPosition
+	r.Recipe.Columns = numbers.Columns
+	r.Recipe.ByPosition = numbers.ByPosition
 	if r.Recipe.ByPosition {
 		r.note("features have no names: they are matched by position")
 	}
@@ -44,12 +46,15 @@ func (r *reader) readDataset(paths []string) error {
 		names = d.Targets
 	}
 	if d.Groups != nil {
-		r.task, r.Recipe.Task = &format.Column{Name: "task", AsText: true}, cmp.Or(o.Group, "task")
+		r.task = &format.Column{Name: "task", AsText: true}
+		r.Recipe.Task = cmp.Or(o.Group, "task")
 		for _, g := range d.Group {
 			r.task.Add(d.Groups[g])
 		}
 	}
-	r.sheets, r.places, r.x = []sheet{{path: path}}, make([]place, d.X.Rows()), d.X
+	r.sheets = []sheet{{path: path}}
+	r.places = make([]place, d.X.Rows())
+	r.x = d.X
 	if len(names) < 2 {
 		names = []string{"y"}
 	}
@@ -72,6 +77,7 @@ func (r *reader) readDataset(paths []string) error {
 // target adds a target.
 func (r *reader) target(c *format.Column) *target {
 	t := &target{Column: c}
-	r.targets, r.Recipe.Targets = append(r.targets, t), append(r.Recipe.Targets, c.Name)
+	r.targets = append(r.targets, t)
+	r.Recipe.Targets = append(r.Recipe.Targets, c.Name)
 	return t
 }

@@ -34,7 +34,8 @@ func (t *target) gaps(n int) {
 // values looks at what the targets hold.
 func (r *reader) values() error {
 	for _, t := range r.targets {
-		t.different, t.whole = map[format.Label]bool{}, true
+		t.different = map[format.Label]bool{}
+		t.whole = true
 		for i := range r.places {
 			if r.gap(t.Column, i) {
 				continue
@@ -158,7 +159,8 @@ func (r *reader) findClasses() (all []format.Label, err error) {
 // learn makes the task of the labels, or says why they cannot be learned. Its y has
 // the number of the class among all if there are several.
 func (t *task) learn(kind data.Kind, positive string, all []format.Label, several bool) error {
-	t.made, t.y = &data.Task{Name: t.name, Kind: kind}, make([]float64, len(t.rows))
+	t.made = &data.Task{Name: t.name, Kind: kind}
+	t.y = make([]float64, len(t.rows))
 	fault := func(format string, args ...any) error {
 		return data.ErrInvalid.Errorf("task %q: "+format, append([]any{t.name}, args...)...)
 	}
@@ -185,7 +187,8 @@ func (t *task) learn(kind data.Kind, positive string, all []format.Label, severa
 		if format.Key(positive) == format.Key(pair[0].String()) {
 			slices.Reverse(pair)
 		}
-		t.made.Negative, t.made.Positive = pair[0].String(), pair[1].String()
+		t.made.Negative = pair[0].String()
+		t.made.Positive = pair[1].String()
 		if positive != "" && format.Key(positive) != format.Key(t.made.Positive) {
 			return fault("its classes are %q and %q; %q cannot be the positive one", t.made.Negative, t.made.Positive, positive)
 		}

@@ -62,7 +62,8 @@ func Read(paths []string, o Options) (*Table, error) {
 		return nil, data.ErrInvalid.Errorf("there are no files")
 	}
 	r := &reader{Options: o, named: map[string]*format.Column{}, found: map[string]bool{}, dates: map[string]string{}}
-	r.Recipe.NA, r.Recipe.Strict = o.NA, o.Strict
+	r.Recipe.NA = o.NA
+	r.Recipe.Strict = o.Strict
 	kind, err := format.Of(paths[0], o.Format.Format)
 	if err == nil && (kind == format.CSV || kind == format.TSV) {
 		err = r.readText(paths)
@@ -141,9 +142,11 @@ func (r *reader) readText(paths []string) error {
 		}
 		return c
 	}
-	r.task, r.group = name(r.Task), name(r.Group)
+	r.task = name(r.Task)
+	r.group = name(r.Group)
 	read := func() error {
-		r.sheets, r.places = nil, nil
+		r.sheets = nil
+		r.places = nil
 		for _, c := range r.columns {
 			*c = format.Column{Name: c.Name, AsText: c.AsText, Joins: true}
 		}
@@ -265,7 +268,8 @@ func (r *reader) columnsOf(s sheet, names []string) (columns []*format.Column, e
 			}
 			for _, j := range found {
 				if of.one != nil {
-					of.one.At, columns = j, append(columns, of.one)
+					of.one.At = j
+					columns = append(columns, of.one)
 				}
 				switch before := roles[j]; {
 				case before == "":
@@ -292,7 +296,8 @@ func (r *reader) columnsOf(s sheet, names []string) (columns []*format.Column, e
 		s.has[name] = true
 		if role != isTask && role != isGroup {
 			c := r.column(name, role)
-			c.At, columns = j, append(columns, c)
+			c.At = j
+			columns = append(columns, c)
 		}
 	}
 	switch {
@@ -312,7 +317,8 @@ func (r *reader) column(name, role string) *format.Column {
 		return c
 	}
 	c := &format.Column{Name: name, AsText: role == isCategory, Joins: true}
-	r.named[name], r.columns = c, append(r.columns, c)
+	r.named[name] = c
+	r.columns = append(r.columns, c)
 	if role == isTarget {
 		r.target(c).gaps(len(r.places))
 	} else {
@@ -332,7 +338,8 @@ func (r *reader) align() error {
 			return data.ErrMismatch.Errorf("%s: there is no column %q, which %s has (--missing-columns mean fills it in)", r.sheets[lacks].path, c.Name, first.path)
 		}
 	}
-	r.Recipe.Task, r.Recipe.ByPosition = r.Task, r.sheets[0].bare
+	r.Recipe.Task = r.Task
+	r.Recipe.ByPosition = r.sheets[0].bare
 	if r.Recipe.ByPosition {
 		r.note("no header: columns are known by their numbers, from 0, and matched by position")
 	}

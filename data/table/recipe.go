@@ -251,7 +251,8 @@ func (r *Recipe) features(c *Column, value []float32, d int, from *format.Column
 	values := make([][]float32, len(from.Texts))
 	missing := make([]bool, len(from.Texts))
 	for t, text := range from.Texts {
-		values[t], missing[t] = c.narrow(c.values(text)...), r.IsMissing(text)
+		values[t] = c.narrow(c.values(text)...)
+		missing[t] = r.IsMissing(text)
 	}
 	mean := c.narrow(c.Mean...)
 	for i := range from.Len() {

@@ -149,7 +149,8 @@ func (r *Rows) findTasks() error {
 		if slices.Contains(r.in.Names[at+1:], column) {
 			return data.ErrInvalid.Errorf("two columns are called %q, which names the task", column)
 		}
-		r.column, r.Asked = at, []Answer{{Task: Average}}
+		r.column = at
+		r.Asked = []Answer{{Task: Average}}
 	case task != "":
 		r.Asked = []Answer{{Task: Average, Name: task}}
 	case len(r.fit.Tasks) == 1 || !slices.ContainsFunc(r.fit.Tasks, func(t Task) bool { return !slices.Contains(r.fit.Recipe.Targets, t.Name) }):

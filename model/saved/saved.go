@@ -146,7 +146,8 @@ func New(r *multitask.Result, problem *data.ProblemData, recipe table.Recipe) (*
 		s.Tasks = append(s.Tasks, Task{Name: t.Name, Negative: t.Negative, Positive: t.Positive, Rows: len(t.TrainSet.Y), Mean: mean})
 	}
 	if last := len(recipe.Steps) - 1; last >= 0 && recipe.Steps[last].Kind == data.StepStandardise {
-		s.Scale, s.Recipe.Steps = &recipe.Steps[last], recipe.Steps[:last:last]
+		s.Scale = &recipe.Steps[last]
+		s.Recipe.Steps = recipe.Steps[:last:last]
 		s.unscale()
 	}
 	s.Features = s.Recipe.Made()

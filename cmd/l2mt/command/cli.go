@@ -124,7 +124,8 @@ func (e *env) finish(err error) int {
 	case err == nil:
 		return exitDone
 	case errors.Is(err, context.Canceled):
-		code, err = exitInterrupted, errors.New("interrupted")
+		code = exitInterrupted
+		err = errors.New("interrupted")
 	case errors.Is(err, errUsage):
 		code = exitUsage
 	}

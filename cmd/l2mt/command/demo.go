@@ -51,7 +51,8 @@ func (c *demoCmd) Run(e *env) error {
 	evaluate.buildFlags = c.buildFlags
 
 	stage := *e
-	stage.stdout, stage.json = io.Discard, false
+	stage.stdout = io.Discard
+	stage.json = false
 	for i, s := range []struct {
 		what string
 		run  func(*env) error

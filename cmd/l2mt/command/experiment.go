@@ -122,7 +122,8 @@ func (c *sweepCmd) parse(name, text string) (*experiment, error) {
 	if x.store != nil {
 		x.Dataset = "" // what the experience and the problems name
 	}
-	x.Dataset, x.Head = cmp.Or(c.Dataset, x.Dataset), cmp.Or(c.Head, x.Head)
+	x.Dataset = cmp.Or(c.Dataset, x.Dataset)
+	x.Head = cmp.Or(c.Head, x.Head)
 	for i := range c.Seeds {
 		x.Seeds = append(x.Seeds[:i:i], uint64(i+1))
 	}
@@ -134,7 +135,8 @@ func (c *sweepCmd) parse(name, text string) (*experiment, error) {
 		x.Title = vary
 		x.Vary = variation{Flag: vary[:at+1]}
 		if !strings.Contains(x.Vary.Flag, " ") {
-			x.Vary.Label, x.Vary.Flag = vary[:at], "train --set="+x.Vary.Flag
+			x.Vary.Label = vary[:at]
+			x.Vary.Flag = "train --set=" + x.Vary.Flag
 		}
 		for value := range strings.SplitSeq(vary[at+1:], ",") {
 			x.Vary.Values = append(x.Vary.Values, value)

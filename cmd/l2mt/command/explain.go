@@ -119,7 +119,8 @@ type weight struct {
 func weightsOf(m *saved.Fit, class, task int) []weight {
 	all := make([]weight, len(m.Features))
 	for j, name := range m.Features {
-		all[j].Feature, all[j].Deviation = name, 1
+		all[j].Feature = name
+		all[j].Deviation = 1
 		if m.Scale != nil {
 			all[j].Deviation = m.Scale.Deviation[j]
 		}

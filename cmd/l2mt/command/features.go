@@ -95,7 +95,8 @@ func (c *dataFeaturesCmd) Run(e *env) error {
 		return err
 	}
 	r.Dataset.Name = c.Out
-	made.Dataset, made.Files = describe(r.Dataset), r.Files
+	made.Dataset = describe(r.Dataset)
+	made.Files = r.Files
 	if err := errors.Join(saveJSON(c.Out+".json", made), os.RemoveAll(partial)); err != nil {
 		return err
 	}

@@ -95,7 +95,8 @@ func (r *fitReport) run(e *env, b *solve.Bench, candidates []solve.Candidate, vi
 
 // fill fits the problem, beside its rivals.
 func (r *fitReport) fill(ctx context.Context, b *solve.Bench, candidates []solve.Candidate, view string) error {
-	begin, p := time.Now(), r.table.Problem
+	begin := time.Now()
+	p := r.table.Problem
 	choose := func() (*solve.Choice, error) { return b.Choose(ctx, solve.Parts{View: view}) }
 	if candidates != nil {
 		choose = func() (*solve.Choice, error) { return b.Best(ctx, candidates) }
@@ -108,9 +109,20 @@ func (r *fitReport) fill(ctx context.Context, b *solve.Bench, candidates []solve
 		return err
 	}
 	r.alone = !choice.Shares()
-	r.Problem, r.Kind, r.Model, r.Title, r.Params, r.Status = p.Name, p.Kind(), choice.Name(), choice.Title(), r.fit.Params, r.fit.Result.Status
-	r.Features, r.Classes, r.Notes, r.Structures, r.Shares = p.Cols(), p.Classes, r.table.Notes, choice.Weighed, r.fit.Shares
-	kept, single, same := 0, 0, 0
+	r.Problem = p.Name
+	r.Kind = p.Kind()
+	r.Model = choice.Name()
+	r.Title = choice.Title()
+	r.Params = r.fit.Params
+	r.Status = r.fit.Result.Status
+	r.Features = p.Cols()
+	r.Classes = p.Classes
+	r.Notes = r.table.Notes
+	r.Structures = choice.Weighed
+	r.Shares = r.fit.Shares
+	kept := 0
+	single := 0
+	same := 0
 	for i, score := range choice.ScoresOf(p) {
 		t := p.Tasks[i]
 		r.Tasks = append(r.Tasks, taskReport{t.Name, map[string]evidence.Score{byModel: score}})
@@ -204,7 +216,9 @@ func (r fitReport) save(folder *files.Folder) error {
 	if err != nil {
 		return err
 	}
-	r.Seconds, r.Correlation, r.Structures = 0, nil, slices.Clone(r.Structures)
+	r.Seconds = 0
+	r.Correlation = nil
+	r.Structures = slices.Clone(r.Structures)
 	for k := range r.Structures {
 		r.Structures[k].Seconds = 0
 	}

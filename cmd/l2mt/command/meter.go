@@ -38,7 +38,12 @@ type meter struct {
 func (m *meter) Start(stage string, total int) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	m.stage, m.status, m.done, m.total, m.begin, m.last = stage, "", 0, total, m.now(), m.now()
+	m.stage = stage
+	m.status = ""
+	m.done = 0
+	m.total = total
+	m.begin = m.now()
+	m.last = m.now()
 	if m.terminal {
 		m.bar = progressbar.NewOptions(cmp.Or(total, -1), progressbar.OptionSetWriter(m.w), progressbar.OptionThrottle(100*time.Millisecond),
 			progressbar.OptionSetDescription(stage), progressbar.OptionShowCount(), progressbar.OptionShowIts(), progressbar.OptionFullWidth(), progressbar.OptionClearOnFinish())
@@ -48,7 +53,8 @@ func (m *meter) Start(stage string, total int) {
 func (m *meter) Advance(n int, status string) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	m.done, m.status = m.done+n, cmp.Or(status, m.status)
+	m.done += n
+	m.status = cmp.Or(status, m.status)
 	switch now := m.now(); {
 	case m.bar != nil && n > 0: // what is said at the end of a stage is too long for the bar
 		if status != "" {

@@ -89,7 +89,11 @@ func (c *problemsSampleCmd) Run(e *env) error {
 func (c *problemsSampleCmd) study(d *data.Dataset, train, test *data.ProblemFile) error {
 	all := c.SampleConfig
 	pairs := len(d.Classes) * (len(d.Classes) - 1) / 2
-	all.Train, all.Test, all.MinTasks, all.MaxTasks, all.DisjointRows = 0, 1, pairs, pairs, false
+	all.Train = 0
+	all.Test = 1
+	all.MinTasks = pairs
+	all.MaxTasks = pairs
+	all.DisjointRows = false
 	_, every, err := data.SampleProblems(d, all)
 	if err != nil {
 		return fmt.Errorf("--case: %w", err)
@@ -101,7 +105,9 @@ func (c *problemsSampleCmd) study(d *data.Dataset, train, test *data.ProblemFile
 		if i < 0 {
 			return data.ErrInvalid.Errorf("--case: %s has no pair of classes %q and %q; its classes are %q", d.Name, class, c.Case[0], d.Classes)
 		}
-		tasks[i].Name, tasks[i].Positive, tasks[i].Negative = class+" vs "+c.Case[0], class, c.Case[0]
+		tasks[i].Name = class + " vs " + c.Case[0]
+		tasks[i].Positive = class
+		tasks[i].Negative = c.Case[0]
 		one.Tasks = append(one.Tasks, tasks[i])
 	}
 	test.Problems = []*data.Problem{one}
@@ -207,7 +213,8 @@ func summarise(path string, f *data.ProblemFile) summary {
 	s := summary{File: path, Problems: len(f.Problems), MinTasks: len(f.Problems[0].Tasks)}
 	for _, p := range f.Problems {
 		s.Tasks += len(p.Tasks)
-		s.MinTasks, s.MaxTasks = min(s.MinTasks, len(p.Tasks)), max(s.MaxTasks, len(p.Tasks))
+		s.MinTasks = min(s.MinTasks, len(p.Tasks))
+		s.MaxTasks = max(s.MaxTasks, len(p.Tasks))
 		for _, t := range p.Tasks {
 			s.TrainRows += len(t.Train)
 			s.Validation += len(t.Validation)

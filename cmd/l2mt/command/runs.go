@@ -49,12 +49,17 @@ func (c *runsCmd) Run(e *env) error {
 		}
 		i := slices.IndexFunc(rows, func(s *seeds) bool { return slices.Equal(s.Settings, used.settings()) })
 		if i < 0 {
-			i, rows = len(rows), append(rows, &seeds{Settings: used.settings()})
+			i = len(rows)
+			rows = append(rows, &seeds{Settings: used.settings()})
 		}
 		best := metrics[train.Best(metrics)]
 		s := rows[i]
-		s.Dirs, s.Epochs, s.metrics = append(s.Dirs, dir), append(s.Epochs, best.Epoch), append(s.metrics, metrics)
-		s.Found, s.Seconds, s.heldOut = append(s.Found, best.Found), append(s.Seconds, seconds["training"]), append(s.heldOut, used.HeldOut)
+		s.Dirs = append(s.Dirs, dir)
+		s.Epochs = append(s.Epochs, best.Epoch)
+		s.metrics = append(s.metrics, metrics)
+		s.Found = append(s.Found, best.Found)
+		s.Seconds = append(s.Seconds, seconds["training"])
+		s.heldOut = append(s.heldOut, used.HeldOut)
 	}
 	same := slices.Clone(rows[0].Settings)
 	for _, s := range rows {

@@ -174,7 +174,8 @@ func (s *shownModel) writeColumns(w io.Writer) {
 			at := slices.Repeat([]any{""}, most)
 			adds := slices.Repeat([]any{""}, most)
 			for i, knot := range c.Knots {
-				at[i], adds[i] = number(knot), number(y[slices.Index(c.X, knot)])
+				at[i] = number(knot)
+				adds[i] = number(y[slices.Index(c.X, knot)])
 			}
 			t.row(append(at, "", c.Column)...)
 			t.row(append(adds, number(c.Apart), "  adds")...)

@@ -95,7 +95,8 @@ func (c *sweepCmd) make(e *env, x *experiment, runs []*experimentRun, build buil
 		if err := s.run(e, x); err != nil {
 			return fmt.Errorf("run %s: %w", r.name(), err)
 		}
-		r.network, r.from = s.learn.Out, filepath.Base(cmp.Or(x.tests, s.made))
+		r.network = s.learn.Out
+		r.from = filepath.Base(cmp.Or(x.tests, s.made))
 		if s.evaluate.Problems == "" {
 			continue
 		}
@@ -116,7 +117,8 @@ func (c *sweepCmd) make(e *env, x *experiment, runs []*experimentRun, build buil
 // run makes what is missing of a run.
 func (s *stages) run(e *env, x *experiment) error {
 	quiet := *e
-	quiet.stdout, quiet.json = io.Discard, false
+	quiet.stdout = io.Discard
+	quiet.json = false
 	if x.store == nil {
 		if err := s.sample.Run(&quiet); err != nil {
 			return err
@@ -127,7 +129,8 @@ func (s *stages) run(e *env, x *experiment) error {
 	}
 	brief := quiet // what came of training, without a line an epoch
 	if !e.quiet {
-		brief.stdout, brief.quiet = e.stderr, true
+		brief.stdout = e.stderr
+		brief.quiet = true
 	}
 	if err := s.learn.Run(&brief); err != nil || s.evaluate.Problems == "" {
 		return err

@@ -55,7 +55,8 @@ func Correlations(all []Correlation) *Picture {
 			for k, j := range order {
 				row[k] = c.Correlation[i][j]
 			}
-			ordered.Tasks, ordered.Correlation = append(ordered.Tasks, c.Tasks[i]), append(ordered.Correlation, row)
+			ordered.Tasks = append(ordered.Tasks, c.Tasks[i])
+			ordered.Correlation = append(ordered.Correlation, row)
 		}
 		maps = append(maps, heatMap(ordered))
 	}
@@ -103,7 +104,8 @@ func heatMap(c Correlation) *plot.Plot {
 	colours.SetMin(-1)
 	colours.SetMax(1)
 	cells := plotter.NewHeatMap(square(c.Correlation), colours.Palette(255))
-	cells.Min, cells.Max = -1, 1
+	cells.Min = -1
+	cells.Max = 1
 	p := newPlot(c.Title, "", "")
 	p.Add(cells)
 	if len(c.Tasks) > 12 { // their numbers would not fit into the cells
@@ -124,7 +126,8 @@ func heatMap(c Correlation) *plot.Plot {
 	for _, name := range c.Tasks {
 		if p.X.Tick.Label.Width(name) > narrowest { // it would run into the next one
 			p.X.Tick.Label.Rotation = 0.6
-			p.X.Tick.Label.XAlign, p.X.Tick.Label.YAlign = text.XRight, text.YCenter
+			p.X.Tick.Label.XAlign = text.XRight
+			p.X.Tick.Label.YAlign = text.YCenter
 		}
 	}
 	return p
@@ -147,7 +150,8 @@ func numbers(s square) *plotter.Labels {
 			if math.Abs(s.Z(c, r)) > 0.7 { // on a dark cell
 				style.Color = color.White
 			}
-			all.XYs, all.TextStyle = append(all.XYs, plotter.XY{X: float64(c), Y: float64(r)}), append(all.TextStyle, style)
+			all.XYs = append(all.XYs, plotter.XY{X: float64(c), Y: float64(r)})
+			all.TextStyle = append(all.TextStyle, style)
 			all.Labels = append(all.Labels, strings.Replace(strconv.FormatFloat(s.Z(c, r), 'f', 2, 64), "-0.00", "0.00", 1))
 		}
 	}

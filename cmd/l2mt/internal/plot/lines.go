@@ -40,8 +40,10 @@ func Training(metrics []train.Metrics) *Picture {
 	addCourse(quality, 1, "best tuple", metrics, func(m train.Metrics) float64 { return float64(m.Tuple) })
 	addCourse(quality, 2, "single-task learning", metrics, func(train.Metrics) float64 { return 1 })
 	if y := &objective.Y; y.Min > 1/largest && y.Max < largest { // whole decades around the values
-		y.Scale, y.Tick.Marker = plot.LogScale{}, plot.LogTicks{Prec: -1}
-		y.Min, y.Max = math.Pow(10, math.Floor(math.Log10(y.Min))), math.Pow(10, math.Ceil(math.Log10(y.Max)))
+		y.Scale = plot.LogScale{}
+		y.Tick.Marker = plot.LogTicks{Prec: -1}
+		y.Min = math.Pow(10, math.Floor(math.Log10(y.Min)))
+		y.Max = math.Pow(10, math.Ceil(math.Log10(y.Max)))
 	}
 	n := 0
 	for _, name := range slices.Sorted(maps.Keys(metrics[0].Scalars)) {

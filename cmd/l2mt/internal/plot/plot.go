@@ -43,15 +43,21 @@ func newPlot(title, x, y string) *plot.Plot {
 	if letters := []rune(title); len(letters) > LongestTitle {
 		title = string(letters[:LongestTitle-3]) + "..."
 	}
-	p.Title.Text, p.X.Label.Text, p.Y.Label.Text = title, x, y
+	p.Title.Text = title
+	p.X.Label.Text = x
+	p.Y.Label.Text = y
 	p.Title.Padding = vg.Points(8)
 	for _, s := range []*text.Style{&p.Title.TextStyle, &p.X.Label.TextStyle, &p.Y.Label.TextStyle, &p.X.Tick.Label, &p.Y.Tick.Label, &p.Legend.TextStyle} {
 		s.Font = sans(10)
 	}
 	p.Title.TextStyle.Font = sans(13)
-	p.X.Label.Padding, p.Y.Label.Padding = vg.Points(3), vg.Points(3)
-	p.X.Tick.Marker, p.Y.Tick.Marker = plainTicks{}, plainTicks{}
-	p.Legend.Top, p.Legend.Left, p.Legend.Padding = true, true, vg.Points(3)
+	p.X.Label.Padding = vg.Points(3)
+	p.Y.Label.Padding = vg.Points(3)
+	p.X.Tick.Marker = plainTicks{}
+	p.Y.Tick.Marker = plainTicks{}
+	p.Legend.Top = true
+	p.Legend.Left = true
+	p.Legend.Padding = vg.Points(3)
 	return p
 }
 
@@ -155,7 +161,8 @@ func drawable(a *plot.Axis) error {
 		return data.ErrInvalid.Errorf("numbers from %v to %v cannot be drawn", a.Min, a.Max)
 	}
 	if least := 1e-9 * size; a.Max > a.Min && a.Max-a.Min < least {
-		a.Min, a.Max = a.Min-least, a.Max+least
+		a.Min -= least
+		a.Max += least
 	}
 	return nil
 }
@@ -171,7 +178,8 @@ func (p *Picture) draw(whole draw.Canvas) error {
 		}
 		below = max(below, of.Legend.Rectangle(whole).Size().Y)
 		bare := *of
-		bare.Legend, bare.BackgroundColor = plot.NewLegend(), nil
+		bare.Legend = plot.NewLegend()
+		bare.BackgroundColor = nil
 		plots[i] = &bare
 	}
 	tiles := draw.Tiles{Rows: 1, Cols: len(plots), PadX: vg.Points(20), PadTop: vg.Points(6), PadBottom: vg.Points(10), PadLeft: vg.Points(6), PadRight: vg.Points(14)}

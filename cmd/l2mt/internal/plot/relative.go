@@ -70,8 +70,11 @@ func Errors(title, axis string, points []Point) *Picture {
 		}
 		p.NominalY(upwards...)
 	} else {
-		p.X.Label.Text, p.Y.Label.Text, p.Y.Padding = axis, label, vg.Points(8)
-		picture.width, picture.height = 8*vg.Inch, 7.5*vg.Inch
+		p.X.Label.Text = axis
+		p.Y.Label.Text = label
+		p.Y.Padding = vg.Points(8)
+		picture.width = 8 * vg.Inch
+		picture.height = 7.5 * vg.Inch
 		from = plotter.XY{X: p.X.Min, Y: 1}
 		to = plotter.XY{X: p.X.Max, Y: 1}
 		var ticks plot.ConstantTicks
