@@ -96,15 +96,13 @@ func (s *Store) Check() (sources []SourceStats, faults []*Fault, err error) {
 	}
 	for _, source := range slices.Sorted(maps.Keys(of)) {
 		s := of[source]
-		low := math.NaN()
-		high := math.NaN()
+		s.Min = files.Float(math.NaN())
+		s.Max = s.Min
 		if slices.Sort(s.o); len(s.o) > 0 { // so that the sum does not depend on the order of the records
-			low = s.o[0]
-			high = s.o[len(s.o)-1]
+			s.Min = files.Float(s.o[0])
+			s.Max = files.Float(s.o[len(s.o)-1])
 		}
 		s.Mean = files.Float(stat.Mean(s.o, nil))
-		s.Min = files.Float(low)
-		s.Max = files.Float(high)
 		sources = append(sources, *s)
 	}
 	return sources, faults, nil

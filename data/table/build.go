@@ -154,13 +154,16 @@ const manyTwins = 0.1
 // them the others would not be unseen.
 func (r *reader) twins() {
 	hashes := r.hashes(false)
-	of := map[uint64]*task{}
-	shared := map[uint64]bool{}
+	several := &task{}
+	owner := map[uint64]*task{}
 	for _, t := range r.tasks {
 		for _, row := range t.rows {
-			other := of[hashes[row]]
-			shared[hashes[row]] = shared[hashes[row]] || other != nil && other != t
-			of[hashes[row]] = t
+			hash := hashes[row]
+			if owner[hash] == nil {
+				owner[hash] = t
+			} else if owner[hash] != t {
+				owner[hash] = several
+			}
 		}
 	}
 	rows := 0
@@ -168,7 +171,7 @@ func (r *reader) twins() {
 	for _, t := range r.tasks {
 		rows += len(t.rows)
 		for _, row := range t.rows {
-			if shared[hashes[row]] {
+			if owner[hashes[row]] == several {
 				twins++
 			}
 		}

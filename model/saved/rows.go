@@ -158,9 +158,9 @@ func (r *Rows) findTasks() error {
 			r.Asked = append(r.Asked, Answer{Task: i, Name: t.Name})
 		}
 	case r.fit.Recipe.Task != "":
-		return fmt.Errorf("%w: there is no column %q; give another column, or the name of one task", ErrNoTask, r.fit.Recipe.Task)
+		return fmt.Errorf("%w: there is no column %q; give another column, or the name of one task (--task)", ErrNoTask, r.fit.Recipe.Task)
 	default:
-		return fmt.Errorf("%w: say of which they are, or which column names it; the model has %s", ErrNoTask, format.Abridge(r.fit.TaskNames()))
+		return fmt.Errorf("%w: say of which they are, or which column names it; the model has %s (--task)", ErrNoTask, format.Abridge(r.fit.TaskNames()))
 	}
 	return nil
 }

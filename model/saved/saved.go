@@ -324,22 +324,26 @@ func (s *Fit) tensors() (all []safetensors.Tensor) {
 	}
 	d := len(s.Features)
 	m := len(s.Tasks)
-	var classes []int // before the other dimensions
-	if s.Classes != nil {
-		classes = []int{len(s.Classes)}
-	}
-	add("W", mat.DenseCopyOf(s.W).RawMatrix().Data, append(classes, d, m)...)
-	add("b", safetensors.Transposed(s.B, m, len(s.B)/m), append(classes, m)...)
+	add("W", mat.DenseCopyOf(s.W).RawMatrix().Data, s.shape(d, m)...)
+	add("b", safetensors.Transposed(s.B, m, len(s.B)/m), s.shape(m)...)
 	add("Omega", mat.DenseCopyOf(s.Omega).RawMatrix().Data, m, m)
-	if of := s.Shared; of != nil {
-		add("shared W", of.W, d, len(of.B))
-		add("shared b", of.B, len(of.B))
+	if l := s.Shared; l != nil {
+		add("shared W", l.W, d, len(l.B))
+		add("shared b", l.B, len(l.B))
 	}
-	if of := s.Doubt; of != nil {
-		add("doubt common", of.Common, len(of.Common)/(d+1), d+1)
-		add("doubt own", of.Own, len(of.Own)/(d+1), d+1)
+	if doubt := s.Doubt; doubt != nil {
+		add("doubt common", doubt.Common, len(doubt.Common)/(d+1), d+1)
+		add("doubt own", doubt.Own, len(doubt.Own)/(d+1), d+1)
 	}
 	return all
+}
+
+// shape puts the classes, where there are more than two, before other dimensions.
+func (s *Fit) shape(others ...int) []int {
+	if s.Classes == nil {
+		return others
+	}
+	return append([]int{len(s.Classes)}, others...)
 }
 
 func checksum(b []byte) string { return fmt.Sprintf("%x", sha256.Sum256(b)) }
@@ -357,8 +361,8 @@ func Load(dir string) (*Fit, error) {
 		return nil, ErrSaved.Errorf("%w; give the directory that a fit was saved to", err)
 	}
 	s := &Fit{}
-	d := document{Fit: s}
-	if err := files.DecodeSchema(b, schema, &d); err != nil {
+	doc := document{Fit: s}
+	if err := files.DecodeSchema(b, schema, &doc); err != nil {
 		return nil, ErrSaved.Errorf("%s: %w; take the program that wrote it, or fit again", path, err)
 	}
 	tensors, metadata, err := safetensors.Read(weights, nil)
@@ -372,23 +376,25 @@ func Load(dir string) (*Fit, error) {
 	for _, t := range tensors {
 		found[t.Name] = t
 	}
-	features := len(s.Features)
+	d := len(s.Features)
 	m := len(s.Tasks)
+	wrong := ""
+	value := func(name string, shape ...int) []float64 {
+		if d*m == 0 || !slices.Equal(found[name].Shape, shape) {
+			wrong = name
+		}
+		return found[name].Value
+	}
+	w := value("W", s.shape(d, m)...)
+	biases := value("b", s.shape(m)...)
+	omega := value("Omega", m, m)
+	if wrong != "" {
+		return nil, ErrSaved.Errorf("%s: tensor %s is not of %d features, %d tasks and %d classes", weights, wrong, d, m, len(s.Classes))
+	}
 	k := max(1, len(s.Classes))
-	w := found["W"]
-	biases := found["b"]
-	omega := found["Omega"]
-	shapes := slices.Concat(w.Shape, biases.Shape, omega.Shape)
-	want := []int{features, m, m, m, m}
-	if s.Classes != nil {
-		want = []int{k, features, m, k, m, m, m}
-	}
-	if features*m == 0 || !slices.Equal(shapes, want) {
-		return nil, ErrSaved.Errorf("%s: W, b and Omega are not of %d features, %d tasks and %d classes", weights, features, m, len(s.Classes))
-	}
-	s.W = mat.NewDense(k*features, m, w.Value)
-	s.B = safetensors.Transposed(biases.Value, k, m)
-	s.Omega = mat.NewSymDense(m, omega.Value)
+	s.W = mat.NewDense(k*d, m, w)
+	s.B = safetensors.Transposed(biases, k, m)
+	s.Omega = mat.NewSymDense(m, omega)
 	if shared, ok := found["shared W"]; ok {
 		s.Shared = &multitask.Linear{W: shared.Value, B: found["shared b"].Value}
 	}
@@ -399,10 +405,10 @@ func Load(dir string) (*Fit, error) {
 	if err := s.Validate(); err != nil {
 		return nil, ErrSaved.Errorf("%s: %w", path, err)
 	}
-	if s.Report, err = part(dir, ReportFile, d.ReportSum); err != nil {
+	if s.Report, err = part(dir, ReportFile, doc.ReportSum); err != nil {
 		return nil, err
 	}
-	beside, err := part(dir, filepath.Join(besideDir, File), d.BesideSum)
+	beside, err := part(dir, filepath.Join(besideDir, File), doc.BesideSum)
 	if err == nil && beside != nil {
 		s.Beside, err = Load(filepath.Join(dir, besideDir))
 	}

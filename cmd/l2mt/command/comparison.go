@@ -17,7 +17,7 @@ const tableFile = "table.json"
 // comparison is a table of methods, below them what L2MT is without one of its parts, or with
 // one alone, and below these what learns from fewer rows.
 func comparison(table *compare.Table) *grid {
-	t := &grid{Heads: []string{"relative", "s.e.", "test error", "to STL", "p", "w/t/l", "to best", "p", "w/t/l", "method"}}
+	t := newGrid("relative", "s.e.", "test error", "to STL", "p", "w/t/l", "to best", "p", "w/t/l", "method")
 	group := ""
 	for _, r := range table.Rows {
 		if r.Heading() != group {
@@ -44,7 +44,7 @@ func writeTable(w io.Writer, table *compare.Table) {
 
 // pairsOf is how networks compare with each other.
 func pairsOf(pairs []compare.Pair) *grid {
-	t := &grid{Heads: []string{"difference", "s.e.", "p", "w/t/l", "of"}}
+	t := newGrid("difference", "s.e.", "p", "w/t/l", "of")
 	for _, p := range pairs {
 		cells := against(p.Paired, false)
 		t.row(cells[0], p.StandardError, cells[1], cells[2], p.A+" less "+p.B)

@@ -56,7 +56,7 @@ func (c *experienceCheckCmd) Run(e *env) error {
 		}
 	}
 	err = e.print(result, func(w io.Writer) {
-		t := grid{Heads: []string{"tuples", "failed", "mean o", "min o", "max o", "seconds", "source"}}
+		t := newGrid("tuples", "failed", "mean o", "min o", "max o", "seconds", "source")
 		for _, s := range sources {
 			t.row(s.Tuples, s.Failed, s.Mean, s.Min, s.Max, fmt.Sprintf("%.2f", s.Seconds), s.Source)
 		}

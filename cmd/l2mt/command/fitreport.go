@@ -94,14 +94,15 @@ func (r *fitReport) run(e *env, b *solve.Bench, candidates []solve.Candidate, vi
 }
 
 // fill fits the problem, beside its rivals.
-func (r *fitReport) fill(ctx context.Context, b *solve.Bench, candidates []solve.Candidate, view string) error {
+func (r *fitReport) fill(ctx context.Context, b *solve.Bench, candidates []solve.Candidate, view string) (err error) {
 	begin := time.Now()
 	p := r.table.Problem
-	choose := func() (*solve.Choice, error) { return b.Choose(ctx, solve.Parts{View: view}) }
-	if candidates != nil {
-		choose = func() (*solve.Choice, error) { return b.Best(ctx, candidates) }
+	var choice *solve.Choice
+	if candidates == nil {
+		choice, err = b.Choose(ctx, solve.Parts{View: view})
+	} else {
+		choice, err = b.Best(ctx, candidates)
 	}
-	choice, err := choose()
 	if err != nil {
 		return err
 	}
@@ -275,7 +276,7 @@ func (r *fitReport) write(w io.Writer) {
 // writeStructures lists what was weighed.
 func (r *fitReport) writeStructures(w io.Writer) {
 	_, _, loss := units(r.Kind)
-	t := grid{Heads: []string{loss, "weight", "seconds", "structure"}}
+	t := newGrid(loss, "weight", "seconds", "structure")
 	for _, c := range r.Structures {
 		t.row(c.Loss, c.Weight, fmt.Sprintf("%.2f", c.Seconds), c.Titled)
 	}
@@ -290,7 +291,7 @@ func (r *fitReport) writeShares(w io.Writer) {
 		return
 	}
 	fmt.Fprintln(w, "shares of the variance")
-	t := grid{Heads: []string{"common", "of each task", "part"}}
+	t := newGrid("common", "of each task", "part")
 	for _, s := range shares {
 		t.row(percent(s.Common), percent(s.Own), s.Name)
 	}
@@ -312,14 +313,14 @@ func (r fitReport) LargeShares() (large []solve.Share) {
 }
 
 func percent(share float64) string {
-	return fmt.Sprintf("%.0f %%", 100*share)
+	return fmt.Sprintf("%.0f %%", 100*min(share, 1))
 }
 
 // writeRivals compares the model, which is marked, with what a user would try instead.
 func (r *fitReport) writeRivals(w io.Writer) {
 	what, good, loss := units(r.Kind)
 	fmt.Fprintf(w, "\nthe model (*) and what else could be done, the mean of all tasks; differences are of the %s of held-out rows\n", loss)
-	t := grid{Heads: []string{what, good, "the model's less", "95 % from", "to", "better for", "worse for", "method"}}
+	t := newGrid(what, good, "the model's less", "95 % from", "to", "better for", "worse for", "method")
 	model := r.Mean.By[byModel]
 	t.row(errorGap(model.Error), goodOf(model, r.Kind), "", "", "", "", "", "* "+r.Title)
 	for _, v := range r.Rivals {

@@ -17,6 +17,8 @@ type grid struct {
 	Rows  [][]string
 }
 
+func newGrid(heads ...string) *grid { return &grid{Heads: heads} }
+
 // row adds a row of texts and numbers, of which those that are not whole have four decimals.
 func (g *grid) row(cells ...any) {
 	var row []string

@@ -111,7 +111,7 @@ func (r *fitReport) writeTest(w io.Writer) {
 		what = "nMSE"
 	}
 	fmt.Fprintln(w)
-	t := grid{Heads: []string{"test " + what, "STL", "relative", "task"}}
+	t := newGrid("test "+what, "STL", "relative", "task")
 	for i, task := range r.Tasks {
 		t.row(r.Test.Fit.Task[i], r.Test.STL.Task[i], r.Test.Fit.Task[i]/r.Test.STL.Task[i], task.Task)
 	}

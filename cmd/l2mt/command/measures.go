@@ -70,7 +70,7 @@ func writeTasks(w io.Writer, kind data.Kind, tasks []taskReport, all ...taskRepo
 	if kind == data.Classification {
 		heads = append(heads, "log loss", "Brier")
 	}
-	t := grid{Heads: append(heads, "task")}
+	t := newGrid(append(heads, "task")...)
 	for _, v := range slices.Concat(tasks[:min(len(tasks), mostListed)], all) {
 		s := v.By[byModel]
 		cells := []any{s.Rows, errorGap(s.Error), errorGap(s.StandardError), goodOf(s, kind)}

@@ -38,13 +38,22 @@ func (c *predictCmd) Run(e *env) error {
 	if err := apart(c.Out, c.File, model, weights); err != nil {
 		return err
 	}
-	rows, err := openRows(e, c.Model, c.File, c.RowOptions)
+	fit, err := saved.Load(c.Model)
+	if err != nil {
+		return err
+	}
+	name := c.File
+	if name == "-" {
+		name = "stdin"
+	}
+	c.From = e.stream(c.File)
+	rows, err := fit.OpenRows(name, c.RowOptions)
 	if err != nil {
 		return err
 	}
 	defer rows.Close()
-	l := &lineWriter{Fit: rows.Fits[0], level: c.Interval}
-	if err := checkInterval(c.Interval, l.Fit); err != nil {
+	l := &lineWriter{Fit: fit, level: c.Interval}
+	if err := checkInterval(c.Interval, fit); err != nil {
 		return err
 	}
 	for _, column := range c.Keep {
@@ -191,4 +200,34 @@ func (l *lineWriter) text(b *saved.Block, each int) []byte {
 	}
 	lines.Flush()
 	return text.Bytes()
+}
+
+// mostNotes bounds the notes that are printed.
+const mostNotes = 8
+
+// predictRows predicts all rows, lets work finish each block and passes the blocks on in
+// order. Then it remarks what the model has not seen.
+func predictRows(e *env, rows *saved.Rows, work func(*saved.Block), sink func(*saved.Block) error) error {
+	defer room()()
+	report := e.reporter()
+	report.Start("predicting", 0)
+	defer report.Finish()
+	err := rows.Each(e, work, func(b *saved.Block) error {
+		report.Advance(b.Rows, "")
+		return sink(b)
+	})
+	if err != nil {
+		return err
+	}
+	notes, written := rows.Notes()
+	for _, note := range notes[:min(mostNotes, len(notes))] {
+		e.remark("%s", note)
+	}
+	if len(notes) > mostNotes {
+		e.remark("(and %d more such notes)", len(notes)-mostNotes)
+	}
+	if written != "" {
+		e.remark("%s (--separator, --decimal)", written)
+	}
+	return nil
 }

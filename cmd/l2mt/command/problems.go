@@ -188,7 +188,7 @@ func (c *problemsCheckCmd) Run(e *env) error {
 // printSummaries prints what problem files hold.
 func (e *env) printSummaries(rows []summary) error {
 	return e.print(rows, func(w io.Writer) {
-		t := grid{Heads: []string{"problems", "tasks", "per problem", "train rows", "validation", "test", "file"}}
+		t := newGrid("problems", "tasks", "per problem", "train rows", "validation", "test", "file")
 		for _, r := range rows {
 			t.row(r.Problems, r.Tasks, fmt.Sprintf("%d..%d", r.MinTasks, r.MaxTasks), r.TrainRows, r.Validation, r.TestRows, r.File)
 		}

@@ -151,13 +151,13 @@ func openFit(dir string) (*fitPart, error) {
 	return f, nil
 }
 
-// dot is a mark at a share of a track, or nothing where there is no number.
+// dot is a mark at a share of a track, within it, or nothing where there is no number.
 func dot(class string, v any, of float64) template.HTML {
 	x := reflect.ValueOf(v).Float()
 	if math.IsNaN(x) || of == 0 {
 		return ""
 	}
-	return template.HTML(fmt.Sprintf(`<i class="%s" style="left:%.2f%%"></i>`, class, 100*x/of))
+	return template.HTML(fmt.Sprintf(`<i class="%s" style="left:%.2f%%"></i>`, class, 100*max(0, min(x/of, 1))))
 }
 
 // curves are those of the training of a network, if they are there.

@@ -81,7 +81,7 @@ func (c *runsCmd) Run(e *env) error {
 		}
 	}
 	return e.print(rows, func(w io.Writer) {
-		t := grid{Heads: []string{"runs", "best epochs", "found", "seconds", "settings"}}
+		t := newGrid("runs", "best epochs", "found", "seconds", "settings")
 		for i, s := range rows {
 			t.row(len(s.Dirs), strings.Trim(fmt.Sprint(s.Epochs), "[]"), over(s.Found), over(s.Seconds), names[i])
 		}

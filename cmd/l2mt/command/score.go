@@ -1,11 +1,9 @@
 package command
 
 import (
-	"cmp"
 	"fmt"
 	"io"
 	"math"
-	"slices"
 
 	"gonum.org/v1/gonum/floats"
 
@@ -58,7 +56,7 @@ type scoreTable struct {
 // table measures what has been gathered.
 func (s *scoring) table() *scoreTable {
 	m := s.models[0]
-	each := max(1, len(s.models[0].Classes))
+	each := max(1, len(m.Classes))
 	t := &scoreTable{Model: m.Model, Kind: m.Kind}
 	means := map[int][]float64{}
 	measure := func(name string, answers []saved.Answer) taskReport {
@@ -83,18 +81,17 @@ func (s *scoring) table() *scoreTable {
 		}
 		return of
 	}
-	slices.SortStableFunc(s.answers, func(a, b saved.Answer) int { return cmp.Compare(uint(a.Task), uint(b.Task)) }) // the Average is last
-	for rest := s.answers; len(rest) > 0; {
-		n := 0
-		name := "(tasks that the model does not know)"
-		for n < len(rest) && rest[n].Task == rest[0].Task {
-			n++
+	byTask := map[int][]saved.Answer{}
+	for _, a := range s.answers {
+		byTask[a.Task] = append(byTask[a.Task], a)
+	}
+	for i, task := range m.Tasks {
+		if byTask[i] != nil {
+			t.Tasks = append(t.Tasks, measure(task.Name, byTask[i]))
 		}
-		if rest[0].Task != saved.Average {
-			name = m.Tasks[rest[0].Task].Name
-		}
-		t.Tasks = append(t.Tasks, measure(name, rest[:n]))
-		rest = rest[n:]
+	}
+	if unknown := byTask[saved.Average]; unknown != nil {
+		t.Tasks = append(t.Tasks, measure("(tasks that the model does not know)", unknown))
 	}
 	t.Mean = meanOf(t.Tasks)
 	t.All = measure("all rows", s.answers)

@@ -116,7 +116,7 @@ func (s *shownModel) write(w io.Writer) {
 		fmt.Fprintf(w, "%s %s\n", key, s.Versions[key])
 	}
 	fmt.Fprintln(w)
-	t := grid{Heads: []string{"rows", "intercepts", "standard error", "task"}}
+	t := newGrid("rows", "intercepts", "standard error", "task")
 	for i, of := range s.Tasks[:min(len(s.Tasks), mostListed)] {
 		name := of.Name
 		deviation := ""
@@ -152,7 +152,7 @@ func (s *shownModel) writeColumns(w io.Writer) {
 			of.Class = ", " + of.Class + " against the rest"
 		}
 		fmt.Fprintf(w, "\nthe largest weights of %s%s, for features as they are in a table and for a standard deviation of these\n", whose, of.Class)
-		t := grid{Heads: []string{"weight", "of a deviation", "feature"}}
+		t := newGrid("weight", "of a deviation", "feature")
 		for _, c := range of.Features {
 			v := c.of(s.task)
 			t.row(number(v), number(c.Scaled(v)), c.Feature)

@@ -2,7 +2,6 @@ package command
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"io"
 	"io/fs"
@@ -57,26 +56,26 @@ func (e *env) stream(path string) io.ReadCloser {
 
 // keep copies a stream to a file, as some inputs are read more than once. Other files
 // are used where they are.
-func (e *env) keep(path string) (kept string, remove func() error, err error) {
+func (e *env) keep(path string) (kept string, remove func(), err error) {
 	in := e.stream(path)
 	if in == nil {
-		return path, func() error { return nil }, nil
+		return path, func() {}, nil
 	}
 	dir, err := os.MkdirTemp("", "l2mt-")
-	if err != nil {
-		return "", nil, err
-	}
+	remove = func() { _ = os.RemoveAll(dir) } // the system removes what is left
 	name := "stdin.csv"
 	if filepath.Ext(path) != "" {
 		name = filepath.Base(path)
 	}
 	kept = filepath.Join(dir, name)
-	err = files.Write(kept, func(w io.Writer) error {
-		_, err := io.Copy(w, in)
-		return err
-	})
-	if err != nil {
-		return "", nil, errors.Join(err, os.RemoveAll(dir))
+	if err == nil {
+		err = files.Write(kept, func(w io.Writer) error {
+			_, err := io.Copy(w, in)
+			return err
+		})
 	}
-	return kept, func() error { return os.RemoveAll(dir) }, nil
+	if err != nil {
+		remove()
+	}
+	return kept, remove, err
 }

@@ -243,7 +243,7 @@ func (c *sweepCmd) save(x *experiment, result *swept, tables []*compare.Table) e
 // writeSweep prints what the pictures show. The tables of the points have all methods.
 func writeSweep(w io.Writer, s *swept) {
 	fmt.Fprintf(w, "%s\nrelative error: mean test error over that of STL\n\n", s.Title)
-	t := grid{Heads: []string{s.Axis, "relative", "s.e.", "method"}}
+	t := newGrid(s.Axis, "relative", "s.e.", "method")
 	for _, p := range s.Points {
 		for _, row := range p.Rows {
 			t.row(p.Name, row.Relative, row.StandardError, row.Title)

@@ -215,7 +215,7 @@ func (c *trainCmd) train(e *env, config train.Config, head layers.Head, examples
 }
 
 func (r *trained) write(w io.Writer) {
-	t := grid{Heads: []string{"seed", "best epoch", "finds", "at the start", "best tuple", "loss", "network"}}
+	t := newGrid("seed", "best epoch", "finds", "at the start", "best tuple", "loss", "network")
 	t.row(r.Seed, r.Epoch, r.Best.Found, r.Start, r.Best.Tuple, r.Best.Loss, r.Dir)
 	t.write(w)
 	if !math.IsNaN(float64(r.Start)) {
