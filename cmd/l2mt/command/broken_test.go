@@ -50,14 +50,16 @@ func TestTablesThatBrokeThings(t *testing.T) {
 	for name, columns := range map[string][]string{
 		"panic": {"task", "y"}, "a1b29": {"task", "y"}, "a1b0": {"task", "y"}, "id": {"t", "y"},
 		"ts": {"sensor", "y"}, "ts0": {"sensor", "y"}, "patients": {"patient", "outcome"},
+		"panic by group": {"task", "y", "--group", "task"}, "a1b0 by group": {"task", "y", "--group", "task"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			path, model := filepath.Join("testdata", "faults", name+".csv"), filepath.Join(t.TempDir(), "model")
+			file, _, _ := strings.Cut(name, " ")
+			path, model := filepath.Join("testdata", "faults", file+".csv"), filepath.Join(t.TempDir(), "model")
 			if name == "patients" {
 				path = write(t, "patients.csv", rare(seed))
 			}
-			printed := mustL2mt(t, "-q", "fit", path, "--task", columns[0], "--target", columns[1], "--out", model)
-			printed += mustL2mt(t, "-q", "--json", "fit", path, "--task", columns[0], "--target", columns[1])
+			fit := append([]string{"fit", path, "--out", model, "-q", "--task", columns[0], "--target"}, columns[1:]...)
+			printed := mustL2mt(t, fit...) + mustL2mt(t, append(fit, "--json")...)
 			printed += mustL2mt(t, "-q", "predict", "--model", model, path)
 			printed += mustL2mt(t, "-q", "predict", "--model", model, path, "--out", filepath.Join(model, "p.csv"))
 			printed += mustL2mt(t, "-q", "show", model)

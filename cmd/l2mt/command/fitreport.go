@@ -148,6 +148,8 @@ func (r *fitReport) fill(ctx context.Context, b *solve.Bench, candidates []solve
 	}
 	if choice.Rows == 0 {
 		r.Notes = append(r.Notes, "there are too few rows to hold some out: nothing is measured, and nothing compared")
+		r.Structures = nil
+		r.Rivals = nil
 	}
 	note(single, "%d tasks of one row borrow everything else from the others")
 	note(same, "%d tasks of one class borrow the odds of the other from the others")
@@ -259,7 +261,9 @@ func (r *fitReport) write(w io.Writer) {
 	if r.Kind == data.Classification {
 		fmt.Fprintf(w, "probabilities are at temperature %.3g\n", r.Temperature)
 	}
-	r.writeRivals(w)
+	if r.Rivals != nil {
+		r.writeRivals(w)
+	}
 	if r.writeVerdicts(w); r.Correlation != nil {
 		fmt.Fprintln(w)
 		var names []string
@@ -339,6 +343,9 @@ const asGood = 0.05
 func (r *fitReport) writeVerdicts(w io.Writer) {
 	if len(r.Tasks) == 1 {
 		fmt.Fprintln(w, "there is a single task, and nothing to share")
+		return
+	}
+	if r.Rivals == nil {
 		return
 	}
 	_, _, loss := units(r.Kind)
