@@ -64,11 +64,19 @@ type env struct {
 // Run executes one command line and returns the exit code.
 func Run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	var c cli
-	helped := false
-	parser, err := newParser(&c, stdout, stderr, kong.Exit(func(int) { helped = true }))
+	parser, err := newParser(&c)
 	if err != nil {
 		panic(err) // the structs of the commands are wrong
 	}
+	return c.run(ctx, parser, args, stdout, stderr)
+}
+
+// run executes a command line, which the parser reads into the cli.
+func (c *cli) run(ctx context.Context, parser *kong.Kong, args []string, stdout, stderr io.Writer) int {
+	helped := false
+	parser.Stdout = stdout
+	parser.Stderr = stderr
+	parser.Exit = func(int) { helped = true }
 	command, err := parser.Parse(args)
 	if helped {
 		return exitDone
@@ -93,14 +101,13 @@ func Run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	return e.finish(err)
 }
 
-func newParser(c *cli, stdout, stderr io.Writer, more ...kong.Option) (*kong.Kong, error) {
-	return kong.New(c, append(more,
+func newParser(c *cli) (*kong.Kong, error) {
+	return kong.New(c,
 		kong.Name("l2mt"),
 		kong.Description("Learning to multitask: find the task covariance that suits a multitask problem, from experience with many."),
-		kong.Writers(stdout, stderr),
 		flagVars(),
 		kong.ConfigureHelp(kong.HelpOptions{Compact: true, Tree: true, WrapUpperBound: 100}),
-	)...)
+	)
 }
 
 // flagVars are what the explanations of flags list.

@@ -1,7 +1,6 @@
 package command
 
 import (
-	"io"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -24,7 +23,7 @@ func TestClusterFilesCallL2MT(t *testing.T) {
 			t.Fatalf("%s has %d command lines", file, len(calls))
 		}
 		line := values.Replace(calls[0][1] + calls[0][2])
-		parser := must(newParser(new(cli), io.Discard, io.Discard))(t)
+		parser := must(newParser(new(cli)))(t)
 		parsed, err := parser.Parse(strings.Fields(line))
 		if err != nil || parsed.Command() != want {
 			t.Errorf("%s: l2mt %s: %v", file, line, err)

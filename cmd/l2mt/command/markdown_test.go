@@ -11,8 +11,6 @@ import (
 	"testing"
 	"unicode/utf8"
 
-	"github.com/alecthomas/kong"
-
 	"l2mt/data/datatest"
 )
 
@@ -64,10 +62,12 @@ var longest = map[string]int{"README.md": 110, "method.md": 250, "results.md": 2
 func parses(line []string) error {
 	for range len(line) + 1 {
 		helped := false
-		parser, err := newParser(new(cli), io.Discard, io.Discard, kong.Exit(func(int) { helped = true }))
+		parser, err := newParser(new(cli))
 		if err != nil {
 			return err
 		}
+		parser.Stdout = io.Discard
+		parser.Exit = func(int) { helped = true }
 		_, err = parser.Parse(line)
 		if helped || err == nil || incomplete.MatchString(err.Error()) {
 			return nil

@@ -59,8 +59,8 @@ func TestMutatedFiles(t *testing.T) {
 		{name: "a.npz", content: in("tasks.npz"), repack: rezip, args: info},
 		{name: "sparse.npz", content: in("table-sparse.npz"), repack: rezip, args: info},
 		{name: "a.mat", content: []byte("MATLAB 5.0 MAT-file"), args: info, unread: true},
-		{name: "a.toml", content: must(shipped.ReadFile("experiments/functions.toml"))(t), args: []string{"sweep", "FILE", "--show"}},
-		{name: "fit.csv", content: []byte(alike()), args: []string{"fit", "FILE", "--task", "task", "--target", "y"}},
+		{name: "a.toml", content: must(shipped.ReadFile("experiments/fig2.toml"))(t), args: []string{"sweep", "FILE", "--show"}},
+		{name: "fit.csv", content: []byte(alike()), args: []string{"fit", "FILE", "--task", "task", "--target", "y", "--model", "stl", "--lambda1", "0.1"}},
 		{name: "predict.csv", content: []byte(alike()), args: []string{"predict", "FILE", "--model", fitted}},
 		{name: "problems", path: problems, args: []string{"problems", "check", "FILE"}},
 		{name: "tuples", path: shards[0], args: []string{"experience", "check", experience}},
@@ -121,7 +121,7 @@ func attacked(t *testing.T, file string, args []string) (code int) {
 	ctx, cancel := context.WithTimeout(context.Background(), timeBound)
 	defer cancel()
 	var stderr bytes.Buffer
-	n := datatest.Allocated(func() { code = Run(ctx, append([]string{"-q"}, args...), io.Discard, &stderr) })
+	n := datatest.Allocated(func() { code = runHere(ctx, append([]string{"-q"}, args...), io.Discard, &stderr) })
 	if n > memoryBound {
 		t.Errorf("%s: %d bytes allocated, more than %d", file, n, memoryBound)
 	}

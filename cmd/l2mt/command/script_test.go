@@ -12,9 +12,11 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 	"syscall"
 	"testing"
 
+	"github.com/alecthomas/kong"
 	"github.com/rogpeppe/go-internal/testscript"
 	"golang.org/x/term"
 
@@ -107,12 +109,46 @@ func TestScripts(t *testing.T) {
 	testscript.Run(t, p)
 }
 
+// parsers are those that l2mt is not using: to make one takes longer than most commands do.
+var parsers sync.Pool
+
+// program is a command line and its parser.
+type program struct {
+	cli
+	parser *kong.Kong
+}
+
 // l2mt runs one command line in process.
 func l2mt(t testing.TB, args ...string) (code int, stdout, stderr string) {
 	t.Helper()
 	var out, errs bytes.Buffer
-	code = Run(context.Background(), args, &out, &errs)
+	code = runHere(context.Background(), args, &out, &errs)
 	return code, out.String(), errs.String()
+}
+
+// runHere is Run with a parser that others have used, which remembers nothing of them.
+func runHere(ctx context.Context, args []string, stdout, stderr io.Writer) int {
+	p, used := parsers.Get().(*program)
+	if !used {
+		p = new(program)
+		parser, err := newParser(&p.cli)
+		if err != nil {
+			panic(err)
+		}
+		p.parser = parser
+	}
+	defer parsers.Put(p)
+	p.cli = cli{}
+	_ = kong.Visit(p.parser.Model, func(node kong.Visitable, next kong.Next) error {
+		switch v := node.(type) {
+		case *kong.Flag:
+			v.Set = false
+		case *kong.Value:
+			v.Set = false
+		}
+		return next(nil)
+	})
+	return p.run(ctx, p.parser, args, stdout, stderr)
 }
 
 // A full disk under a redirected stdout must not pass for success.
@@ -134,7 +170,7 @@ func TestResultsThatCannotBePrintedAreAFailure(t *testing.T) {
 func TestEveryCommandAndFlagExplainsItself(t *testing.T) {
 	datatest.Long(t)
 	t.Parallel()
-	parser := must(newParser(new(cli), io.Discard, io.Discard))(t)
+	parser := must(newParser(new(cli)))(t)
 	leaves := parser.Model.Leaves(false)
 	if len(leaves) < 8 {
 		t.Errorf("only %d commands", len(leaves))
