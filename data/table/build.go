@@ -82,7 +82,7 @@ func (r *reader) together() []int {
 func (r *reader) hashes(labels bool) []uint64 {
 	var hash maphash.Hash
 	hashes := make([]uint64, r.x.Rows())
-	buffer := []byte(nil)
+	var buffer []byte
 	for i := range hashes {
 		x := r.x.Row(i)
 		buffer = buffer[:0]
@@ -289,7 +289,7 @@ func (r *reader) expand() error {
 func (r *reader) tell() {
 	const words, dates, blanks = "words are categories", "dates are numbers", "blanks are means, and a column more says so"
 	names := map[string][]string{}
-	all := []string(nil)
+	var all []string
 	for _, c := range r.Recipe.Columns {
 		if c.Date != "" {
 			names[dates] = append(names[dates], c.Name)

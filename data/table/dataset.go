@@ -25,9 +25,7 @@ func (r *reader) readDataset(paths []string) error {
 	if err != nil {
 		return err
 	}
-	for _, note := range d.Notes {
-		r.note("%s", note)
-	}
+	r.Notes = append(r.Notes, d.Notes...)
 	if d.Regression() { // else classes that are numbers may be targets
 		r.Kind = data.Regression
 	}

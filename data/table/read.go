@@ -423,8 +423,6 @@ func (r *reader) split() error {
 // baseName is the name of a file without folders and endings.
 func baseName(path string) string {
 	name := filepath.Base(path)
-	if i := strings.IndexByte(name[1:], '.'); i >= 0 {
-		name = name[:i+1]
-	}
-	return name
+	rest, _, _ := strings.Cut(name[1:], ".")
+	return name[:1] + rest
 }

@@ -75,7 +75,7 @@ func dateParts(layout, text string) map[string]float64 {
 // datesVary are the parts of dates that are not the same in all.
 func datesVary(c *format.Column, layout string) []string {
 	vary := map[string]bool{"day": true}
-	first := map[string]float64(nil)
+	var first map[string]float64
 	for _, text := range c.Texts {
 		parts := dateParts(layout, text)
 		if first == nil {

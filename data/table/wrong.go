@@ -57,8 +57,7 @@ func (r *reader) outliers(tasks []*task) {
 	for _, t := range tasks {
 		own, around := middle(t.y)
 		for j, v := range t.y {
-			alone := math.Abs(v-median) > farOff*deviation
-			if alone && math.Abs(v-own) > farOff*around {
+			if min(math.Abs(v-median)/deviation, math.Abs(v-own)/around) > farOff {
 				place := r.fault(t.rows[j], fmt.Errorf("%v", v))
 				far = append(far, place.Error())
 			}
@@ -126,10 +125,10 @@ func (r *reader) ordered(tasks []*task, columns *[]string) error {
 // ranks are the positions of values in ascending order. Equal values have one.
 func ranks(values []float64) []float64 {
 	sorted := slices.Compact(slices.Sorted(slices.Values(values)))
-	rank := make([]float64, len(values))
-	for i, v := range values {
+	var rank []float64
+	for _, v := range values {
 		k, _ := slices.BinarySearch(sorted, v)
-		rank[i] = float64(k)
+		rank = append(rank, float64(k))
 	}
 	return rank
 }

@@ -230,7 +230,7 @@ func (r *Rows) Each(ctx context.Context, work func(*Block), sink func(*Block) er
 // fill predicts the rows of a block of text.
 func (r *Rows) fill(b *Block, text *format.Block) error {
 	features := r.fit.Recipe.ColumnsAt(r.at)
-	labels := []*format.Column(nil)
+	var labels []*format.Column
 	tasks := &format.Column{At: r.column, AsText: true}
 	for _, j := range r.labels {
 		labels = append(labels, &format.Column{At: j})

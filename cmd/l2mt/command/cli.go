@@ -72,7 +72,8 @@ func Run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 }
 
 // run executes a command line, which the parser reads into the cli.
-func (c *cli) run(ctx context.Context, parser *kong.Kong, args []string, stdout, stderr io.Writer) int {
+func (c *cli) run(ctx context.Context, parser *kong.Kong, args []string,
+	stdout, stderr io.Writer) int {
 	helped := false
 	parser.Stdout = stdout
 	parser.Stderr = stderr
