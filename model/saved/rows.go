@@ -129,7 +129,9 @@ func (r *Rows) bind() (err error) {
 		return data.ErrMismatch.Errorf("there is no column %q of labels", r.o.Target)
 	}
 	if b := r.fit.Beside; b != nil && labelled {
-		if r.Fits = append(r.Fits, b); !slices.Equal(b.TaskNames(), r.fit.TaskNames()) || !slices.Equal(b.Classes, r.fit.Classes) {
+		r.Fits = append(r.Fits, b)
+		same := slices.Equal(b.TaskNames(), r.fit.TaskNames()) && b.Kind == r.fit.Kind
+		if !same || !slices.Equal(b.Classes, r.fit.Classes) {
 			return data.ErrMismatch.Errorf("the fit beside has other tasks or classes; it must be of the same tables")
 		}
 	}

@@ -112,6 +112,12 @@ func TestRowsOfATable(t *testing.T) {
 			t.Errorf("%v; want %v", err, want)
 		}
 	}
+	kind := *fit
+	kind.Kind = data.Classification
+	fit.Beside = &kind
+	if _, err := fit.OpenRows("small", RowOptions{From: stream(text)}); !errors.Is(err, data.ErrMismatch) {
+		t.Errorf("%v; want that the fit beside is of another kind", err)
+	}
 }
 
 func stream(text string) io.ReadCloser { return io.NopCloser(strings.NewReader(text)) }
