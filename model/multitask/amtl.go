@@ -40,8 +40,8 @@ func (a amtl) Info() Info {
 		Name: a.name, Title: a.title, MostTasks: 64,
 		Ranges: []Range{
 			lambda1Range,
-			{Name: Lambda2, Default: 1e-2, Low: 1e-4, High: 1, Log: true},
-			{Name: "floor", Default: 1e-3, Low: 1e-3, High: 1e-3, Log: true},
+			logRange(Lambda2, 1e-2, 1e-4, 1),
+			logRange("floor", 1e-3, 1e-3, 1e-3),
 		},
 	}
 }
@@ -64,8 +64,10 @@ func (a amtl) Step(s *mat.SymDense, _ int, p Params, h Hint) (*Covariance, error
 	if h.From != nil && h.From.A != nil {
 		columns.Copy(h.From.A.T())
 	}
+	threshold := p.Lambda2 / p.Lambda1
+	enough := h.Enough / float64(m) / p.Lambda1
 	for j := range m {
-		gap += p.Lambda1 * lasso(columns.RawRowView(j), s, j, a.free, p.Lambda2/p.Lambda1, h.Enough/float64(m)/p.Lambda1)
+		gap += p.Lambda1 * lasso(columns.RawRowView(j), s, j, a.free, threshold, enough)
 	}
 	combine := mat.DenseCopyOf(columns.T())
 	rest := mat.NewDense(m, m, nil)
@@ -82,7 +84,6 @@ func (a amtl) Step(s *mat.SymDense, _ int, p Params, h Hint) (*Covariance, error
 // becomes zero; there, the zero that the gradient pulls most gets a sign. Next to nothing on
 // the diagonal makes the equations regular where W has dependent columns.
 func lasso(a []float64, s *mat.SymDense, j int, free bool, threshold, enough float64) (gap float64) {
-	const passes = 1000
 	columns := mat.DenseCopyOf(s)
 	sign := make([]float64, len(a))
 	for i, v := range a {
@@ -93,7 +94,8 @@ func lasso(a []float64, s *mat.SymDense, j int, free bool, threshold, enough flo
 		}
 	}
 	gap = math.Inf(1)
-	for pass, met := 0, true; pass < passes; pass++ {
+	met := true
+	for range 1000 {
 		rest := slices.Clone(columns.RawRowView(j)) // W'(w_j - W a)
 		for i, v := range a {
 			add(-v, columns.RawRowView(i), rest)
@@ -104,11 +106,11 @@ func lasso(a []float64, s *mat.SymDense, j int, free bool, threshold, enough flo
 		}
 		if met { // an entry without a sign is zero
 			next := -1
-			most := threshold * (1 + 1e-14)
+			bound := threshold * (1 + 1e-14)
 			for i, v := range rest {
-				if sign[i] == 0 && (i != j || free) && math.Abs(v) > most {
+				if sign[i] == 0 && (i != j || free) && math.Abs(v) > bound {
 					next = i
-					most = math.Abs(v)
+					bound = math.Abs(v)
 				}
 			}
 			if next >= 0 {

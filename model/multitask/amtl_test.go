@@ -19,7 +19,7 @@ func TestAMTLStepAgainstSupports(t *testing.T) {
 		t.Helper()
 		d, m := w.Dims()
 		p = must(Complete(registry["amtl"], p))(t)
-		s := gram(rowsOf(w), m, d)
+		s := gram(rowsOf(w), m)
 		c := must(registry["amtl"].Step(s, d, p, Hint{}))(t)
 		got, want := p.Lambda2*norm1(c.A), 0.0
 		var rest mat.Dense

@@ -31,7 +31,7 @@ func (p *TrainingSet) lower(model Convex, params Params, v *point, last *Covaria
 			return c*free - model.support(scaled, params)
 		})
 	}
-	t := gram(g, m, len(g)/m)
+	t := gram(g, m)
 	scaled := mat.NewSymDense(m, nil)
 	return highest(func(c float64) float64 {
 		scaled.ScaleSym(c*c/(2*params.Lambda1), t)
@@ -46,15 +46,18 @@ func highest(f func(c float64) float64) float64 {
 	low := 0.0
 	width := 1.0
 	best := f(1)
-	at := f(1 - golden)
-	beyond := f(golden)
+	left := f(1 - golden)
+	right := f(golden)
 	for range 45 {
-		best = max(best, at, beyond)
-		if width *= golden; at < beyond {
+		best = max(best, left, right)
+		width *= golden
+		if left < right {
 			low += width * (1/golden - 1)
-			at, beyond = beyond, f(low+golden*width)
+			left = right
+			right = f(low + golden*width)
 		} else {
-			at, beyond = f(low+(1-golden)*width), at
+			right = left
+			left = f(low + (1-golden)*width)
 		}
 	}
 	return best
@@ -66,10 +69,11 @@ func (p *TrainingSet) side(w []float64) *mat.SymDense {
 	m := p.Tasks()
 	d := len(w) / m
 	if m <= d {
-		return gram(w, m, d)
+		return gram(w, m)
 	}
+	rows := general(m, w)
 	s := mat.NewDense(d, d, nil)
-	gemm(blas.Trans, blas.NoTrans, general(m, d, w), general(m, d, w), s.RawMatrix())
+	gemm(blas.Trans, blas.NoTrans, rows, rows, s.RawMatrix())
 	return symmetrised(s, 1)
 }
 

@@ -4,7 +4,7 @@ package multitask
 // each, -Inf for a class that the task cannot have, and y has the number of the class.
 // Where they have two, there is one score a row, and y is -1 or +1.
 
-// ClassScores are those of one class among the scores of all.
+// ClassScores picks the scores of one class.
 func ClassScores(scores []float64, class, classes int) []float64 {
 	if classes == 1 {
 		return scores

@@ -28,12 +28,14 @@ func init() {
 			Ranges: []Range{
 				lambda1Range,
 				{Name: "a", Default: 1, Low: 1, High: 1},
-				{Name: "low", Default: 0.1, Low: 0.03, High: 0.9, Log: true},
+				logRange("low", 0.1, 0.03, 0.9),
 				{Name: "high", Default: 3, Low: 3, High: 3},
 			},
 		},
 		check: func(p Params) error {
-			if low, high := p.Get("low"), p.Get("high"); low > 1 || high < 1 {
+			low := p.Get("low")
+			high := p.Get("high")
+			if low > 1 || high < 1 {
 				return ErrInvalidParams.Errorf("model \"cmtl\", low and high: they are %v and %v; 1 must lie between them", low, high)
 			}
 			return nil
@@ -42,19 +44,20 @@ func init() {
 		value: func(mu []float64, p Params) float64 {
 			a, b, c := bounds(len(mu), p)
 			slack := feasible * a
-			if math.Abs(floats.Sum(mu)-a) <= slack && mu[0] >= b-slack && mu[len(mu)-1] <= c+slack {
+			bounded := mu[0] >= b-slack && mu[len(mu)-1] <= c+slack
+			if bounded && math.Abs(floats.Sum(mu)-a) <= slack {
 				return 0
 			}
 			return math.Inf(1)
 		},
-		// The largest eigenvalues of T get all that the bounds allow.
+		// The largest eigenvalues of T get as much as the bounds allow.
 		support: func(t []float64, p Params) (sum float64) {
 			a, b, c := bounds(len(t), p)
 			left := a - float64(len(t))*b
 			for _, v := range slices.Backward(t) {
-				more := max(0, min(c-b, left))
-				sum += v * (b + more)
-				left -= more
+				extra := max(0, min(c-b, left))
+				sum += v * (b + extra)
+				left -= extra
 			}
 			return sum
 		},
@@ -68,7 +71,7 @@ func bounds(m int, p Params) (a, b, c float64) {
 }
 
 // clipped sets mu to t sigma_i - shift, clipped, with the t = 1/nu at which they sum to a.
-// Directions that W does not use count as next to nothing, and so share what is left.
+// Directions that W does not use count as next to nothing, and so share the remainder.
 func clipped(mu, s []float64, shift float64, p Params) {
 	const nothing = 1e-15
 	a, b, c := bounds(len(s), p)
@@ -83,5 +86,6 @@ func clipped(mu, s []float64, shift float64, p Params) {
 		}
 		return floats.Sum(mu)
 	}
-	fill(bisected(b+shift, (c+shift)/nothing, func(t float64) bool { return fill(t) >= a }))
+	full := func(t float64) bool { return fill(t) >= a }
+	fill(bisected(b+shift, (c+shift)/nothing, full))
 }

@@ -16,12 +16,12 @@
 //	W, B             weights (d x m) and biases (m)
 //	Omega            task covariance, m x m
 //	Lambda1, Lambda2 strengths of the two regularisers
-//	S                W'W, all that an Omega step sees of the weights
+//	S                W'W, the weights as an Omega step sees them
 //	A                AMTL's matrix of transfers between the tasks
 //
 // # Solvers
 //
-// There are three, and what a model is says which one fits it. Each ends with its gap.
+// There are three, one for each kind of model. Each ends with its gap.
 //
 // Where Omega is given (solve_held.go) Newton's method minimises over W and b, by conjugate
 // gradients that are preconditioned with Omega; strong convexity bounds the gap. A model
@@ -33,8 +33,8 @@
 //
 // # Sizes
 //
-// Three things depend on sizes alone. A squared loss of many rows is that of d + 2 rows a task
-// where these have less than two thirds of the entries. Fits are in the span of the rows where
+// Three things depend on sizes alone. A squared loss of many rows is computed from d + 2 rows a
+// task where these have less than two thirds of the entries. Fits are in the span of the rows where
 // features outnumber these eight times, as long as its coordinates are no more numbers than
 // rows and weights have (span.go; BenchmarkSizes has both). Omega is multiplied by row by row
 // where it is diagonal.

@@ -23,8 +23,8 @@ type Options struct {
 	// result does not depend on it. 0 means 1, which is best when many fits
 	// run side by side.
 	Workers int
-	// Start is a result of as many tasks and features to start from, such as that of a nearby
-	// Lambda1. Nil starts from zero.
+	// Start is a result of as many tasks and features to start from, such as the fit of a
+	// nearby Lambda1. Nil starts from zero.
 	Start *Result
 }
 
@@ -71,9 +71,9 @@ type Result struct {
 	// Seconds is the wall time.
 	Seconds float64
 
-	set    *TrainingSet // that it was fitted on
+	set    *TrainingSet // the rows, as the fit saw them
 	a      []float64    // Omega^-1 W' there, where Omega was held
-	inside *mat.Dense   // W there, if that is in a span
+	coords *mat.Dense   // W there, if set has a span
 }
 
 // Scores are what the fit predicts of rows of one of its tasks: the targets of a
@@ -119,12 +119,14 @@ func Fit(ctx context.Context, model Model, problem *TrainingSet, p Params, opt O
 	if opt.Tolerance < 0 || math.IsNaN(opt.Tolerance) || opt.MaxIterations < 0 {
 		return nil, ErrInvalidParams.Errorf("options: Tolerance %v and MaxIterations %d must not be negative", opt.Tolerance, opt.MaxIterations)
 	}
-	opt.Tolerance, opt.MaxIterations = cmp.Or(opt.Tolerance, 1e-8), cmp.Or(opt.MaxIterations, 500)
+	opt.Tolerance = cmp.Or(opt.Tolerance, 1e-8)
+	opt.MaxIterations = cmp.Or(opt.MaxIterations, 500)
 	begin := time.Now()
 	view := problem.view()
 	if opt.Start != nil && view.span != nil {
 		start := *opt.Start
-		if start.W = start.inside; start.set != view {
+		start.W = start.coords
+		if start.set != view {
 			start.W = view.span.enter(opt.Start.W)
 		}
 		opt.Start = &start
@@ -134,7 +136,8 @@ func Fit(ctx context.Context, model Model, problem *TrainingSet, p Params, opt O
 		return nil, err
 	}
 	if view.span != nil {
-		r.inside, r.W = r.W, view.span.leave(r.W)
+		r.coords = r.W
+		r.W = view.span.leave(r.W)
 	}
 	r.Seconds = time.Since(begin).Seconds()
 	return r, nil
@@ -156,7 +159,8 @@ func (p *TrainingSet) solve(ctx context.Context, model Model, params Params, opt
 }
 
 // FitFixed solves problem (1) over W and b for a given Omega, as Fit does for its model Given.
-func FitFixed(ctx context.Context, omega *mat.SymDense, problem *TrainingSet, lambda1 float64, opt Options) (*Result, error) {
+func FitFixed(ctx context.Context, omega *mat.SymDense, problem *TrainingSet,
+	lambda1 float64, opt Options) (*Result, error) {
 	model, err := Given(omega)
 	if err != nil {
 		return nil, err
@@ -177,6 +181,9 @@ func Normalised(omega *mat.SymDense) *mat.SymDense {
 // Restored returns a fit of metric.Problem(problem) as one of the problem.
 func (r *Result) Restored(metric *data.Metric) *Result {
 	s := *r
-	s.W, s.set, s.a, s.inside = metric.Restore(r.W), nil, nil, nil
+	s.W = metric.Restore(r.W)
+	s.set = nil
+	s.a = nil
+	s.coords = nil
 	return &s
 }

@@ -30,7 +30,7 @@ type glmtl struct{}
 func (glmtl) Info() Info {
 	return Info{
 		Name: "glmtl", Title: "glMTL", MostTasks: 32,
-		Ranges: []Range{lambda1Range, {Name: Lambda2, Default: 1e-3, Low: 1e-5, High: 1e-1, Log: true}},
+		Ranges: []Range{lambda1Range, logRange(Lambda2, 1e-3, 1e-5, 1e-1)},
 	}
 }
 
@@ -79,7 +79,7 @@ func graphicalLasso(c *mat.SymDense, alpha float64, h Hint) (omega *mat.SymDense
 			break
 		}
 	}
-	columns := mat.NewDense(m, m, nil) // that of row j in row j
+	columns := mat.NewDense(m, m, nil) // row j has the lasso of row j
 	gap = math.Inf(1)
 	for range sweeps {
 		p, _, err := inverted(x) // the gradient of the dual
@@ -108,7 +108,8 @@ func graphicalLasso(c *mat.SymDense, alpha float64, h Hint) (omega *mat.SymDense
 			row.MulVec(x, mat.NewVecDense(m, a))
 			for i := range m {
 				if i != j {
-					x.SetSym(i, j, min(max(row.AtVec(i), c.At(i, j)-alpha), c.At(i, j)+alpha))
+					v := c.At(i, j)
+					x.SetSym(i, j, min(max(row.AtVec(i), v-alpha), v+alpha))
 				}
 			}
 		}

@@ -243,7 +243,7 @@ func TestGoldenOmegaSteps(t *testing.T) {
 			d, m := w.Dims()
 			model, p := goldenPair(t, c, m)
 			p = must(Complete(model, p))(t)
-			s := gram(rowsOf(w), m, d)
+			s := gram(rowsOf(w), m)
 			cov := must(model.Step(s, d, p, Hint{}))(t)
 			if c.Config.Model.Kind == "AMTL" {
 				// The reference has no floor: compare A, which does not depend on it.
@@ -271,7 +271,7 @@ func TestGoldenTheorems(t *testing.T) {
 			if c.Config.Theorem == 2 {
 				want = c.Expected.Half
 			}
-			s := gram(rowsOf(w), m, d)
+			s := gram(rowsOf(w), m)
 			cov := must(model.Step(s, d, p, Hint{}))(t)
 			near(t, "minimum over Omega", stepValue(t, model, s, cov, d, p), want, 1e-9)
 			nearMatrix(t, "Omega", cov.Omega, c.Expected.Omega.sym(), 1e-6)

@@ -20,20 +20,20 @@ import (
 // each task has the intercept that suits it best, and with more and more there is one for
 // all. A task without rows has b.
 //
-// A task that borrows (data.Samples.Borrows) cannot tell what suits it: of one row the
-// intercept takes all, and of one class there is none. Where there are such tasks, intercepts
-// are drawn together whatever the model is: at 0 those of the others by one row, and its own is
-// the common one, so that it has the mean of all, or the frequencies of all.
+// A task that borrows (data.Samples.Borrows) cannot find its own intercept: one row is fitted
+// exactly, and one class has none. Where there are such tasks, every model draws intercepts
+// together: at 0 the other tasks by one row, while a borrowing task has the common intercept,
+// and so the mean or the frequencies of all tasks.
 //
-// A task that lacks a class of several has the common intercept of that class. At 0 that is what
-// it comes to as Drawn goes to 0, a mean over the tasks that have the class, and the odds in it
-// are brought down to those of half a row of the task: more would have shown.
+// A task that lacks a class of several has the common intercept of that class. At 0 it is the
+// limit as Drawn goes to 0, a mean over the tasks that have the class. Its odds are brought
+// down to half a row of the task: more would have shown.
 
 const (
 	// Drawn is the hyperparameter of a given covariance that draws intercepts together,
 	// in rows.
 	Drawn = "drawn"
-	// OneIntercept is so much that tasks have one intercept, as far as can be told.
+	// OneIntercept rows draw so hard that the intercepts of tasks are equal, up to rounding.
 	OneIntercept = 1e9
 )
 
@@ -61,16 +61,16 @@ func GivenWith(omega *mat.SymDense, drawn float64, balanced bool) (Model, error)
 func (p *TrainingSet) Pulls(params Params) []float64 {
 	pull := make([]float64, len(p.tasks))
 	drawn := params.Get(Drawn)
-	others := 0.0
+	shared := 0.0 // rows of the tasks that do not borrow
 	steepest := 2.0
 	if p.loss == Logistic {
 		steepest = 0.25
 	}
 	if slices.ContainsFunc(p.tasks, func(t task) bool { return t.borrows }) {
-		others = 1
+		shared = 1
 	}
 	for i, t := range p.tasks {
-		rows := cmp.Or(drawn, others)
+		rows := cmp.Or(drawn, shared)
 		if t.borrows {
 			rows = cmp.Or(drawn, OneIntercept)
 		}
@@ -81,18 +81,18 @@ func (p *TrainingSet) Pulls(params Params) []float64 {
 
 // lend gives tasks the intercepts of classes that they lack.
 func (p *TrainingSet) lend(b []float64, params Params) {
-	own := p.Pulls(params)[0] == 0
+	pulled := p.Pulls(params)[0] > 0
 	for c := range p.classes {
 		common := 0.0
-		all := 0.0
+		shares := 0.0
 		rows := 0.0
-		more := 0.0 // more of them are of the class than of others
+		excess := 0.0 // rows of the class, less the other rows
 		for i := c; i < len(b); i += p.classes {
 			if t := p.tasks[i]; len(t.y) > 0 {
 				common += t.share * b[i]
-				all += t.share
+				shares += t.share
 				rows += float64(len(t.y))
-				more += floats.Sum(t.y)
+				excess += floats.Sum(t.y)
 			}
 		}
 		for i := c; i < len(b); i += p.classes {
@@ -100,11 +100,12 @@ func (p *TrainingSet) lend(b []float64, params Params) {
 			if len(t.y) == 0 && t.foreign {
 				b[i] = math.Inf(-1)
 			} else if len(t.y) == 0 && params.Get(Drawn) == 0 && !t.borrows {
-				if own {
-					b[i] = common / all
+				if !pulled {
+					b[i] = common / shares
 				}
 				if params.Get(Balanced) == 0 {
-					b[i] += min(0, math.Log((rows-more+1)/(rows+more+1)/(2/t.share+1)))
+					odds := (rows - excess + 1) / (rows + excess + 1)
+					b[i] += min(0, math.Log(odds/(2/t.share+1)))
 				}
 			}
 		}
@@ -112,19 +113,24 @@ func (p *TrainingSet) lend(b []float64, params Params) {
 }
 
 // losses finds the biases of a point for its scores, and the losses there with the term of
-// the biases. The common ones, class by class, stand after those of the tasks.
+// the biases. The common biases, class by class, stand after the tasks' biases.
 func (p *TrainingSet) losses(v *point, pull []float64, workers int) {
 	m := len(p.tasks)
-	loss := make([]float64, len(p.tasks))
-	for n, settled := 0, false; n < 100 && !settled; n++ {
+	loss := make([]float64, m)
+	for range 100 {
 		p.each(workers, func(i int, t *task) {
-			v.b[i] = p.loss.bias(v.r[i], v.h[i], v.score[i], t.y, v.b[i], pull[i], v.b[m+i%p.classes], t.weights)
+			common := v.b[m+i%p.classes]
+			v.b[i] = p.loss.bias(v.r[i], v.h[i],
+				v.score[i], t.y, v.b[i], pull[i], common, t.weights)
 		})
-		settled = pull[0] == 0 || p.common(v, pull)
+		if pull[0] == 0 || p.common(v, pull) {
+			break
+		}
 	}
 	p.each(workers, func(i int, t *task) {
-		apart := v.b[i] - v.b[m+i%p.classes]
-		loss[i] = p.loss.sum(v.score[i], t.y, v.b[i], t.weights) + pull[i]/2*apart*apart
+		distance := v.b[i] - v.b[m+i%p.classes]
+		sum := p.loss.sum(v.score[i], t.y, v.b[i], t.weights)
+		loss[i] = sum + pull[i]/2*distance*distance
 	})
 	v.loss = floats.Sum(loss)
 }
@@ -176,7 +182,8 @@ func (p *TrainingSet) follow(slopes, total, pull []float64) []float64 {
 		move[m+c] /= -max(v, math.SmallestNonzeroFloat64)
 	}
 	for i, t := range total {
-		move[i] = (pull[i]*move[m+i%k] - slopes[i]) / (pull[i] + t)
+		slope := pull[i]*move[m+i%k] - slopes[i]
+		move[i] = slope / (pull[i] + t)
 	}
 	return move
 }

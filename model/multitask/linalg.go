@@ -23,16 +23,18 @@ func gemm(tA, tB blas.Transpose, a, b, c blas64.General) {
 	if tA == blas.Trans {
 		k = a.Rows
 	}
-	linalg.Gemm(linalg.Default(), tA, tB, c.Rows, c.Cols, k, 1, a.Data, a.Stride, b.Data, b.Stride, 0, c.Data, c.Stride)
+	linalg.Gemm(linalg.Default(), tA, tB, c.Rows, c.Cols, k, 1,
+		a.Data, a.Stride, b.Data, b.Stride, 0, c.Data, c.Stride)
 }
 
-// general views a vector as a matrix.
-func general(rows, cols int, x []float64) blas64.General {
+// general views a vector as a matrix of so many rows.
+func general(rows int, x []float64) blas64.General {
+	cols := len(x) / rows
 	return blas64.General{Rows: rows, Cols: cols, Stride: cols, Data: x}
 }
 
-// factor returns Omega to multiply vectors by. That of single-task learning is diagonal,
-// whatever the number of tasks.
+// factor returns Omega to multiply vectors by. Single-task learning has a diagonal Omega for
+// any number of tasks.
 func factor(omega *mat.SymDense) mat.Matrix {
 	if norm1(omega) != mat.Trace(omega) {
 		return mat.DenseCopyOf(omega)
@@ -47,12 +49,13 @@ func multiply(dst []float64, omega mat.Matrix, x []float64) {
 	switch omega := omega.(type) {
 	case *mat.Dense:
 		m, _ := omega.Dims()
-		gemm(blas.NoTrans, blas.NoTrans, omega.RawMatrix(), general(m, len(x)/m, x), general(m, len(x)/m, dst))
+		gemm(blas.NoTrans, blas.NoTrans, omega.RawMatrix(), general(m, x), general(m, dst))
 	case *mat.DiagDense:
 		m := omega.Diag()
 		d := len(x) / m
 		for i := range m {
-			floats.ScaleTo(dst[i*d:][:d], omega.At(i, i), x[i*d:][:d])
+			row := x[i*d:][:d]
+			floats.ScaleTo(dst[i*d:][:d], omega.At(i, i), row)
 		}
 	}
 }
@@ -65,18 +68,22 @@ func sandwich(a, b *mat.SymDense) *mat.SymDense {
 }
 
 // products returns X Y' for two m x d matrices.
-func products(x, y []float64, m, d int) *mat.Dense {
+func products(x, y []float64, m int) *mat.Dense {
 	p := mat.NewDense(m, m, nil)
-	gemm(blas.NoTrans, blas.Trans, general(m, d, x), general(m, d, y), p.RawMatrix())
+	gemm(blas.NoTrans, blas.Trans, general(m, x), general(m, y), p.RawMatrix())
 	return p
 }
 
 // rowsOf returns W' (m x d, row-major), in which the weights of a task are
 // contiguous.
-func rowsOf(w *mat.Dense) []float64 { return mat.DenseCopyOf(w.T()).RawMatrix().Data }
+func rowsOf(w *mat.Dense) []float64 {
+	return mat.DenseCopyOf(w.T()).RawMatrix().Data
+}
 
 // gram returns W'W from the rows of W'.
-func gram(rows []float64, m, d int) *mat.SymDense { return symmetrised(products(rows, rows, m, d), 1) }
+func gram(rows []float64, m int) *mat.SymDense {
+	return symmetrised(products(rows, rows, m), 1)
+}
 
 // symmetrised returns a times the symmetric part of A.
 func symmetrised(x *mat.Dense, a float64) *mat.SymDense {
@@ -84,7 +91,8 @@ func symmetrised(x *mat.Dense, a float64) *mat.SymDense {
 	s := mat.NewSymDense(m, nil)
 	for i := range m {
 		for j := range i + 1 {
-			s.SetSym(i, j, a*(x.At(i, j)+x.At(j, i))/2)
+			sum := x.At(i, j) + x.At(j, i)
+			s.SetSym(i, j, a*sum/2)
 		}
 	}
 	return s
@@ -119,7 +127,9 @@ func shifted(a *mat.SymDense, c float64) *mat.SymDense {
 }
 
 // norm1 is the sum of the absolute values of all entries.
-func norm1(a mat.Matrix) float64 { return floats.Norm(mat.DenseCopyOf(a).RawMatrix().Data, 1) }
+func norm1(a mat.Matrix) float64 {
+	return floats.Norm(mat.DenseCopyOf(a).RawMatrix().Data, 1)
+}
 
 // inverted returns the inverse of a positive definite matrix and the logarithm of its
 // determinant.

@@ -18,26 +18,26 @@ const (
 	Square Loss = "square"
 )
 
-// weights are by what the losses of the rows of two classes, -1 and +1, are multiplied: 1/n,
-// where nothing else is said. A regression has the first.
+// weights multiply the losses of the rows of two classes, -1 and +1: by 1/n, unless the classes
+// are balanced. A regression has the first.
 type weights [2]float64
 
 // Balanced is the hyperparameter of a given covariance that, at 1, weighs the rows of every
 // task so that its classes count the same.
 const Balanced = "balanced"
 
-// weighted is the training set with the weights that the rows have in a fit. Where a task
-// lacks a class they are those of all tasks.
+// weighted is the training set with the weights that the rows have in a fit. A task that lacks
+// a class takes the weights that the rows of all tasks together would have.
 func (p *TrainingSet) weighted(params Params) *TrainingSet {
 	if p.loss == Square || params.Get(Balanced) == 0 {
 		return p
 	}
 	count := make([][2]float64, len(p.tasks))
-	all := make([][2]float64, p.classes)
+	total := make([][2]float64, p.classes)
 	for i, t := range p.tasks {
 		for _, v := range t.y {
 			count[i][LabelOf(v, 1)]++
-			all[i%p.classes][LabelOf(v, 1)]++
+			total[i%p.classes][LabelOf(v, 1)]++
 		}
 	}
 	w := *p
@@ -46,12 +46,12 @@ func (p *TrainingSet) weighted(params Params) *TrainingSet {
 		if len(p.tasks[i].y) == 0 {
 			continue
 		}
-		of := count[i]
-		if of[0] == 0 || of[1] == 0 {
-			of = all[i%p.classes]
+		rows := count[i]
+		if rows[0] == 0 || rows[1] == 0 {
+			rows = total[i%p.classes]
 		}
-		for c, n := range of {
-			w.tasks[i].weights[c] *= (of[0] + of[1]) / 2 / n
+		for c, n := range rows {
+			w.tasks[i].weights[c] *= (rows[0] + rows[1]) / 2 / n
 		}
 	}
 	return &w
@@ -64,8 +64,9 @@ func (l Loss) sum(score, y []float64, b float64, w weights) (sum float64) {
 			e := s + b - y[j]
 			sum += w[0] * e * e
 		} else {
-			t := y[j] * (s + b) // ln(1 + exp(-t)), without overflow
-			sum += w[LabelOf(y[j], 1)] * (max(0, -t) + math.Log1p(math.Exp(-math.Abs(t))))
+			t := y[j] * (s + b)
+			loss := max(0, -t) + math.Log1p(math.Exp(-math.Abs(t))) // without overflow
+			sum += w[LabelOf(y[j], 1)] * loss
 		}
 	}
 	return sum
@@ -73,7 +74,8 @@ func (l Loss) sum(score, y []float64, b float64, w weights) (sum float64) {
 
 // slopes sets r and h to the first and second derivatives of the weighted
 // loss of every row at the prediction score + b. It returns their sums.
-func (l Loss) slopes(r, h, score, y []float64, b float64, w weights) (sumR, sumH float64) {
+func (l Loss) slopes(
+	r, h, score, y []float64, b float64, w weights) (sumR, sumH float64) {
 	for j, s := range score {
 		if l == Square {
 			r[j] = 2 * w[0] * (s + b - y[j])
@@ -102,14 +104,15 @@ func (l Loss) bias(r, h, score, y []float64, b, pull, common float64, w weights)
 	lo := math.Inf(-1)
 	hi := math.Inf(1)
 	if l == Logistic && pull > 0 { // no slope of a row is more than its weight
-		far := float64(len(y)) * max(w[0], w[1]) / pull
-		lo = common - far
-		hi = common + far
+		reach := float64(len(y)) * max(w[0], w[1]) / pull
+		lo = common - reach
+		hi = common + reach
 	} else if l == Logistic && len(score) > 0 {
-		// Beyond these one row of the other class outweighs all that are right.
-		far := 1 + math.Log(float64(len(score))) + math.Abs(math.Log(w[0]/w[1]))
-		lo = -floats.Max(score) - far
-		hi = -floats.Min(score) + far
+		// Beyond these bounds one row of the other class outweighs all rows that are right.
+		reach := 1 + math.Log(float64(len(score)))
+		reach += math.Abs(math.Log(w[0] / w[1]))
+		lo = -floats.Max(score) - reach
+		hi = -floats.Min(score) + reach
 	}
 	b = min(max(b, lo), hi)
 	for range 200 {

@@ -65,11 +65,11 @@ type Convex interface {
 
 // Info describes a model.
 type Info struct {
-	// Name is what the model is registered under.
+	// Name finds the model in the registry.
 	Name string
 	// Title is the model's name in tables.
 	Title string
-	// Ranges lists the hyperparameters that the model has, Lambda1 first.
+	// Ranges lists the hyperparameters of the model, Lambda1 first.
 	Ranges []Range
 	// MostTasks is the number of tasks beyond which a fit takes too long for the model
 	// to be one of many that are tried. 0 is no bound.
@@ -150,7 +150,8 @@ type Range struct {
 // at 1.
 func (r Range) At(u float64) float64 {
 	if r.Log {
-		return math.Exp((1-u)*math.Log(r.Low) + u*math.Log(r.High))
+		low := math.Log(r.Low)
+		return math.Exp((1-u)*low + u*math.Log(r.High))
 	}
 	return (1-u)*r.Low + u*r.High
 }
@@ -167,7 +168,7 @@ func Complete(model Model, p Params) (Params, error) {
 	return p, check(model, p)
 }
 
-// check says what is wrong with hyperparameters that are to be complete.
+// check refuses hyperparameters that are incomplete or that the model does not allow.
 func check(model Model, p Params) error {
 	info := model.Info()
 	for _, r := range info.Ranges {
@@ -194,7 +195,7 @@ var registry = map[string]Model{}
 func Register(model Model) {
 	name := model.Info().Name
 	if _, taken := registry[name]; taken {
-		panic(fmt.Sprintf("multitask: the model %q is registered twice", name))
+		panic(fmt.Sprintf("the model %q is registered twice", name))
 	}
 	registry[name] = model
 }
@@ -213,14 +214,19 @@ func Lookup(name string) (Model, error) {
 // Baselines returns the ten models of the paper's tables, STL first.
 func Baselines() []Model {
 	var models []Model
-	for _, name := range []string{"stl", "rmtl", "snr1", "snr2", "mtrl", "ssnr2", "cmtl", "glmtl", "amtl", "spats"} {
+	for name := range strings.FieldsSeq("stl rmtl snr1 snr2 mtrl ssnr2 cmtl glmtl amtl spats") {
 		models = append(models, registry[name])
 	}
 	return models
 }
 
 // lambda1Range is in every model. The search takes Lambda1 from evidence.LambdaGrid.
-var lambda1Range = Range{Name: Lambda1, Low: 1e-6, High: 1e-1, Log: true}
+var lambda1Range = logRange(Lambda1, 0, 1e-6, 1e-1)
+
+// logRange is a range that is searched in its logarithm.
+func logRange(name string, value, low, high float64) Range {
+	return Range{Name: name, Default: value, Low: low, High: high, Log: true}
+}
 
 // feasible is how far, relative to its scale, a covariance may be outside of a
 // model's domain.

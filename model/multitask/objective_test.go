@@ -21,7 +21,7 @@ func objective(t *testing.T, model Model, problem *TrainingSet, w *mat.Dense, b 
 	p = must(Complete(model, p))(t)
 	v := value{g: model.G(c, problem.cols, p)}
 	columns := rowsOf(w)
-	v.trace = traceTerm(t, gram(columns, problem.Tasks(), problem.cols*problem.classes), c, p.Get("floor"))
+	v.trace = traceTerm(t, gram(columns, problem.Tasks()), c, p.Get("floor"))
 	for i, task := range problem.tasks {
 		score := make([]float64, len(task.y))
 		task.x.Mul(score, columns[i*problem.cols:][:problem.cols], 1)

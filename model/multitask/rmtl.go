@@ -18,15 +18,15 @@ func init() {
 	Register(held{
 		info: Info{
 			Name: "rmtl", Title: "RMTL",
-			Ranges: []Range{lambda1Range, {Name: "eps", Default: 0.1, Low: 1e-2, High: 10, Log: true}},
+			Ranges: []Range{lambda1Range, logRange("eps", 0.1, 1e-2, 10)},
 		},
 		omega: func(m int, p Params) *mat.SymDense {
 			eps := p.Get("eps")
-			own := 1 / (float64(m) + eps)
-			omega := identity(m, own+own/eps)
+			share := 1 / (float64(m) + eps)
+			omega := identity(m, share+share/eps)
 			for i := range m {
 				for j := range i {
-					omega.SetSym(i, j, own/eps)
+					omega.SetSym(i, j, share/eps)
 				}
 			}
 			return omega

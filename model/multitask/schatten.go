@@ -42,24 +42,27 @@ func init() {
 func schatten(info Info, fixed float64, squared bool) {
 	info.Ranges = []Range{lambda1Range}
 	if !squared {
-		info.Ranges = append(info.Ranges, Range{Name: Lambda2, Default: 1e-2, Low: 1e-2, High: 1e-2, Log: true})
+		info.Ranges = append(info.Ranges, logRange(Lambda2, 1e-2, 1e-2, 1e-2))
 	}
 	if fixed == 0 {
-		info.Ranges = append(info.Ranges, Range{Name: "r", Default: 1, Low: 0.5, High: 4, Log: true})
+		info.Ranges = append(info.Ranges, logRange("r", 1, 0.5, 4))
 	}
 	power := func(p Params) float64 { return cmp.Or(fixed, p.Get("r")) }
 	model := spectral{
 		info: info,
 		spectrum: func(mu, s []float64, c float64, p Params) {
+			r := power(p)
 			for i, v := range s {
-				mu[i] = shrunk(v, c, 2*p.Lambda2*power(p)/p.Lambda1, power(p))
+				mu[i] = shrunk(v, c, 2*p.Lambda2*r/p.Lambda1, r)
 			}
 		},
 		value:   func(mu []float64, p Params) float64 { return powers(mu, power(p)) },
 		support: func(t []float64, p Params) float64 { return conjugate(t, power(p), p.Lambda2) },
 	}
 	if squared {
-		model.spectrum = func(mu, s []float64, c float64, p Params) { constrained(mu, s, c, power(p)) }
+		model.spectrum = func(mu, s []float64, c float64, p Params) {
+			constrained(mu, s, c, power(p))
+		}
 		model.support = func(t []float64, p Params) float64 { return dualNorm(t, power(p)) }
 		model.value = func(mu []float64, p Params) float64 {
 			if powers(mu, power(p)) > 1+feasible {
@@ -79,14 +82,16 @@ func shrunk(s, c, nu, r float64) float64 {
 	if r == 1 {
 		return max(0, math.Sqrt(s/nu)-c)
 	}
-	// In y = ln mu the slope's root is that of an increasing, convex function. From
-	// beyond it, where it is with c = 0, Newton's method descends to it.
+	// In y = ln mu an increasing, convex function has the slope's root. Newton's method
+	// descends to it from the root for c = 0, which is larger.
 	goal := math.Log(s / nu)
 	y := goal / (r + 1)
 	for range 100 {
 		mu := math.Exp(y)
-		move := ((r-1)*y + 2*math.Log(mu+c) - goal) / (r - 1 + 2*mu/(mu+c))
-		if y -= move; !(move > 1e-15*math.Abs(y)) {
+		excess := (r-1)*y + 2*math.Log(mu+c) - goal
+		move := excess / (r - 1 + 2*mu/(mu+c))
+		y -= move
+		if !(move > 1e-15*math.Abs(y)) {
 			break
 		}
 	}
@@ -102,16 +107,18 @@ func constrained(mu, s []float64, c, r float64) {
 		s = slices.Repeat([]float64{1}, len(s))
 		top = 1
 	}
-	// The multiplier nu of the constraint is between those at which it could not hold with
-	// equality, for the largest mu is from m^(-1/r) to 1.
-	at := func(mu float64) float64 { return top / (math.Pow(mu, r-1) * (mu + c) * (mu + c)) }
+	// The largest mu is from m^(-1/r) to 1, which bounds the multiplier nu of the constraint.
+	multiplier := func(mu float64) float64 {
+		return top / (math.Pow(mu, r-1) * (mu + c) * (mu + c))
+	}
 	fill := func(nu float64) float64 {
 		for i, v := range s {
 			mu[i] = shrunk(v, c, nu, r)
 		}
 		return powers(mu, r)
 	}
-	fill(bisected(at(1), at(math.Pow(m, -1/r)), func(nu float64) bool { return fill(nu) <= 1 }))
+	high := multiplier(math.Pow(m, -1/r))
+	fill(bisected(multiplier(1), high, func(nu float64) bool { return fill(nu) <= 1 }))
 }
 
 // powers returns the sum of v^r.
@@ -145,5 +152,6 @@ func dualNorm(t []float64, r float64) float64 {
 	} else if top == 0 {
 		return 0
 	}
-	return top * floats.Norm(floats.ScaleTo(make([]float64, len(t)), 1/top, t), r/(r-1))
+	unit := floats.ScaleTo(make([]float64, len(t)), 1/top, t)
+	return top * floats.Norm(unit, r/(r-1))
 }

@@ -25,7 +25,7 @@ type ridge struct {
 	workers int
 	omega   mat.Matrix
 	lambda  float64
-	pull    []float64 // of the common intercept on those of the tasks
+	pull    []float64 // of the common intercept on the tasks' intercepts
 	a       []float64
 	point
 	slopes []float64 // of the losses with respect to W', m x d
@@ -42,8 +42,11 @@ type point struct {
 }
 
 func newPoint(p *TrainingSet) point {
-	v := point{w: make([]float64, len(p.tasks)*p.cols), b: make([]float64, len(p.tasks)+p.classes)}
-	for _, rows := range []*[][]float64{&v.score, &v.r, &v.h} {
+	m := len(p.tasks)
+	v := point{w: make([]float64, m*p.cols)}
+	v.b = make([]float64, m+p.classes)
+	vectors := []*[][]float64{&v.score, &v.r, &v.h}
+	for _, rows := range vectors {
 		for _, t := range p.tasks {
 			*rows = append(*rows, make([]float64, len(t.y)))
 		}
@@ -56,12 +59,17 @@ func newRidge(set *TrainingSet, omega mat.Matrix, lambda float64, p Params, work
 	n := len(v.w)
 	return &ridge{
 		set: set, workers: workers, omega: omega, lambda: lambda, pull: set.Pulls(p), point: v,
-		a: make([]float64, n), slopes: make([]float64, n), mean: make([]float64, n), total: make([]float64, len(set.tasks)),
+		a:      make([]float64, n),
+		slopes: make([]float64, n),
+		mean:   make([]float64, n),
+		total:  make([]float64, len(set.tasks)),
 	}
 }
 
-// part is that of W', or of a gradient with respect to it, of task i, class by class.
-func (p *TrainingSet) part(i int, w []float64) []float64 { return w[i*p.cols:][:p.cols] }
+// part is the row of task i, class by class, in W' or in a gradient with respect to it.
+func (p *TrainingSet) part(i int, w []float64) []float64 {
+	return w[i*p.cols:][:p.cols]
+}
 
 // take copies the weights and biases of another fit.
 func (v *point) take(from *Result) {
@@ -102,18 +110,21 @@ func (x *ridge) bend() {
 // addHessian adds to dst the Hessian of the losses, with the biases following W,
 // times v.
 func (x *ridge) addHessian(dst, v []float64) {
+	p := x.set
 	sums := make([]float64, len(x.b))
-	x.set.each(x.workers, func(i int, t *task) {
-		sums[i] = t.x.AddGram(x.set.part(i, dst), x.set.part(i, v), x.h[i])
+	p.each(x.workers, func(i int, t *task) {
+		row := p.part(i, v)
+		sums[i] = t.x.AddGram(p.part(i, dst), row, x.h[i])
 	})
-	for i, b := range x.set.follow(sums, x.total, x.pull)[:len(x.total)] {
-		add(b, x.set.part(i, x.mean), x.set.part(i, dst))
+	moves := p.follow(sums, x.total, x.pull)
+	for i, b := range moves[:len(x.total)] {
+		add(b, p.part(i, x.mean), p.part(i, dst))
 	}
 }
 
-// conjugate solves H Omega dA + Lambda dA = -g, which it is given as rest, until Omega
-// finds the square of what is left within a target. It returns dA, dW' = Omega dA and the
-// slope along them, and leaves what is left in rest.
+// conjugate solves H Omega dA + Lambda dA = -g, given as rest, until <rest, Omega rest> of
+// the remainder, which it leaves in rest, is within a target. It returns dA, dW' = Omega dA
+// and the slope along them.
 func (x *ridge) conjugate(rest []float64, target float64) (a, w []float64, slope float64) {
 	n := len(rest)
 	a = make([]float64, n)
@@ -145,8 +156,8 @@ func (x *ridge) conjugate(rest []float64, target float64) (a, w []float64, slope
 	return a, w, slope
 }
 
-// downhill returns the negative gradient with respect to W', and what Omega finds its square
-// to be: over 2 Lambda, that bounds how far the minimum is.
+// downhill returns the negative gradient with respect to W' and its square <rest, Omega rest>,
+// which over 2 Lambda bounds the gap.
 func (x *ridge) downhill() (rest []float64, norm float64) {
 	x.bend()
 	rest = floats.ScaleTo(make([]float64, len(x.a)), -1, x.slopes)
@@ -161,8 +172,8 @@ func quadratic(omega mat.Matrix, x []float64) float64 {
 	return floats.Dot(x, product)
 }
 
-// along moves along the direction until the objective is lower by a fair part of what
-// the slope promises, and reports whether it is.
+// along moves along the direction until the objective falls by a fair part of the slope's
+// promise, and reports whether it does.
 func (x *ridge) along(a, w []float64, slope float64) bool {
 	trial := newPoint(x.set)
 	moves := make([][]float64, len(x.total))
@@ -175,7 +186,8 @@ func (x *ridge) along(a, w []float64, slope float64) bool {
 	biases := x.set.follow(sums, x.total, x.pull)
 	linear := x.lambda * floats.Dot(x.a, w)
 	square := x.lambda / 2 * floats.Dot(a, w)
-	size := math.Abs(x.loss) + x.lambda/2*math.Abs(floats.Dot(x.a, x.w))
+	penalty := x.lambda / 2 * math.Abs(floats.Dot(x.a, x.w))
+	size := math.Abs(x.loss) + penalty
 	for t := 1.0; t > 1e-5; t /= 2 {
 		for i, move := range moves {
 			floats.AddScaledTo(trial.score[i], x.score[i], t, move)
@@ -192,8 +204,8 @@ func (x *ridge) along(a, w []float64, slope float64) bool {
 	return false
 }
 
-// begin takes the weights of another fit, without what of them is outside of the range of
-// Omega, where the objective is infinite.
+// begin takes the weights of another fit, projected into the range of Omega: the objective is
+// infinite elsewhere.
 func (x *ridge) begin(from *Result, omega *mat.SymDense) error {
 	x.take(from)
 	if from.set == x.set && from.a != nil && mat.Equal(from.Omega, omega) {
@@ -216,7 +228,8 @@ func (x *ridge) begin(from *Result, omega *mat.SymDense) error {
 }
 
 // solveHeld fits a model whose Omega is given, to a gap that strong convexity proves.
-func solveHeld(ctx context.Context, set *TrainingSet, name string, omega *mat.SymDense, p Params, opt Options) (*Result, error) {
+func solveHeld(ctx context.Context, set *TrainingSet, name string,
+	omega *mat.SymDense, p Params, opt Options) (*Result, error) {
 	set = set.weighted(p)
 	x := newRidge(set, factor(omega), p.Lambda1, p, opt.Workers)
 	if opt.Start != nil {
@@ -232,9 +245,10 @@ func solveHeld(ctx context.Context, set *TrainingSet, name string, omega *mat.Sy
 		}
 		rest, norm := x.downhill()
 		r.Objective = x.loss + p.Lambda1/2*floats.Dot(x.a, x.w)
-		var err error
 		size := mat.Trace(x.omega) * floats.Dot(rest, rest)
-		if r.Gap, err = certified(name, norm/(2*p.Lambda1), size/(2*p.Lambda1)); err != nil {
+		var err error
+		r.Gap, err = certified(name, norm/(2*p.Lambda1), size/(2*p.Lambda1))
+		if err != nil {
 			return nil, err
 		}
 		enough := opt.Tolerance * r.Objective
@@ -245,7 +259,7 @@ func solveHeld(ctx context.Context, set *TrainingSet, name string, omega *mat.Sy
 			break
 		}
 		target := 0.1 * 2 * p.Lambda1 * enough
-		if set.loss != Square { // whose first step ends at the minimum
+		if set.loss != Square { // the first step of a square loss ends at the minimum
 			target = max(target, 0.01*norm)
 		}
 		a, w, slope := x.conjugate(rest, target)
@@ -266,5 +280,7 @@ func (r *Result) fill(set *TrainingSet, v *point, c *Covariance) {
 	r.W = mat.DenseCopyOf(mat.NewDense(m, d, v.w).T())
 	r.B = slices.Clone(v.b[:len(set.tasks)])
 	set.lend(r.B, r.Params)
-	r.Omega, r.A, r.set = c.Omega, c.A, set
+	r.Omega = c.Omega
+	r.A = c.A
+	r.set = set
 }

@@ -28,7 +28,7 @@ type splitting struct {
 	model  Convex
 	params Params
 	v, u   []float64 // V' and U', m x d
-	near   []float64 // what V' was to be near
+	goal   []float64 // V' was to be near it
 	enough float64   // accuracy of the Omega steps
 
 	shift   float64     // c of the last step
@@ -42,8 +42,8 @@ const (
 	// settling is the number of sweeps after which rho stays, or there might be no
 	// convergence.
 	settling = 20
-	// beyond is how far along its way W is taken for V, which saves some steps.
-	beyond = 1.6
+	// overshoot is how far along its way W is taken for V, which saves some steps.
+	overshoot = 1.6
 	// patience is the number of sweeps without a smaller gap that rounding errors explain.
 	patience = 25
 )
@@ -52,7 +52,7 @@ const (
 type candidate struct {
 	point
 	objective float64
-	near      []float64 // Omega is the step for these
+	goal      []float64 // Omega is the step for these weights
 	shift     float64
 	cov       *Covariance
 }
@@ -60,7 +60,8 @@ type candidate struct {
 // solveJoint fits a convex model to a gap that duality proves. An iteration is a sweep.
 func solveJoint(ctx context.Context, set *TrainingSet, model Convex, p Params, opt Options) (*Result, error) {
 	x := newSplitting(set, model, p, opt)
-	r := &Result{Model: model.Info().Name, Params: p, Status: IterationLimit, Gap: math.Inf(1)}
+	r := &Result{Model: model.Info().Name, Params: p, Status: IterationLimit}
+	r.Gap = math.Inf(1)
 	best := candidate{objective: math.Inf(1)}
 	bound := math.Inf(-1)
 	for idle := 0; r.Status == IterationLimit && r.Iterations < opt.MaxIterations; r.Iterations++ {
@@ -94,12 +95,14 @@ func solveJoint(ctx context.Context, set *TrainingSet, model Convex, p Params, o
 			r.Status = Stalled
 		}
 	}
-	if best.near == nil {
+	if best.goal == nil {
 		return nil, ErrInvalidData.Errorf("fitting %q: the objective is not finite", r.Model)
 	}
 	if best.cov == nil {
 		var err error
-		if best.cov, err = model.Step(gram(best.near, set.Tasks(), len(best.near)/set.Tasks()), set.features, p, Hint{Shift: best.shift}); err != nil {
+		s := gram(best.goal, set.Tasks())
+		best.cov, err = model.Step(s, set.features, p, Hint{Shift: best.shift})
+		if err != nil {
 			return nil, err
 		}
 	}
@@ -108,19 +111,22 @@ func solveJoint(ctx context.Context, set *TrainingSet, model Convex, p Params, o
 	return r, nil
 }
 
-// newSplitting begins such that V moves down the gradient of the losses first, by as much
-// as their curvature along it says.
+// newSplitting begins such that V moves down the gradient of the losses first, as far as
+// their curvature along it says.
 func newSplitting(set *TrainingSet, model Convex, p Params, opt Options) *splitting {
-	x := &splitting{ridge: newRidge(set, factor(identity(set.Tasks(), 1)), 1, p, opt.Workers), model: model, params: p}
-	x.u, x.near = make([]float64, len(x.w)), make([]float64, len(x.w))
+	omega := factor(identity(set.Tasks(), 1))
+	x := &splitting{ridge: newRidge(set, omega, 1, p, opt.Workers), model: model, params: p}
+	x.u = make([]float64, len(x.w))
+	x.goal = make([]float64, len(x.w))
 	if opt.Start != nil {
 		x.take(opt.Start)
 	}
 	set.score(&x.point, x.pull, opt.Workers)
 	x.v = slices.Clone(x.w)
 	x.bend()
-	x.addHessian(x.near, x.slopes)
-	if rho := floats.Dot(x.slopes, x.near) / floats.Dot(x.slopes, x.slopes); rho > 0 && !math.IsInf(rho, 0) {
+	x.addHessian(x.goal, x.slopes)
+	rho := floats.Dot(x.slopes, x.goal) / floats.Dot(x.slopes, x.slopes)
+	if rho > 0 && !math.IsInf(rho, 0) {
 		x.lambda = rho
 	}
 	add(-1/x.lambda, x.slopes, x.u)
@@ -128,8 +134,8 @@ func newSplitting(set *TrainingSet, model Convex, p Params, opt Options) *splitt
 	return x
 }
 
-// sweep takes some steps. It may change rho, so that W is as far from V, for their
-// size, as V moves for that of U.
+// sweep takes some steps. It may change rho, until the distance of W and V, relative to V, is
+// the last move of V, relative to U.
 func (x *splitting) sweep(adapt bool) error {
 	var last []float64 // V' before a step
 	for range sweep {
@@ -139,37 +145,36 @@ func (x *splitting) sweep(adapt bool) error {
 		}
 		x.lossStep()
 	}
-	apart := floats.Distance(x.w, x.v, 2) / floats.Norm(x.v, 2)
-	moved := floats.Distance(x.v, last, 2) / floats.Norm(x.u, 2)
-	if ratio := min(max(apart/moved, 0.01), 100); adapt && ratio > 0 {
+	distance := floats.Distance(x.w, x.v, 2) / floats.Norm(x.v, 2)
+	move := floats.Distance(x.v, last, 2) / floats.Norm(x.u, 2)
+	if ratio := min(max(distance/move, 0.01), 100); adapt && ratio > 0 {
 		x.lambda *= ratio
 		floats.Scale(1/ratio, x.u)
 	}
 	return nil
 }
 
-// penaltyStep moves V to the minimum given W, and U by how far apart they then are. Along the
-// eigenvectors of Omega, or of what corresponds to it on the side of the features where these
-// are fewer, V is a share of W + U.
+// penaltyStep moves V to the minimum given W, and U by their distance then. Along the
+// eigenvectors of Omega, or of its counterpart for the features where these are fewer, V is a
+// share of W + U.
 func (x *splitting) penaltyStep() error {
-	copy(x.near, x.u)
-	add(beyond, x.w, x.near)
-	add(1-beyond, x.v, x.near)
+	copy(x.goal, x.u)
+	add(overshoot, x.w, x.goal)
+	add(1-overshoot, x.v, x.goal)
 	shares, err := x.shrink()
 	if err != nil {
 		return err
 	}
 	m := x.set.Tasks()
-	d := len(x.v) / m
 	move := mat.DenseCopyOf(shares).RawMatrix()
-	near := general(m, d, x.near)
-	v := general(m, d, x.v)
+	goal := general(m, x.goal)
+	v := general(m, x.v)
 	if move.Rows == m {
-		gemm(blas.NoTrans, blas.NoTrans, move, near, v)
+		gemm(blas.NoTrans, blas.NoTrans, move, goal, v)
 	} else {
-		gemm(blas.NoTrans, blas.NoTrans, near, move, v)
+		gemm(blas.NoTrans, blas.NoTrans, goal, move, v)
 	}
-	copy(x.u, x.near)
+	copy(x.u, x.goal)
 	add(-1, x.v, x.u)
 	return nil
 }
@@ -177,27 +182,30 @@ func (x *splitting) penaltyStep() error {
 // shrink returns (Omega + c I)^-1 Omega on one of the sides, and computes the penalty.
 func (x *splitting) shrink() (*mat.SymDense, error) {
 	m := x.set.Tasks()
-	c := x.params.Lambda1 / x.lambda
+	p := x.params
+	c := p.Lambda1 / x.lambda
 	x.shift = c
 	if model, ok := x.model.(spectral); ok {
-		e, err := linalg.Eigen(x.set.side(x.near))
+		e, err := linalg.Eigen(x.set.side(x.goal))
 		if err != nil {
 			return nil, err
 		}
 		clip(e.Values, 1e-15*float64(len(e.Values)))
 		mu := make([]float64, m)
 		s := append(make([]float64, m-len(e.Values)), e.Values...)
-		model.spectrum(mu, s, c, x.params)
-		x.penalty = x.params.Lambda2 * model.value(mu, x.params)
+		model.spectrum(mu, s, c, p)
+		x.penalty = p.Lambda2 * model.value(mu, p)
 		for k, v := range mu {
-			x.penalty += x.params.Lambda1 / 2 * s[k] * v / (v + c) / (v + c)
+			x.penalty += p.Lambda1 / 2 * s[k] * v / (v + c) / (v + c)
 			mu[k] = v / (v + c)
 		}
 		return e.Rebuild(mu[m-len(e.Values):]), nil
 	}
 	var err error
-	w := gram(x.near, m, len(x.near)/m)
-	if x.cov, err = x.model.Step(w, x.set.features, x.params, Hint{From: x.cov, Enough: x.enough, Shift: c}); err != nil {
+	w := gram(x.goal, m)
+	hint := Hint{From: x.cov, Enough: x.enough, Shift: c}
+	x.cov, err = x.model.Step(w, x.set.features, p, hint)
+	if err != nil {
 		return nil, err
 	}
 	inverse, _, err := inverted(shifted(x.cov.Omega, c))
@@ -206,7 +214,8 @@ func (x *splitting) shrink() (*mat.SymDense, error) {
 	}
 	var shares mat.Dense
 	shares.Mul(inverse, x.cov.Omega)
-	x.penalty = x.params.Lambda2*x.model.G(x.cov, x.set.features, x.params) + x.params.Lambda1/2*dot(w, sandwich(inverse, x.cov.Omega))
+	x.penalty = p.Lambda2 * x.model.G(x.cov, x.set.features, p)
+	x.penalty += p.Lambda1 / 2 * dot(w, sandwich(inverse, x.cov.Omega))
 	return symmetrised(&shares, 1), nil
 }
 
@@ -221,7 +230,8 @@ func (x *splitting) lossStep() {
 
 // candidate returns V with its Omega.
 func (x *splitting) candidate() candidate {
-	c := candidate{point: newPoint(x.set), near: slices.Clone(x.near), shift: x.shift, cov: x.cov}
+	c := candidate{point: newPoint(x.set), shift: x.shift, cov: x.cov}
+	c.goal = slices.Clone(x.goal)
 	copy(c.w, x.v)
 	copy(c.b, x.b)
 	x.set.score(&c.point, x.pull, x.workers)

@@ -79,7 +79,7 @@ func gramOf(x []float64, m, d int) *mat.SymDense {
 	if d == 0 {
 		return mat.NewSymDense(m, nil)
 	}
-	return gram(x, m, d)
+	return gram(x, m)
 }
 
 func stepValue(t *testing.T, model Model, s *mat.SymDense, c *Covariance, d int, p Params) float64 {

@@ -13,24 +13,24 @@ import (
 	"l2mt/layers/linalg"
 )
 
-// span is what a training set in the coordinates of the span of its rows knows of them. The
-// penalty keeps W there, and everything else sees W through products with rows and W'W
-// alone. With few rows of many features all vectors become shorter.
+// span has the rows of a training set that is in the coordinates of their span. The penalty
+// keeps W there, and everything else sees W through products with rows and W'W alone. With
+// few rows of many features all vectors become shorter.
 type span struct {
 	rows  []task
-	first []int // where these of each task begin, and the end
+	first []int // the first row of each task, and the number of rows
 	l     blas64.Triangular
 }
 
 // shortRows are rows in double precision. Entries beyond the end of a row are zero.
 type shortRows struct {
-	data.Matrix // what they stand for
+	data.Matrix // the rows that they stand for
 	rows        [][]float64
 }
 
 // narrowed returns the training set in the coordinates L of the rows X, with which L^-1 X is
-// orthonormal. It is nil where that brings nothing, and where rows depend on others: next to
-// no penalty would tell those that nearly do so apart.
+// orthonormal. It is nil where that brings nothing, and where rows depend on others: a tiny
+// penalty would tell nearly dependent rows apart.
 func (p *TrainingSet) narrowed() *TrainingSet {
 	n := 0
 	entries := len(p.tasks) * p.cols
@@ -42,18 +42,20 @@ func (p *TrainingSet) narrowed() *TrainingSet {
 		return nil
 	}
 	gram, first := p.Gram()
-	least := 1e-10 * mat.Max(gram)
-	l := gram.RawMatrix().Data
-	if !linalg.Cholesky(linalg.Default(), n, l, n) {
+	threshold := 1e-10 * mat.Max(gram)
+	l := blas64.Triangular{N: n, Stride: n, Uplo: blas.Lower, Diag: blas.NonUnit}
+	l.Data = gram.RawMatrix().Data
+	if !linalg.Cholesky(linalg.Default(), n, l.Data, n) {
 		return nil
 	}
-	s := &span{rows: p.tasks, first: first, l: blas64.Triangular{N: n, Stride: n, Data: l, Uplo: blas.Lower, Diag: blas.NonUnit}}
 	inner := *p
-	inner.cols, inner.span, inner.tasks = n, s, nil
+	inner.cols = n
+	inner.span = &span{rows: p.tasks, first: first, l: l}
+	inner.tasks = nil
 	for i, t := range p.tasks {
 		x := &shortRows{Matrix: t.x}
 		for a := first[i]; a < first[i+1]; a++ {
-			if v := gram.At(a, a); !(v*v > least) {
+			if v := gram.At(a, a); !(v*v > threshold) {
 				return nil
 			}
 			x.rows = append(x.rows, gram.RawRowView(a)[:a+1:a+1])
@@ -64,13 +66,13 @@ func (p *TrainingSet) narrowed() *TrainingSet {
 	return &inner
 }
 
-// enter returns the coordinates of W, d x m, without what of it is outside of the
-// span.
+// enter returns the coordinates of W, d x m, projected into the span.
 func (s *span) enter(w *mat.Dense) *mat.Dense {
 	_, m := w.Dims()
 	in := mat.NewDense(s.l.N, m, nil)
 	for t, x := range s.rows {
-		x.x.Mul(in.RawMatrix().Data[s.first[t]*m:], w.RawMatrix().Data, m)
+		dst := in.RawMatrix().Data[s.first[t]*m:]
+		x.x.Mul(dst, w.RawMatrix().Data, m)
 	}
 	return s.solved(blas.NoTrans, in)
 }
@@ -117,22 +119,22 @@ func (x *shortRows) AddGram(dst, v, c []float64) (sum float64) {
 	return sum
 }
 
-// Gram returns the inner products of the rows of all parts, class by class, and where those of
-// each begin. Some rows at a time become columns, which a cache holds.
+// Gram returns the inner products of the rows of all parts, class by class, and the first row
+// of each part. A block of rows at a time becomes columns, which a cache holds.
 func (p *TrainingSet) Gram() (gram *mat.Dense, first []int) {
 	first = []int{0}
 	for i, t := range p.tasks {
 		first = append(first, first[i]+len(t.y))
 	}
 	n := first[len(p.tasks)]
-	some := 64
+	block := 64
 	if data.IsSparse(p.tasks[0].x) {
-		some = 16
+		block = 16
 	}
 	gram = mat.NewDense(n, n, nil)
 	for i, t := range p.tasks {
-		for from := 0; from < len(t.y); from += some {
-			k := min(some, len(t.y)-from)
+		for from := 0; from < len(t.y); from += block {
+			k := min(block, len(t.y)-from)
 			rows := make([]int, k)
 			one := make([]float64, k*k)
 			columns := make([]float64, p.cols*k)
@@ -142,10 +144,10 @@ func (p *TrainingSet) Gram() (gram *mat.Dense, first []int) {
 			}
 			t.x.Take(rows).AddMulT(columns, one, k)
 			for j := i; j < len(p.tasks); j += p.classes {
-				other := p.tasks[j]
-				dst := make([]float64, len(other.y)*k)
-				other.x.Mul(dst, columns, k)
-				for b := range other.y {
+				u := p.tasks[j]
+				dst := make([]float64, len(u.y)*k)
+				u.x.Mul(dst, columns, k)
+				for b := range u.y {
 					for c, v := range dst[b*k:][:k] {
 						gram.Set(first[i]+from+c, first[j]+b, v)
 						gram.Set(first[j]+b, first[i]+from+c, v)
@@ -160,16 +162,16 @@ func (p *TrainingSet) Gram() (gram *mat.Dense, first []int) {
 // fewerRows returns the training set with at most d + 2 rows a task, nil where that is not
 // less to work with. The squared loss of n rows is ||[1 X y] v||^2 / n with v =
 // (b, w, -1), for which a rotation of the rows is as good: R of a QR decomposition.
-// Another rotation makes its first column, of which all but one entry are zero, one
-// of ones again. Fits of Parkinsons take up to a sixth of the time.
+// Another rotation makes its first column, zero but for one entry, a column of ones again.
+// Fits of Parkinsons take up to a sixth of the time.
 func (p *TrainingSet) fewerRows() *TrainingSet {
-	few := p.cols + 2
+	rows := p.cols + 2
 	gain := false
 	c := *p
 	c.tasks = slices.Clone(p.tasks)
 	for i, t := range p.tasks {
-		if 3*few*p.cols < 2*t.x.NNZ() && p.loss == Square {
-			c.tasks[i] = t.rotated(few)
+		if 3*rows*p.cols < 2*t.x.NNZ() && p.loss == Square {
+			c.tasks[i] = t.rotated(rows)
 			gain = true
 		}
 	}
@@ -179,37 +181,40 @@ func (p *TrainingSet) fewerRows() *TrainingSet {
 	return &c
 }
 
-// rotated returns a task that has few = d + 2 rows and the same loss.
-func (t task) rotated(few int) task {
-	a := mat.NewDense(len(t.y), few, nil)
-	unit := mat.NewDense(few-2, few, nil)
-	for k := range few - 2 {
+// rotated returns a task that has n = d + 2 rows and the same loss.
+func (t task) rotated(n int) task {
+	a := mat.NewDense(len(t.y), n, nil)
+	unit := mat.NewDense(n-2, n, nil)
+	for k := range n - 2 {
 		unit.Set(k, 1+k, 1)
 	}
-	t.x.Mul(a.RawMatrix().Data, unit.RawMatrix().Data, few)
+	t.x.Mul(a.RawMatrix().Data, unit.RawMatrix().Data, n)
 	for j, y := range t.y {
 		a.Set(j, 0, 1)
-		a.Set(j, few-1, y)
+		a.Set(j, n-1, y)
 	}
 	var qr mat.QR
 	qr.Factorize(a)
-	var all mat.Dense
-	qr.RTo(&all)
-	r := all.Slice(0, few, 0, few).(*mat.Dense)
-	r.Scale(math.Sqrt(float64(few)/float64(len(t.y)))*math.Copysign(1, r.At(0, 0)), r)
-	// I - 2 u u' / u'u takes the first axis to where all rows are alike.
-	u := mat.NewVecDense(few, slices.Repeat([]float64{-1 / math.Sqrt(float64(few))}, few))
-	part := mat.NewVecDense(few, nil)
+	var triangle mat.Dense
+	qr.RTo(&triangle)
+	r := triangle.Slice(0, n, 0, n).(*mat.Dense)
+	rows := float64(n)
+	scale := math.Sqrt(rows / float64(len(t.y)))
+	r.Scale(math.Copysign(scale, r.At(0, 0)), r)
+	// I - 2 u u' / u'u takes the first axis to the direction in which all rows are alike.
+	u := mat.NewVecDense(n, slices.Repeat([]float64{-1 / math.Sqrt(rows)}, n))
+	part := mat.NewVecDense(n, nil)
 	u.SetVec(0, 1+u.AtVec(0))
 	part.MulVec(r.T(), u)
 	r.RankOne(r, -2/mat.Dot(u, u), u, part)
 	x := &shortRows{Matrix: t.x}
-	y := make([]float64, few)
-	for j := range y {
+	t.x = x
+	t.y = make([]float64, n)
+	t.weights = weights{1 / rows}
+	for j := range t.y {
 		row := r.RawRowView(j)
-		x.rows = append(x.rows, row[1:few-1])
-		y[j] = row[few-1]
+		x.rows = append(x.rows, row[1:n-1])
+		t.y[j] = row[n-1]
 	}
-	t.x, t.y, t.weights = x, y, weights{1 / float64(few)}
 	return t
 }

@@ -36,7 +36,7 @@ type spats struct{}
 func (spats) Info() Info {
 	return Info{
 		Name: "spats", Title: "SPATS", MostTasks: 20,
-		Ranges: []Range{lambda1Range, {Name: Lambda2, Default: 1e-2, Low: 1e-3, High: 1, Log: true}},
+		Ranges: []Range{lambda1Range, logRange(Lambda2, 1e-2, 1e-3, 1)},
 	}
 }
 
@@ -72,22 +72,22 @@ func (k spats) Step(s *mat.SymDense, _ int, p Params, h Hint) (*Covariance, erro
 		}
 		x.entries = append(x.entries, entry{i, i, 1})
 	}
-	at := x.at(Uniform(m))
-	scale := p.Lambda1/2*dot(s, at.inverse) + p.Lambda2
+	place := x.place(Uniform(m))
+	scale := p.Lambda1/2*dot(s, place.inverse) + p.Lambda2
 	// Closer than that, rounding errors of S outside of the range of Omega count.
 	enough := cmp.Or(h.Enough, 1e-9*scale)
 	last := enough / float64(m*m)
 	x.mu = 0.1 * scale
 	if h.From != nil {
 		x.mu = min(x.mu, 30*last) // a short way from a step nearby
-		at = x.at(h.From.Omega)
+		place = x.place(h.From.Omega)
 	}
 	for ; x.mu > last; x.mu *= 0.3 {
-		at = x.center(at, 2, 0.1)
+		place = x.center(place, 2, 0.1)
 	}
 	x.mu = last
-	at = x.center(at, 50, 1e-12)
-	return &Covariance{Omega: at.omega, Gap: enough, multiplier: at.multiplier}, nil
+	place = x.center(place, 50, 1e-12)
+	return &Covariance{Omega: place.omega, Gap: enough, multiplier: place.multiplier}, nil
 }
 
 // barrier is the function that Step minimises.
@@ -95,7 +95,7 @@ type barrier struct {
 	s         *mat.SymDense
 	params    Params
 	shift, mu float64 // c and mu
-	entries   []entry // the variables: those of Omega on and below the diagonal
+	entries   []entry // the variables: entries of Omega on and below the diagonal
 }
 
 // entry is at (i, j) of Omega, and at (j, i).
@@ -112,44 +112,48 @@ type interior struct {
 	value            float64
 }
 
-// at is the barrier at an Omega, nil where that is not positive definite.
-func (x *barrier) at(omega *mat.SymDense) *interior {
+// place is the barrier at an Omega, nil where that is not positive definite.
+func (x *barrier) place(omega *mat.SymDense) *interior {
 	m := omega.SymmetricDim()
 	inverse, logDet, err := inverted(omega)
 	if err != nil {
 		return nil
 	}
 	above, _, _ := inverted(shifted(omega, x.shift))
-	at := &interior{omega, inverse, above, mat.NewSymDense(m, nil), x.params.Lambda1/2*dot(x.s, above) - x.mu*logDet}
+	value := x.params.Lambda1/2*dot(x.s, above) - x.mu*logDet
+	multiplier := mat.NewSymDense(m, nil)
+	lambda2 := x.params.Lambda2
 	for i := range m {
 		for j := range i {
 			v := omega.At(i, j)
-			at.value += 2 * x.size(v)
-			at.multiplier.SetSym(i, j, x.params.Lambda2*x.params.Lambda2*v/x.size(v))
+			value += 2 * x.size(v)
+			multiplier.SetSym(i, j, lambda2*lambda2*v/x.size(v))
 		}
 	}
-	return at
+	return &interior{omega, inverse, above, multiplier, value}
 }
 
 // size stands for Lambda2 times the absolute value of an entry, and is more by mu at most.
-func (x *barrier) size(v float64) float64 { return math.Hypot(x.params.Lambda2*v, x.mu) }
+func (x *barrier) size(v float64) float64 {
+	return math.Hypot(x.params.Lambda2*v, x.mu)
+}
 
 // center takes up to so many steps of Newton's method, until one promises no more than enough
 // of mu. The trace stays.
-func (x *barrier) center(from *interior, most int, enough float64) *interior {
-	at := x.at(from.omega) // mu is another
-	for range most {
-		gradient := sandwich(at.shifted, x.s)
+func (x *barrier) center(from *interior, steps int, enough float64) *interior {
+	place := x.place(from.omega) // mu is another
+	for range steps {
+		gradient := sandwich(place.shifted, x.s)
 		gradient.ScaleSym(-x.params.Lambda1/2, gradient)
-		addSym(gradient, 1, at.multiplier)
-		addSym(gradient, -x.mu, at.inverse)
+		addSym(gradient, 1, place.multiplier)
+		addSym(gradient, -x.mu, place.inverse)
 		slopes := mat.NewVecDense(len(x.entries), nil)
 		trace := mat.NewVecDense(len(x.entries), nil)
 		for a, e := range x.entries {
 			slopes.SetVec(a, e.times*gradient.At(e.i, e.j))
 			trace.SetVec(a, 2-e.times)
 		}
-		hessian := x.hessian(at)
+		hessian := x.hessian(place)
 		var root mat.Cholesky
 		if !root.Factorize(shifted(hessian, 1e-15*mat.Trace(hessian))) { // for rounding errors
 			break
@@ -157,37 +161,41 @@ func (x *barrier) center(from *interior, most int, enough float64) *interior {
 		var along, move mat.VecDense
 		root.SolveVecTo(&along, trace)
 		root.SolveVecTo(&move, slopes)
-		move.AddScaledVec(&move, -mat.Dot(trace, &move)/mat.Dot(trace, &along), &along)
-		next := x.search(at, &move, -mat.Dot(slopes, &move), enough*x.mu)
+		drift := mat.Dot(trace, &move) / mat.Dot(trace, &along)
+		move.AddScaledVec(&move, -drift, &along)
+		next := x.search(place, &move, -mat.Dot(slopes, &move), enough*x.mu)
 		if next == nil {
 			break
 		}
-		at = next
+		place = next
 	}
-	return at
+	return place
 }
 
-// search goes back from Omega less the move until that lowers the barrier by a fair part of
-// what the slope promises. It is nil where this is no more than enough, or nothing does.
-func (x *barrier) search(at *interior, move *mat.VecDense, slope, enough float64) *interior {
+// search goes back from Omega less the move until the barrier falls by a fair part of the
+// slope's promise. It is nil where the promise is no more than enough, or nothing keeps it.
+func (x *barrier) search(from *interior, move *mat.VecDense, slope, enough float64) *interior {
 	for t := 1.0; t > 1e-8 && slope < -enough; t /= 2 {
 		omega := mat.NewSymDense(x.s.SymmetricDim(), nil)
 		for a, e := range x.entries {
-			omega.SetSym(e.i, e.j, at.omega.At(e.i, e.j)-t*move.AtVec(a))
+			v := from.omega.At(e.i, e.j)
+			omega.SetSym(e.i, e.j, v-t*move.AtVec(a))
 		}
-		omega.ScaleSym(1/mat.Trace(omega), omega) // which is 1 up to rounding errors
-		if next := x.at(omega); next != nil && next.value <= at.value+1e-4*t*slope+1e-15*math.Abs(at.value) {
+		omega.ScaleSym(1/mat.Trace(omega), omega) // the trace is 1 up to rounding errors
+		next := x.place(omega)
+		goal := from.value + 1e-4*t*slope + 1e-15*math.Abs(from.value)
+		if next != nil && next.value <= goal {
 			return next
 		}
 	}
 	return nil
 }
 
-// hessian is that of the barrier.
-func (x *barrier) hessian(at *interior) *mat.SymDense {
-	p := mat.DenseCopyOf(at.inverse)
-	r := mat.DenseCopyOf(at.shifted)
-	k := mat.DenseCopyOf(sandwich(at.shifted, x.s))
+// hessian has the second derivatives of the barrier with respect to the entries.
+func (x *barrier) hessian(place *interior) *mat.SymDense {
+	p := mat.DenseCopyOf(place.inverse)
+	r := mat.DenseCopyOf(place.shifted)
+	k := mat.DenseCopyOf(sandwich(place.shifted, x.s))
 	n := len(x.entries)
 	h := mat.NewSymDense(n, nil)
 	for a, e := range x.entries {
@@ -204,11 +212,16 @@ func (x *barrier) hessian(at *interior) *mat.SymDense {
 			u := x.entries[b].i
 			v := x.entries[b].j
 			sum := x.mu * (pi[u]*pj[v] + pi[v]*pj[u])
-			sum += x.params.Lambda1 / 2 * (ri[u]*kj[v] + ri[v]*kj[u] + ki[u]*rj[v] + ki[v]*rj[u])
+			cross := ri[u]*kj[v] + ri[v]*kj[u]
+			cross += ki[u] * rj[v]
+			cross += ki[v] * rj[u]
+			sum += x.params.Lambda1 / 2 * cross
 			row[b] = e.times * x.entries[b].times / 2 * sum
 		}
 		if i != j {
-			row[a] += 2 * math.Pow(x.params.Lambda2*x.mu, 2) / math.Pow(x.size(at.omega.At(i, j)), 3)
+			size := x.size(place.omega.At(i, j))
+			bend := 2 * math.Pow(x.params.Lambda2*x.mu, 2)
+			row[a] += bend / math.Pow(size, 3)
 		}
 	}
 	return h
@@ -216,7 +229,7 @@ func (x *barrier) hessian(at *interior) *mat.SymDense {
 
 // Support bounds max <T, Omega> - Lambda2 ||Omega||_1 by the largest eigenvalue
 // of T - U, less Lambda2: any U with zero diagonal and |U_ij| <= Lambda2 will do,
-// and that of the step at the optimum attains the maximum.
+// and the multiplier of the step at the optimum attains the maximum.
 func (spats) Support(t *mat.SymDense, c *Covariance, p Params) float64 {
 	rest := shifted(t, -p.Lambda2)
 	if c != nil && c.multiplier != nil {
@@ -234,7 +247,7 @@ type spatsLiteral struct{}
 func (spatsLiteral) Info() Info {
 	return Info{
 		Name: "spats-literal", Title: "SPATS (literal)",
-		Ranges: []Range{lambda1Range, {Name: Lambda2, Default: 1e-2, Low: 1e-2, High: 1e-2, Log: true}},
+		Ranges: []Range{lambda1Range, logRange(Lambda2, 1e-2, 1e-2, 1e-2)},
 	}
 }
 
@@ -247,7 +260,8 @@ func (k spatsLiteral) Step(s *mat.SymDense, _ int, p Params, h Hint) (*Covarianc
 	m := s.SymmetricDim()
 	omega := mat.NewSymDense(m, nil)
 	for i := range m {
-		omega.SetSym(i, i, max(0, math.Sqrt(p.Lambda1/(2*p.Lambda2)*s.At(i, i))-h.Shift))
+		root := math.Sqrt(p.Lambda1 / (2 * p.Lambda2) * s.At(i, i))
+		omega.SetSym(i, i, max(0, root-h.Shift))
 	}
 	return &Covariance{Omega: omega}, nil
 }

@@ -21,7 +21,7 @@ type spectral struct {
 	value func(mu []float64, p Params) float64
 	// support is Support of the ascending eigenvalues of T.
 	support func(t []float64, p Params) float64
-	// check says what is wrong with hyperparameters, if they need more than their ranges.
+	// check refuses hyperparameters, if they need more than their ranges.
 	check func(p Params) error
 }
 
@@ -62,8 +62,8 @@ func bisected(low, high float64, holds func(x float64) bool) float64 {
 	return high
 }
 
-// clip sets ascending eigenvalues that are small beside the largest to zero. Of S these are
-// rounding errors, of which a small power would not be small.
+// clip sets ascending eigenvalues that are small beside the largest to zero. In S they are
+// rounding errors, and a small power of them would not be small.
 func clip(values []float64, small float64) {
 	limit := small * values[len(values)-1]
 	for i, v := range values {

@@ -16,13 +16,13 @@ import (
 // Tasks of more than two classes are learned class by class, each against the
 // rest, with one Omega for all. W then has a block of d rows for every one of the
 // C classes that the tasks have together. tr(W Omega^-1 W') is the sum over these
-// blocks, and so the weights of a class lean on those that other tasks have for
-// the same class. Where a task lacks a class there are no losses, and the best
-// weights leave of the block's term that of the other tasks alone, with their
-// part of Omega. The intercept is the common one, unless the class is foreign to it.
+// blocks, and so the weights of a class lean on the weights of other tasks for the
+// same class. Where a task lacks a class there are no losses, and its best weights
+// reduce the block's term to the other tasks, with their part of Omega. The
+// intercept is the common one, unless the class is foreign to it.
 //
 // A task that borrows (data.Samples.Borrows) does not count as much as another, but as much as
-// its rows: 1/n_i is that of the mean n of the others, if they have more rows.
+// its rows: its n_i is the mean n of the other tasks, if they have more rows.
 type TrainingSet struct {
 	loss     Loss
 	cols     int // of X
@@ -35,13 +35,13 @@ type TrainingSet struct {
 	view func() *TrainingSet
 }
 
-// task is the rows of a task or, where there are C classes, those of one of the C
-// tasks that it is made of, a class against the rest. A class that the task lacks
-// has no rows.
+// task is the rows of a task or, where there are C classes, of one of the C tasks
+// that it is made of, a class against the rest. A class that the task lacks has no
+// rows.
 type task struct {
 	x       data.Matrix
 	y       []float64
-	share   float64 // of the loss that a labelled row has, 1/n_i
+	share   float64 // of a labelled row in the loss, 1/n_i
 	borrows bool
 	foreign bool // the class is of tasks alone that have no class in common with this one
 	weights      // the same, of the rows of x, which may be a summary
@@ -52,9 +52,9 @@ type task struct {
 // class. A task may lack some.
 func Training(problem *data.ProblemData) (*TrainingSet, error) {
 	if problem != nil && problem.Problem == nil { // tasks will do
-		named := *problem
-		named.Problem = &data.Problem{}
-		problem = &named
+		described := *problem
+		described.Problem = &data.Problem{}
+		problem = &described
 	}
 	if err := problem.Check(); err != nil {
 		return nil, ErrInvalidData.Errorf("%w", err)
@@ -66,12 +66,13 @@ func Training(problem *data.ProblemData) (*TrainingSet, error) {
 	for _, t := range problem.Tasks {
 		s := t.TrainSet
 		if t.Kind != problem.Kind() {
-			return nil, ErrInvalidData.Errorf("task %q, kind: it is %s but that of the first task is %s", t.Name, t.Kind, problem.Kind())
+			return nil, ErrInvalidData.Errorf("task %q, kind: it is %s but the first task is %s", t.Name, t.Kind, problem.Kind())
 		}
 		if err := p.checkSamples(s); err != nil {
 			return nil, fmt.Errorf("task %q: %w", t.Name, err)
 		}
-		p.cols, p.features = s.X.Cols(), s.X.Cols()
+		p.cols = s.X.Cols()
+		p.features = p.cols
 		if d := problem.Cols(); p.cols != d {
 			return nil, ErrInvalidData.Errorf("task %q, X: it has %d features but the first task has %d", t.Name, p.cols, d)
 		}
@@ -89,25 +90,27 @@ func Training(problem *data.ProblemData) (*TrainingSet, error) {
 			return nil, err
 		}
 	}
-	p.view = sync.OnceValue(func() *TrainingSet { return cmp.Or(p.fewerRows(), p.narrowed(), p) })
+	p.view = sync.OnceValue(func() *TrainingSet {
+		return cmp.Or(p.fewerRows(), p.narrowed(), p)
+	})
 	return p, nil
 }
 
 // share weighs the rows.
 func (p *TrainingSet) share() {
 	rows := 0
-	others := 0
+	lenders := 0
 	for _, t := range p.tasks {
 		if !t.borrows {
-			rows = rows + len(t.y)
-			others = others + 1
+			rows += len(t.y)
+			lenders++
 		}
 	}
 	for i := range p.tasks {
 		t := &p.tasks[i]
 		n := float64(max(1, len(t.y)))
-		if t.borrows && others > 0 {
-			n = max(n, float64(rows)/float64(others))
+		if t.borrows && lenders > 0 {
+			n = max(n, float64(rows)/float64(lenders))
 		}
 		t.share = 1 / n
 		t.weights = weights{t.share, t.share}
@@ -115,29 +118,35 @@ func (p *TrainingSet) share() {
 }
 
 // tell leaves out the rows of tasks that lack a class of several, unless it is in tasks alone
-// that have no other. It is foreign to tasks as those of one target of a table are to another.
+// that have no other. It is foreign to tasks as the classes of another target of a table are.
 func (p *TrainingSet) tell(class int, tasks []data.TaskData) error {
 	if p.loss == Square {
 		return nil
 	}
-	var all, with []float64 // with it, a task has these classes
-	told := false
+	var labels []float64
+	var relatives []float64 // the labels of tasks that have the class
+	contrast := false       // a task has rows of the class and others
 	for i := class; i < len(p.tasks); i += p.classes {
 		y := p.tasks[i].y
-		all = append(all, y...)
-		told = told || slices.Contains(y, 1) && slices.Contains(y, -1)
+		labels = append(labels, y...)
+		contrast = contrast || slices.Contains(y, 1) && slices.Contains(y, -1)
 		if p.classes > 1 && slices.Contains(y, 1) {
-			with = append(with, tasks[i/p.classes].TrainSet.Y...)
+			relatives = append(relatives, tasks[i/p.classes].TrainSet.Y...)
 		}
 	}
-	if len(all) == 0 || slices.Min(all) == slices.Max(all) && (p.classes == 1 || all[0] > 0) {
-		return ErrInvalidData.Errorf("y: all %d training rows of all tasks have one label; two are needed", len(all))
+	n := len(labels)
+	if n == 0 || slices.Min(labels) == slices.Max(labels) &&
+		(p.classes == 1 || labels[0] > 0) {
+		return ErrInvalidData.Errorf("y: all %d training rows of all tasks have one label; two are needed", n)
 	}
+	related := func(y float64) bool { return slices.Contains(relatives, y) }
 	for i := class; i < len(p.tasks) && p.classes > 1; i += p.classes {
 		t := &p.tasks[i]
-		if (told || !slices.Contains(all, 1)) && !slices.Contains(t.y, 1) {
-			t.foreign = with == nil || len(t.y) > 0 && !slices.ContainsFunc(tasks[i/p.classes].TrainSet.Y, func(y float64) bool { return slices.Contains(with, y) })
-			t.x, t.y = t.x.Take(nil), nil
+		if (contrast || !slices.Contains(labels, 1)) && !slices.Contains(t.y, 1) {
+			y := tasks[i/p.classes].TrainSet.Y
+			t.foreign = relatives == nil || len(t.y) > 0 && !slices.ContainsFunc(y, related)
+			t.x = t.x.Take(nil)
+			t.y = nil
 		}
 	}
 	return nil
@@ -147,14 +156,15 @@ func (p *TrainingSet) tell(class int, tasks []data.TaskData) error {
 func Against(y []float64, class int) []float64 {
 	side := make([]float64, len(y))
 	for i, v := range y {
-		if side[i] = -1; v == float64(class) {
+		side[i] = -1
+		if v == float64(class) {
 			side[i] = 1
 		}
 	}
 	return side
 }
 
-// checkSamples reports what makes the rows of one task unfit for training.
+// checkSamples refuses rows of a task that are unfit for training.
 func (p *TrainingSet) checkSamples(s data.Samples) error {
 	if s.X.Cols() == 0 {
 		return ErrInvalidData.Errorf("features: it needs at least one feature")
@@ -164,13 +174,14 @@ func (p *TrainingSet) checkSamples(s data.Samples) error {
 			return ErrInvalidData.Errorf("features, row %d: every entry must be finite", i)
 		}
 	}
+	classes := float64(p.classes)
 	for i, y := range s.Y {
 		switch {
 		case math.IsNaN(y) || math.IsInf(y, 0):
 			return ErrInvalidData.Errorf("y, row %d: it is %v; it must be finite", i, y)
-		case p.classes > 1 && (y < 0 || y >= float64(p.classes) || y != math.Trunc(y)):
+		case classes > 1 && (y < 0 || y >= classes || y != math.Trunc(y)):
 			return ErrInvalidData.Errorf("y, row %d: it is %v; the classes have the numbers 0 to %d", i, y, p.classes-1)
-		case p.classes == 1 && p.loss == Logistic && y != 1 && y != -1:
+		case classes == 1 && p.loss == Logistic && y != 1 && y != -1:
 			return ErrInvalidData.Errorf("y, row %d: the label is %v; the logistic loss needs -1 or +1", i, y)
 		}
 	}
@@ -185,21 +196,21 @@ func (p *TrainingSet) Cols() int { return p.cols }
 
 // each calls f for every task, class by class, on the given number of goroutines.
 func (p *TrainingSet) each(workers int, f func(i int, t *task)) {
-	some := func(first int) {
+	work := func(first int) {
 		for i := first; i < len(p.tasks); i += max(1, workers) {
 			f(i, &p.tasks[i])
 		}
 	}
-	var others sync.WaitGroup
+	var team sync.WaitGroup
 	for first := 1; first < workers; first++ {
-		others.Go(func() { some(first) })
+		team.Go(func() { work(first) })
 	}
-	some(0)
-	others.Wait()
+	work(0)
+	team.Wait()
 }
 
 // Parts are the rows of every task. Tasks of more than two classes are that many parts, a
-// class against the rest, of which one that a task lacks has no rows.
+// class against the rest. The part of a class that a task lacks has no rows.
 func (p *TrainingSet) Parts() []data.Samples {
 	parts := make([]data.Samples, len(p.tasks))
 	for i, t := range p.tasks {
