@@ -32,7 +32,7 @@ const tieTolerance = 1e-10
 type Solution struct {
 	// Omega is the covariance (m x m): positive semidefinite, trace 1.
 	Omega *mat.SymDense
-	// Rho is the coefficient that was asked for.
+	// Rho is the given coefficient.
 	Rho float64
 	// Kappa holds the eigenvalues of Phi, ascending.
 	Kappa []float64
@@ -79,8 +79,8 @@ func Omega(phi *mat.SymDense, rho float64) (*Solution, error) {
 }
 
 // FromSpectrum is Omega of Phi = U diag(kappa) U', whose eigenvalues kappa ascend. It asks once
-// for the first columns of U: those of the lowest eigenvalue, and for rho > 0 those with
-// positive mu.
+// for the first columns of U: the eigenvectors of the lowest eigenvalue, and for rho > 0 of
+// every positive mu.
 //
 //	rho > 0  Omega = U diag(mu) U' with mu from DualScan; the only minimiser.
 //	rho = 0  any covariance on the lowest eigenspace of Phi is a minimiser;
@@ -94,19 +94,22 @@ func Omega(phi *mat.SymDense, rho float64) (*Solution, error) {
 //
 // FromSpectrum returns an error that wraps ErrInvalid if kappa is empty, does not
 // ascend or is not finite, if rho is not finite, or if there are no such columns.
-func FromSpectrum(kappa []float64, rho float64, first func(k int) (u mat.Matrix, ok bool)) (*Solution, error) {
+func FromSpectrum(kappa []float64, rho float64,
+	first func(k int) (u mat.Matrix, ok bool)) (*Solution, error) {
 	if !finite(rho) {
 		return nil, ErrInvalid.Errorf("rho: it is %v; it must be finite", rho)
 	}
 	if err := checkSpectrum(kappa); err != nil {
 		return nil, err
 	}
-	s := &Solution{Rho: rho, Kappa: kappa, Mu: make([]float64, len(kappa)), Multiplicity: lowestMultiplicity(kappa)}
-	k := s.Multiplicity
+	k := lowestMultiplicity(kappa)
+	s := &Solution{Rho: rho, Kappa: kappa, Multiplicity: k}
+	s.Mu = make([]float64, len(kappa))
 	switch {
 	case rho > 0:
 		var err error
-		if s.Mu, s.Tau, s.Objective, err = DualScan(kappa, rho); err != nil {
+		s.Mu, s.Tau, s.Objective, err = DualScan(kappa, rho)
+		if err != nil {
 			return nil, err
 		}
 		for k < len(kappa) && s.Mu[k] > 0 {
@@ -116,10 +119,12 @@ func FromSpectrum(kappa []float64, rho float64, first func(k int) (u mat.Matrix,
 		for i := range k {
 			s.Mu[i] = 1 / float64(k)
 		}
-		s.Tau, s.Objective = -kappa[0], kappa[0]
+		s.Tau = -kappa[0]
+		s.Objective = kappa[0]
 	default:
 		s.Mu[0] = 1
-		s.Tau, s.Objective = -kappa[0]-2*rho, kappa[0]+rho
+		s.Tau = -kappa[0] - 2*rho
+		s.Objective = kappa[0] + rho
 	}
 	u, ok := first(k)
 	if !ok {
@@ -149,10 +154,12 @@ func lowestMultiplicity(kappa []float64) int {
 // equal, so that the first such j is meant.
 func nearestToTask(u *mat.Dense) *mat.Dense {
 	m, t := u.Dims()
-	best, length := 0, 0.0
+	best := 0
+	length := 0.0
 	for j := range m {
 		if l := floats.Norm(u.RawRowView(j), 2); l > length+tieTolerance {
-			best, length = j, l
+			best = j
+			length = l
 		}
 	}
 	var nearest mat.Dense
@@ -212,7 +219,8 @@ func DualScan(kappa []float64, rho float64) (mu []float64, tau, objective float6
 	}
 	mu = make([]float64, len(kappa)) // holds z until theta is known
 	lowest := kappa[0]
-	support, sum := 1, 0.0
+	support := 1
+	sum := 0.0
 	for ; support < len(kappa); support++ {
 		z := (kappa[support] - lowest) / rho / 2
 		if float64(support)*z >= 1+sum {
@@ -221,7 +229,8 @@ func DualScan(kappa []float64, rho float64) (mu []float64, tau, objective float6
 		mu[support] = z
 		sum += z
 	}
-	theta, squares := (1+sum)/float64(support), 0.0
+	theta := (1 + sum) / float64(support)
+	squares := 0.0
 	for i := range support {
 		mu[i] = max(0, theta-mu[i])
 		squares += mu[i] * mu[i]

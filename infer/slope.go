@@ -15,10 +15,11 @@ import (
 // which are -1/(2 rho) where both mu are positive, and by the projection onto the
 // simplex, dmu_i = -1/(2 rho) (dkappa_i - the mean of dkappa over the positive mu).
 // Eigenvalues that are equal do no harm: they have the same limit. Where a mu reaches
-// zero there is a kink, and the slope is that of the side on which it is zero.
+// zero there is a kink, and the slope belongs to the side on which it is zero.
 //
-// As Omega is the same for multiples of Phi and rho together, that of rho follows.
-func Slopes(phi *mat.SymDense, rho float64, ofOmega mat.Symmetric) (ofPhi *mat.SymDense, ofRho float64, err error) {
+// As Omega is the same for multiples of Phi and rho together, the slope for rho follows.
+func Slopes(phi *mat.SymDense, rho float64, gradient mat.Symmetric) (
+	gradientPhi *mat.SymDense, gradientRho float64, err error) {
 	var e mat.EigenSym
 	if !e.Factorize(phi, true) {
 		return nil, 0, ErrInvalid.Errorf("Phi: it has no eigendecomposition in float64")
@@ -30,8 +31,10 @@ func Slopes(phi *mat.SymDense, rho float64, ofOmega mat.Symmetric) (ofPhi *mat.S
 	}
 	var u, inner, slope, half mat.Dense
 	e.VectorsTo(&u)
-	inner.Product(u.T(), ofOmega, &u)
-	m, support, mean := len(kappa), 0, 0.0
+	inner.Product(u.T(), gradient, &u)
+	m := len(kappa)
+	support := 0
+	mean := 0.0
 	for support < m && mu[support] > 0 {
 		mean += inner.At(support, support)
 		support++
@@ -43,7 +46,7 @@ func Slopes(phi *mat.SymDense, rho float64, ofOmega mat.Symmetric) (ofPhi *mat.S
 			slope.Set(i, j, -inner.At(i, j)/(2*rho))
 		}
 		slope.Set(i, i, slope.At(i, i)+mean/(2*rho))
-		ofRho -= slope.At(i, i) * (kappa[i] - kappa[0]) / rho
+		gradientRho -= slope.At(i, i) * (kappa[i] - kappa[0]) / rho
 		for j := support; j < m; j++ {
 			across := -inner.At(i, j) * mu[i] / (kappa[j] - kappa[i])
 			slope.Set(i, j, across)
@@ -51,11 +54,11 @@ func Slopes(phi *mat.SymDense, rho float64, ofOmega mat.Symmetric) (ofPhi *mat.S
 		}
 	}
 	half.Product(&u, &slope, u.T())
-	ofPhi = mat.NewSymDense(m, nil)
+	gradientPhi = mat.NewSymDense(m, nil)
 	for i := range m {
 		for j := i; j < m; j++ {
-			ofPhi.SetSym(i, j, (half.At(i, j)+half.At(j, i))/2)
+			gradientPhi.SetSym(i, j, (half.At(i, j)+half.At(j, i))/2)
 		}
 	}
-	return ofPhi, ofRho, nil
+	return gradientPhi, gradientRho, nil
 }

@@ -9,26 +9,26 @@ import (
 	"l2mt/layers"
 )
 
-// Body turns a problem into E, the embeddings of its tasks, of which the
-// estimator makes Phi and c. Params and Build are enough for most.
+// Body turns a problem into E, the embeddings of its tasks, which the estimator
+// turns into Phi and c. Params and Build are enough for most.
 type Body struct {
 	// Params declares the body's parameters; nil if there are none.
 	Params func(c Config) []Spec
-	// Per says what the rows of E stand for. An estimator takes one or the other.
+	// Per says whether rows of E are tasks or pairs. An estimator takes one or the other.
 	Per Per
 	// Graph says whether the body aggregates over the label graph, which is then
 	// made with the payload; nil means that it never does.
 	Graph func(c Config) bool
-	// Statistics are what the body needs of a problem beside its rows. They cannot
+	// Statistics are inputs of the body beside the rows of a problem. They cannot
 	// follow a head that is trained.
 	Statistics []Statistic
-	// Build adds E to the graph, with Config.Hidden columns if the rows are tasks. What
-	// stands in the rows of tasks that the problem at hand does not have is of no
-	// matter. Permuting the tasks must permute E.
+	// Build adds E to the graph, with Config.Hidden columns if the rows are tasks. Rows
+	// of tasks that the problem at hand does not have may hold anything. Permuting the
+	// tasks must permute E.
 	Build func(in BodyInputs) *layers.Node
 }
 
-// Per says what the rows of a matrix stand for.
+// Per is the kind of the rows of a matrix.
 type Per int
 
 // The two kinds of rows, for a problem of m tasks. A body of pairs looks at statistics
@@ -37,10 +37,10 @@ type Per int
 // order: pairs of many tasks take much memory, and are embedded some at a time, each once.
 const (
 	PerTask Per = iota // m rows
-	PerPair            // m^2 rows, row i m + j being that of tasks i and j
+	PerPair            // m^2 rows, row i m + j for tasks i and j
 )
 
-// String is what a row stands for, in words.
+// String names a row in words.
 func (p Per) String() string { return [...]string{"task", "pair of tasks"}[p] }
 
 func (p Per) rows(tasks int) int {
@@ -51,7 +51,7 @@ func (p Per) rows(tasks int) int {
 }
 
 // move copies rows of the given width from a matrix for so many tasks to one for
-// more or fewer: those of the tasks that both have.
+// more or fewer: the rows of the tasks that both have.
 func (p Per) move(to []float64, toTasks int, from []float64, fromTasks, width int) {
 	tasks := min(toTasks, fromTasks)
 	blocks := 1
@@ -68,10 +68,10 @@ func (p Per) move(to []float64, toTasks int, from []float64, fromTasks, width in
 type Statistic struct {
 	// Name is unique within a body.
 	Name string
-	// Per says what its rows stand for, and Cols how many columns it has.
+	// Per is the kind of its rows, and Cols the number of its columns.
 	Per  Per
 	Cols int
-	// Of looks at the training rows of a problem. What it returns computes the matrix.
+	// Of looks at the training rows of a problem. The Rows it returns compute the matrix.
 	Of func(p *data.ProblemData) (Rows, error)
 }
 
@@ -86,8 +86,8 @@ func RowsOf(values []float64, cols int) Rows {
 	}
 }
 
-// of is the statistic of a problem. Its rows are computed once, or of many tasks, where
-// they are taken once and some at a time, when they are.
+// of is the statistic of a problem. Its rows are computed here, or later, a part at a time,
+// where there are many tasks.
 func (s Statistic) of(p *data.ProblemData, inParts bool) (Rows, error) {
 	rows, err := s.Of(p)
 	if err != nil {
@@ -108,18 +108,25 @@ func (s Statistic) wrong(p *data.ProblemData, err error) error {
 	return fmt.Errorf("problem %q: statistic %q: %w", p.Name, s.Name, err)
 }
 
-// check tells what is wrong with a number of rows.
+// check refuses rows that are not as many as declared, or not finite.
 func (s Statistic) check(v []float64, rows int) error {
 	if len(v) != rows*s.Cols {
 		return data.ErrInvalid.Errorf("it has %d numbers; a row of %d for every %s makes %d", len(v), s.Cols, s.Per, rows*s.Cols)
 	}
-	if i := slices.IndexFunc(v, func(x float64) bool { return math.IsNaN(x) || math.IsInf(x, 0) }); i >= 0 {
+	if i := notFinite(v); i >= 0 {
 		return data.ErrInvalid.Errorf("entry %d is %v; it must be finite", i, v[i])
 	}
 	return nil
 }
 
-// BodyInputs are what a body builds on: the problem in the graph's slot.
+// notFinite is the index of the first number that is not finite, or -1.
+func notFinite(values []float64) int {
+	return slices.IndexFunc(values, func(v float64) bool {
+		return math.IsNaN(v) || math.IsInf(v, 0)
+	})
+}
+
+// BodyInputs are the inputs of a body: the problem in the graph's slot.
 type BodyInputs struct {
 	Config Config
 	// Params and Statistics are inputs of the graph by their names.
@@ -127,11 +134,11 @@ type BodyInputs struct {
 	// Slot is for the operations of layers on the rows of the problem.
 	Slot *layers.Slot
 
-	features *layers.Node // what layers of a head make of the rows; nil without
+	features *layers.Node // the rows behind the layers of a head; nil without
 }
 
 // Product is X L (n x h) for a weight matrix (d x h), X being the features of the
-// problem's rows, or what the head makes of them.
+// problem's rows, behind the head if there is one.
 func (in BodyInputs) Product(l *layers.Node) *layers.Node {
 	if l.Dims() != 2 || l.Shape()[0] != in.Config.Features {
 		panic(ErrConfig.Errorf("weights of shape %v for rows of %d features", layers.Shape(l.Shape()), in.Config.Features))

@@ -19,12 +19,12 @@ var (
 	ErrMismatch = fault.New("network does not match")
 )
 
-// Objective is what training minimises.
+// Objective is the function that training minimises.
 type Objective string
 
 // The objectives, over the tuples of a step and with lambda sum_i ||L_i||^2 added.
 const (
-	// Paper is the mean of |f - v(o)|. Its least value is that of f = v = 0.
+	// Paper is the mean of |f - v(o)|. It is least for f = v = 0.
 	Paper Objective = "paper"
 	// Scaled divides it by the standard deviation of v(o) over all training
 	// tuples, so that shrinking both sides gains nothing.
@@ -68,7 +68,8 @@ func (c *Config) Settings() settings.Table {
 	return settings.Of("model", c, map[string][]string{
 		"body": Bodies(), "readout": readouts.names(), "estimator": Estimators(), "link": Links(),
 		"norm":      texts(layers.Norms()),
-		"objective": texts([]Objective{Paper, Scaled, Found}), "dtype": texts([]layers.DType{layers.Float32, layers.Float64}),
+		"objective": texts([]Objective{Paper, Scaled, Found}),
+		"dtype":     texts([]layers.DType{layers.Float32, layers.Float64}),
 	})
 }
 
@@ -76,7 +77,7 @@ func (c *Config) Settings() settings.Table {
 // features.
 func (c Config) FeatureFree() bool { return bodies.get(c.Body).Per == PerPair }
 
-// Embeds says what the embeddings of networks like this are of.
+// Embeds says whether networks like this embed tasks or pairs.
 func (c Config) Embeds() Per { return bodies.get(c.Body).Per }
 
 // Preset returns the configuration of that name, "default" or "paper", for
@@ -116,7 +117,8 @@ func (c Config) Validate() error {
 
 // missing names the pieces that somebody has to register.
 func (c Config) missing() error {
-	return errors.Join(bodies.missing(c.Body), readouts.missing(c.Readout), estimators.missing(c.Estimator), links.missing(c.Link))
+	return errors.Join(bodies.missing(c.Body), readouts.missing(c.Readout),
+		estimators.missing(c.Estimator), links.missing(c.Link))
 }
 
 func texts[S ~string](names []S) []string {

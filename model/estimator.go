@@ -29,16 +29,16 @@ func oddRadial(e, a *layers.Node) *layers.Node {
 var reluEstimator = Estimator{
 	Params: func(c Config) []Spec {
 		return []Spec{
-			{Name: "alpha", Shape: []int{2}, Start: []float64{1, 0.1}},
+			vector("alpha", 1, 0.1),
 			{Name: "L", Shape: []int{c.Hidden, c.Hidden}, Deviation: layerDeviation},
 			{Name: "beta", Shape: []int{c.Hidden}},
 		}
 	},
 	Linear: []Entry{{"alpha", 0}, {"alpha", 1}},
 	Build: func(p Inputs, e *layers.Node) (phi, c *layers.Node) {
-		f := must(op.Mul(e, must(op.Transpose(p.Get("L")))))                // m x h
-		f = must(op.BroadcastAdd(f, p.Get("beta"), nil, []byte{0}))         // m x h
-		phi = must(op.Mul(p.Number("alpha", 0), must(op.Rectify(gram(f))))) // m x m
+		f := mul(e, must(op.Transpose(p.Get("L"))))                 // m x h
+		f = must(op.BroadcastAdd(f, p.Get("beta"), nil, []byte{0})) // m x h
+		phi = mul(p.Number("alpha", 0), must(op.Rectify(gram(f))))  // m x m
 		return phi, p.Number("alpha", 1)
 	},
 }
@@ -51,12 +51,10 @@ var reluEstimator = Estimator{
 // f then needs no kernel to reach the level of v(o), and alpha_1 says alone
 // how much alike tasks should share.
 var linearEstimator = Estimator{
-	Params: func(Config) []Spec {
-		return []Spec{{Name: "alpha", Shape: []int{3}, Start: []float64{-0.1, 0.5, 0.1}}}
-	},
+	Params: vectors("alpha", -0.1, 0.5, 0.1),
 	Linear: []Entry{{"alpha", 0}, {"alpha", 1}, {"alpha", 2}},
 	Build: func(p Inputs, e *layers.Node) (phi, c *layers.Node) {
-		linear := must(op.Mul(p.Number("alpha", 0), gram(e))) // m x m
+		linear := mul(p.Number("alpha", 0), gram(e)) // m x m
 		return diagonal(linear, p.Number("alpha", 1)), p.Number("alpha", 2)
 	},
 }
@@ -68,10 +66,8 @@ var linearEstimator = Estimator{
 // Without it the mixture has to make the level of v(o) out of the diagonals of
 // E E' and K, with opposite signs, which bends f over the off-diagonals.
 var affineKernelEstimator = Estimator{
-	Params: func(Config) []Spec {
-		return []Spec{{Name: "alpha", Shape: []int{5}, Start: []float64{-0.1, -0.1, 1, 0.1, 0.5}}}
-	},
-	Linear: []Entry{{"alpha", 0}, {"alpha", 1}, {"alpha", 3}, {"alpha", 4}},
+	Params: vectors("alpha", -0.1, -0.1, 1, 0.1, 0.5),
+	Linear: append(oddKernelEstimator.Linear, Entry{"alpha", 4}),
 	Build: func(p Inputs, e *layers.Node) (phi, c *layers.Node) {
 		mixture, c := oddKernelEstimator.Build(p, e) // m x m, scalar
 		return diagonal(mixture, p.Number("alpha", 4)), c
@@ -80,5 +76,5 @@ var affineKernelEstimator = Estimator{
 
 // diagonal is K + a I.
 func diagonal(k, a *layers.Node) *layers.Node {
-	return must(op.Add(k, must(op.Mul(a, layers.Identity(k)))))
+	return add(k, mul(a, layers.Identity(k)))
 }

@@ -8,19 +8,19 @@ import (
 	"l2mt/layers"
 )
 
-// Forward computes what a network says about problems. It grows with the
-// problems it meets and reads the network's parameters anew every time, so it
-// follows a network in training. It is used by one goroutine.
+// Forward computes estimates of a network. It grows with the problems it meets and
+// reads the network's parameters anew every time, so it follows a network in
+// training. It is used by one goroutine.
 type Forward struct {
 	*core
-	of    *Network
-	head  layers.Head
-	graph *layers.Graph
+	network *Network
+	head    layers.Head
+	graph   *layers.Graph
 
 	es, phis, cs, fs, vs *layers.Capture
 }
 
-// Estimate is what a network says about one problem.
+// Estimate is f of a network for one problem.
 type Estimate struct {
 	// Tasks is m.
 	Tasks int
@@ -36,8 +36,8 @@ type Estimate struct {
 }
 
 // NewForward returns the forward graph of a network. Head has the layers of its
-// head that are in the graph, as those of a TrainingGraph; without, payloads have
-// the features that the whole head makes.
+// head that are in the graph, as in a TrainingGraph; without, payloads have the
+// features that the whole head makes.
 func NewForward(n *Network, head ...layers.Connected) (*Forward, error) {
 	if n == nil {
 		return nil, ErrConfig.Errorf("there is no network")
@@ -48,28 +48,32 @@ func NewForward(n *Network, head ...layers.Connected) (*Forward, error) {
 	if err := n.Params.matches(n.Config); err != nil {
 		return nil, fmt.Errorf("forward graph: %w", err)
 	}
-	return &Forward{of: n, head: head}, nil
+	return &Forward{network: n, head: head}, nil
 }
 
 // grow builds the graph for problems of the given size, if it is too small.
 func (f *Forward) grow(size Capacity) error {
 	if f.core != nil {
-		if have := f.core.size; have.atLeast(size) == have {
+		size = f.size.atLeast(size)
+		if size == f.size {
 			return nil
 		}
-		size = f.core.size.atLeast(size)
 	}
+	config := f.network.Config
 	var parts *parts
-	if f.of.Config.inParts(size.Tasks) {
+	if config.inParts(size.Tasks) {
 		var err error
-		if parts, err = newParts(f.of.Config); err != nil {
+		if parts, err = newParts(config); err != nil {
 			return err
 		}
 	}
-	graph, err := layers.Build(f.of.Config.DType, func(g *layers.Graph) {
-		f.core = newCore(g, f.of.Config, size.atLeast(Capacity{}), f.head, parts)
-		f.es, f.phis, f.cs = g.Capture(f.e), g.Capture(f.phi), g.Capture(f.c)
-		f.fs, f.vs = g.Capture(f.f), g.Capture(f.v)
+	graph, err := layers.Build(config.DType, func(g *layers.Graph) {
+		f.core = newCore(g, config, size.atLeast(Capacity{}), f.head, parts)
+		f.es = g.Capture(f.e)
+		f.phis = g.Capture(f.phi)
+		f.cs = g.Capture(f.c)
+		f.fs = g.Capture(f.f)
+		f.vs = g.Capture(f.v)
 	})
 	if err != nil {
 		f.core = nil
@@ -79,32 +83,33 @@ func (f *Forward) grow(size Capacity) error {
 	return nil
 }
 
-// Estimate embeds the tasks of a problem and evaluates the given tuples, of
-// which there may be none.
+// Estimate embeds the tasks of a problem and evaluates the given tuples, if any.
 func (f *Forward) Estimate(p *Payload, tuples ...Tuple) (*Estimate, error) {
-	if err := f.grow(Capacity{p.Rows(), p.Tasks(), len(tuples)}); err != nil {
+	m := p.Tasks()
+	if err := f.grow(Capacity{p.Rows(), m, len(tuples)}); err != nil {
 		return nil, err
 	}
-	if err := f.put(f.graph, f.of.Params, p, tuples); err != nil {
+	if err := f.put(f.graph, f.network.Params, p, tuples); err != nil {
 		return nil, err
 	}
 	if err := f.graph.Run(); err != nil {
 		return nil, fmt.Errorf("forward: %w", err)
 	}
-	m := p.Tasks()
-	per := f.of.Config.Embeds()
-	h := len(f.es.Value) / per.rows(f.size.Tasks)
-	e := &Estimate{Tasks: m, Per: per, E: make([]float64, per.rows(m)*h), C: f.cs.Value[0]}
-	per.move(e.E, m, f.es.Value, f.size.Tasks, h)
+	per := f.config.Embeds()
+	tasks := f.size.Tasks
+	h := len(f.es.Value) / per.rows(tasks)
+	e := &Estimate{Tasks: m, Per: per, C: f.cs.Value[0]}
+	e.E = make([]float64, per.rows(m)*h)
+	per.move(e.E, m, f.es.Value, tasks, h)
 	for i := range m {
-		e.Phi = append(e.Phi, f.phis.Value[i*f.size.Tasks:][:m]...)
+		e.Phi = append(e.Phi, f.phis.Value[i*tasks:][:m]...)
 	}
 	e.F = append(e.F, f.fs.Value[:len(tuples)]...)
 	e.V = append(e.V, f.vs.Value[:len(tuples)]...)
 	return e, nil
 }
 
-// Asked is what the closed form is asked: a covariance for which direction * f is least.
+// Asked has the arguments of the closed form for a covariance with the least direction * f.
 func (e *Estimate) Asked(direction float64) (phi *mat.SymDense, rho float64) {
 	return asked(e.Phi, e.C, e.Tasks, e.Tasks, direction)
 }
@@ -114,7 +119,8 @@ func asked(phi []float64, c float64, tasks, cols int, direction float64) (*mat.S
 	symmetric := mat.NewSymDense(tasks, nil)
 	for i := range tasks {
 		for j := i; j < tasks; j++ {
-			symmetric.SetSym(i, j, direction*(phi[i*cols+j]+phi[j*cols+i])/2)
+			sum := phi[i*cols+j] + phi[j*cols+i]
+			symmetric.SetSym(i, j, direction*sum/2)
 		}
 	}
 	return symmetric, direction * c

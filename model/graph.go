@@ -10,7 +10,7 @@ import (
 )
 
 // This file builds the network as a graph. TrainingGraph and Forward differ in
-// what they capture only.
+// their captures only.
 
 // Capacity is the size of the largest problem that a graph serves.
 type Capacity struct {
@@ -21,7 +21,11 @@ type Capacity struct {
 // atLeast returns the capacity that holds both. Gorgonia takes vectors of one
 // element for scalars now and then, so no dimension goes below two.
 func (a Capacity) atLeast(b Capacity) Capacity {
-	return Capacity{max(2, a.Rows, b.Rows), max(2, a.Tasks, b.Tasks), max(2, a.Tuples, b.Tuples)}
+	return Capacity{
+		max(2, a.Rows, b.Rows),
+		max(2, a.Tasks, b.Tasks),
+		max(2, a.Tuples, b.Tuples),
+	}
 }
 
 // Tuple is a covariance tried on a problem and the relative error o that came
@@ -29,9 +33,9 @@ func (a Capacity) atLeast(b Capacity) Capacity {
 type Tuple struct {
 	// Omega is m x m, row-major, symmetric, with trace 1.
 	Omega []float64
-	// O is the test error divided by that of single-task learning.
+	// O is the test error divided by the error of single-task learning.
 	O float64
-	// Lambda1 is that of the refit that O is the error of, 0 if it is not known.
+	// Lambda1 belongs to the refit whose error O has; 0 if it is not known.
 	Lambda1 float64
 }
 
@@ -52,8 +56,8 @@ type core struct {
 	omega, squares, o []float64 // of Put, kept to avoid garbage
 }
 
-// newCore adds the inputs and the estimates to a graph. With parts, which embed what
-// is put, E is an input.
+// newCore adds the inputs and the estimates to a graph. With parts, which embed the
+// problems, E is an input.
 func newCore(g *layers.Graph, config Config, size Capacity, head layers.Head, parts *parts) *core {
 	n := &core{
 		config: config, size: size, head: head, params: config.inputs(g), parts: parts,
@@ -75,7 +79,7 @@ func (c Config) inputs(g *layers.Graph) Inputs {
 	return params
 }
 
-// named runs what builds a registered piece, whose name is then in what goes wrong.
+// named builds a registered piece and puts its name into errors.
 func named(kind, name string, build func()) {
 	defer func() {
 		if r := recover(); r != nil {
@@ -89,25 +93,29 @@ func named(kind, name string, build func()) {
 	build()
 }
 
-// shaped checks what a piece has made; of several shapes it must have one.
-func shaped(what string, n *layers.Node, shapes ...[]int) {
+// shaped checks the result of a piece, which must have one of the shapes.
+func shaped(name string, n *layers.Node, shapes ...[]int) {
 	layers.Check(n)
-	if !slices.ContainsFunc(shapes, func(s []int) bool { return slices.Equal(s, n.Shape()) }) {
-		panic(ErrConfig.Errorf("%s has the shape %v; it must have %v", what, layers.Shape(n.Shape()), shapes[0]))
+	fits := func(s []int) bool { return slices.Equal(s, n.Shape()) }
+	if !slices.ContainsFunc(shapes, fits) {
+		panic(ErrConfig.Errorf("%s has the shape %v; it must have %v", name, layers.Shape(n.Shape()), shapes[0]))
 	}
 }
 
 // embedding is E, which the body makes unless parts do.
 func (n *core) embedding(g *layers.Graph) *layers.Node {
-	rows := func(of Per) int { return of.rows(n.size.Tasks) }
+	rows := func(per Per) int { return per.rows(n.size.Tasks) }
 	if n.parts != nil {
 		return g.Input(embedded, rows(PerPair), n.parts.width())
 	}
-	return n.config.embedding(g, rows, BodyInputs{Config: n.config, Params: n.params, Slot: n.slot, features: n.features(g)})
+	in := BodyInputs{Config: n.config, Params: n.params, Slot: n.slot}
+	in.features = n.features(g)
+	return n.config.embedding(g, rows, in)
 }
 
 // embedding is E of the body, whose matrices have so many rows.
-func (c Config) embedding(g *layers.Graph, rows func(of Per) int, in BodyInputs) (e *layers.Node) {
+func (c Config) embedding(
+	g *layers.Graph, rows func(Per) int, in BodyInputs) (e *layers.Node) {
 	body := bodies.get(c.Body)
 	in.Statistics = Inputs{}
 	for _, s := range body.Statistics {
@@ -128,7 +136,8 @@ func (c Config) embedding(g *layers.Graph, rows func(of Per) int, in BodyInputs)
 func (n *core) estimator() (phi, c *layers.Node) {
 	named("estimator", n.config.Estimator, func() {
 		phi, c = estimators.get(n.config.Estimator).Build(n.params, n.e)
-		shaped("Phi", phi, []int{n.size.Tasks, n.size.Tasks}, []int{n.size.Tasks * n.size.Tasks, 1})
+		m := n.size.Tasks
+		shaped("Phi", phi, []int{m, m}, []int{m * m, 1})
 		shaped("c", c, nil)
 	})
 	return phi, c
@@ -146,8 +155,8 @@ func (n *core) link(o *layers.Node) (v *layers.Node) {
 // embedded is the name of E as an input.
 const embedded = "embedding"
 
-// features is what the layers of the head make of the rows in the slot, with the
-// label graph of these features:
+// features puts the rows in the slot through the layers of the head, and makes the
+// label graph of the result:
 //
 //	F = ReLU(... ReLU(X W_1 + 1 b_1') ...) W_k + 1 b_k'
 //
@@ -157,7 +166,8 @@ func (n *core) features(g *layers.Graph) (f *layers.Node) {
 		w := g.Shared(fmt.Sprint("head.W", i), l.W, l.In, l.Out)
 		b := g.Shared(fmt.Sprint("head.b", i), l.B, l.Out)
 		n.weights = append(n.weights, w, b)
-		f = layers.Activate(n.slot, i < len(n.head)-1, b, BodyInputs{Config: Config{Features: l.In}, Slot: n.slot, features: f}.Product(w)) // n x out
+		in := BodyInputs{Config: Config{Features: l.In}, Slot: n.slot, features: f}
+		f = layers.Activate(n.slot, i < len(n.head)-1, b, in.Product(w)) // n x out
 	}
 	if f != nil && n.config.usesGraph() {
 		f = layers.Regraph(n.slot, n.config.Neighbours, f) // n x d
@@ -165,7 +175,7 @@ func (n *core) features(g *layers.Graph) (f *layers.Node) {
 	return f
 }
 
-// statisticName keeps the names of statistics from being those of parameters.
+// statisticName tells the names of statistics from the names of parameters.
 func statisticName(s Statistic) string { return "statistic " + s.Name }
 
 // put sets the inputs: parameters, payload and tuples. Unused entries of the
@@ -185,8 +195,10 @@ func (n *core) put(g *layers.Graph, params Params, p *Payload, tuples []Tuple) e
 			return err
 		}
 	}
-	if p.Tasks() > n.size.Tasks {
-		return ErrMismatch.Errorf("a problem of %d tasks in a graph for up to %d", p.Tasks(), n.size.Tasks)
+	m := p.Tasks()
+	tasks := n.size.Tasks
+	if m > tasks {
+		return ErrMismatch.Errorf("a problem of %d tasks in a graph for up to %d", m, tasks)
 	}
 	if err := n.putProblem(g, params, p); err != nil {
 		return err
@@ -196,7 +208,6 @@ func (n *core) put(g *layers.Graph, params Params, p *Payload, tuples []Tuple) e
 			return err
 		}
 	}
-	m := p.Tasks()
 	clear(n.omega)
 	clear(n.squares)
 	for q := range n.o {
@@ -209,10 +220,12 @@ func (n *core) put(g *layers.Graph, params Params, p *Payload, tuples []Tuple) e
 		if t.O < 0 {
 			return ErrMismatch.Errorf("tuple %d: o is %v; a relative error is not negative", q, t.O)
 		}
-		n.o[q], n.squares[q] = t.O, floats.Dot(t.Omega, t.Omega)
-		PerPair.move(n.omega[q*n.size.Tasks*n.size.Tasks:], n.size.Tasks, t.Omega, m, 1)
+		n.o[q] = t.O
+		n.squares[q] = floats.Dot(t.Omega, t.Omega)
+		PerPair.move(n.omega[q*tasks*tasks:], tasks, t.Omega, m, 1)
 	}
-	for name, value := range map[string][]float64{"Omega": n.omega, "tr(Omega^2)": n.squares, "o": n.o} {
+	inputs := map[string][]float64{"Omega": n.omega, "tr(Omega^2)": n.squares, "o": n.o}
+	for name, value := range inputs {
 		if err := g.Set(name, value); err != nil {
 			return err
 		}
@@ -220,7 +233,7 @@ func (n *core) put(g *layers.Graph, params Params, p *Payload, tuples []Tuple) e
 	return nil
 }
 
-// putProblem sets the statistics of the body, or what it makes of them.
+// putProblem sets the statistics of the body, or the embedding that parts make of them.
 func (n *core) putProblem(g *layers.Graph, params Params, p *Payload) error {
 	body := bodies.get(n.config.Body)
 	set := func(name string, value []float64, per Per, cols int) error {

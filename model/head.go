@@ -26,8 +26,7 @@ type (
 // start of another training.
 const HeadFile = "head.safetensors"
 
-// namings are the ways to name the arrays of a head. Of a file that has several it is the
-// first.
+// namings are the ways to name the arrays of a head. The first that a file has counts.
 var namings = []*regexp.Regexp{
 	// As torchvision's models name their head: weight is out x in, here and below.
 	regexp.MustCompile(`^classifier\.(?P<number>\d+)\.(?P<kind>weight|bias)$`),
@@ -36,7 +35,7 @@ var namings = []*regexp.Regexp{
 	numpy,
 }
 
-// numpy is how NumPy programs do: W is in x out. A single layer needs no number.
+// numpy is the naming of NumPy programs: W is in x out. A single layer needs no number.
 var numpy = regexp.MustCompile(`^(?P<kind>W|b)(?P<number>\d*)$`)
 
 // ReadHead reads the fully connected layers of a head from a .safetensors
@@ -52,7 +51,7 @@ func ReadHead(path string) (layers.Head, error) {
 		if slices.ContainsFunc(namings, func(r *regexp.Regexp) bool { return r.MatchString(name) }) {
 			return safetensors.F32
 		}
-		return "" // whatever else there is
+		return "" // other arrays are left out
 	})
 	if err != nil {
 		return nil, fmt.Errorf("head: %w", err)
@@ -67,7 +66,7 @@ func ReadHead(path string) (layers.Head, error) {
 	return head, nil
 }
 
-// connectedArrays are those of one layer.
+// connectedArrays are the arrays of one layer.
 type connectedArrays struct {
 	weight, bias *Tensor
 	transposed   bool // the weight is out x in
@@ -108,14 +107,14 @@ func layerArrays(arrays []Tensor) (found []*connectedArrays, err error) {
 			if layers[number] == nil {
 				layers[number] = &connectedArrays{transposed: pattern != numpy}
 			}
-			at := &layers[number].bias
+			field := &layers[number].bias
 			if kind := m[pattern.SubexpIndex("kind")]; kind == "W" || kind == "weight" {
-				at = &layers[number].weight
+				field = &layers[number].weight
 			}
-			if *at != nil {
-				return nil, data.ErrFormat.Errorf("%q and %q have one number; give the layers of the head alone", (*at).Name, name)
+			if *field != nil {
+				return nil, data.ErrFormat.Errorf("%q and %q have one number; give the layers of the head alone", (*field).Name, name)
 			}
-			*at = &arrays[i]
+			*field = &arrays[i]
 		}
 		for _, number := range slices.Sorted(maps.Keys(layers)) {
 			found = append(found, layers[number])
@@ -136,13 +135,18 @@ func (a *connectedArrays) layer() (l layers.Connected, err error) {
 	case len(a.weight.Shape) != 2:
 		return l, data.ErrFormat.Errorf("array %q: its shape is %v; the weight of a fully connected layer has two dimensions", a.weight.Name, a.weight.Shape)
 	}
-	l = layers.Connected{In: a.weight.Shape[0], Out: a.weight.Shape[1], W: a.weight.Single, B: a.bias.Single}
+	shape := a.weight.Shape
+	l = layers.Connected{In: shape[0], Out: shape[1]}
+	l.W = a.weight.Single
+	l.B = a.bias.Single
 	if a.transposed {
-		l.In, l.Out = l.Out, l.In
+		l.In = shape[1]
+		l.Out = shape[0]
 		l.W = safetensors.Transposed(l.W, l.Out, l.In)
 	}
 	if !slices.Equal(a.bias.Shape, []int{l.Out}) {
-		return l, data.ErrMismatch.Errorf("array %q: its shape is %v; the weight %q, %v, needs %d biases", a.bias.Name, a.bias.Shape, a.weight.Name, a.weight.Shape, l.Out)
+		return l, data.ErrMismatch.Errorf("array %q: its shape is %v; the weight %q, %v, needs %d biases",
+			a.bias.Name, a.bias.Shape, a.weight.Name, shape, l.Out)
 	}
 	return l, nil
 }
@@ -152,7 +156,8 @@ func (a *connectedArrays) layer() (l layers.Connected, err error) {
 func saveHead(dir string, head layers.Head) error {
 	path := filepath.Join(dir, HeadFile)
 	shapeAlone := func(string) safetensors.DType { return "" }
-	if _, metadata, err := safetensors.Read(path, shapeAlone); err == nil && metadata[safetensors.Checksum] == head.Sum() {
+	_, metadata, err := safetensors.Read(path, shapeAlone)
+	if err == nil && metadata[safetensors.Checksum] == head.Sum() {
 		return nil
 	}
 	return safetensors.Write(path, HeadArrays("", head), nil)
@@ -161,10 +166,13 @@ func saveHead(dir string, head layers.Head) error {
 // HeadArrays are the weights of a head as arrays of a file, where they are in
 // memory. The prefix comes before their names.
 func HeadArrays(prefix string, head layers.Head) (arrays []Tensor) {
+	put := func(name string, values []float32, shape ...int) {
+		t := Tensor{Name: prefix + name, DType: safetensors.F32, Shape: shape, Single: values}
+		arrays = append(arrays, t)
+	}
 	for i, l := range head {
-		arrays = append(arrays,
-			Tensor{Name: fmt.Sprint(prefix, "W", i), DType: safetensors.F32, Shape: []int{l.In, l.Out}, Single: l.W},
-			Tensor{Name: fmt.Sprint(prefix, "b", i), DType: safetensors.F32, Shape: []int{l.Out}, Single: l.B})
+		put(fmt.Sprint("W", i), l.W, l.In, l.Out)
+		put(fmt.Sprint("b", i), l.B, l.Out)
 	}
 	return arrays
 }
@@ -184,9 +192,9 @@ func loadHead(dir, widths string) (layers.Head, error) {
 	return head, nil
 }
 
-// Features returns a problem with the features that the network works on: those
-// that its head makes, or the problem itself if it has none. Everything that is
-// done with the network's covariances takes these.
+// Features returns a problem with the features that the network works on: the output
+// of its head, or the problem itself if it has none. Everything that is done with the
+// network's covariances takes these.
 func (n *Network) Features(p *data.ProblemData) (*data.ProblemData, error) {
 	return Through(n.Head, len(n.Head), p)
 }

@@ -29,11 +29,12 @@ var logLink = Link{
 	Build: func(p Inputs, o *layers.Node) *layers.Node {
 		slope := must(op.Exp(p.Number("gamma", 0)))
 		offset := must(op.Exp(p.Number("gamma", 1)))
-		return must(op.Log(must(op.Add(must(op.Mul(slope, o)), offset))))
+		return must(op.Log(add(mul(slope, o), offset)))
 	},
 	Direction: func(Params) float64 { return 1 },
 	Inverse: func(p Params, v float64) float64 {
 		g := p.Get("gamma")
-		return max(0, (math.Exp(v)-math.Exp(g[1]))/math.Exp(g[0]))
+		rest := math.Exp(v) - math.Exp(g[1])
+		return max(0, rest/math.Exp(g[0]))
 	},
 }

@@ -69,16 +69,18 @@ var presets = map[string]Config{
 func (n *core) estimates(g *layers.Graph) {
 	q := n.size.Tuples
 	m := n.size.Tasks
-	n.e = n.embedding(g)                                                // m x h
-	n.phi, n.c = n.estimator()                                          // m x m, scalar
-	linear := n.inner(g.Input("Omega", q, m*m))                         // q
-	quadratic := must(op.Mul(n.c, g.Input("tr(Omega^2)", q)))           // q
-	n.f, n.v = must(op.Add(linear, quadratic)), n.link(g.Input("o", q)) // q
+	n.e = n.embedding(g)                             // m x h
+	n.phi, n.c = n.estimator()                       // m x m, scalar
+	linear := n.inner(g.Input("Omega", q, m*m))      // q
+	quadratic := mul(n.c, g.Input("tr(Omega^2)", q)) // q
+	n.f = add(linear, quadratic)                     // q
+	n.v = n.link(g.Input("o", q))                    // q
 }
 
 // inner is <Phi, A> for every A in the rows of a matrix, q x m^2.
 func (n *core) inner(a *layers.Node) *layers.Node {
-	return must(op.Mul(a, must(op.Reshape(n.phi, []int{a.Shape()[1]}))))
+	phi := must(op.Reshape(n.phi, []int{a.Shape()[1]}))
+	return mul(a, phi)
 }
 
 // lgnn is the layerwise graph neural network, P being the label graphs of the tasks:
@@ -94,7 +96,8 @@ var lgnn = Body{
 				shared = c.Layers - i
 			}
 			specs = append(specs,
-				Spec{Name: weightName(i), Shape: []int{c.Features, c.Hidden}, Deviation: layerDeviation, Embedding: true, Decay: float64(shared), FeatureMap: true},
+				Spec{Name: weightName(i), Shape: []int{c.Features, c.Hidden}, Embedding: true,
+					Deviation: layerDeviation, Decay: float64(shared), FeatureMap: true},
 				Spec{Name: biasName(i), Shape: []int{c.Hidden}, Embedding: true})
 		}
 		return specs
@@ -108,18 +111,18 @@ var lgnn = Body{
 		}
 		var h *layers.Node
 		for i := range c.Layers {
-			own := min(i, c.distinctLayers()-1)
-			z := layers.Nodes{products[own]} // n x h
+			k := min(i, c.distinctLayers()-1)
+			z := layers.Nodes{products[k]} // n x h
 			if i > 0 {
 				z = append(z, layers.Aggregate(in.Slot, h)) // n x h: P H
 			}
-			h = layers.Activate(in.Slot, true, in.Params.Get(biasName(own)), z...) // n x h
+			h = layers.Activate(in.Slot, true, in.Params.Get(biasName(k)), z...) // n x h
 		}
 		return in.Readout(h) // m x h
 	},
 }
 
-// layerDeviation is that of the paper's initial L_i, whose entries are N(0, 1/100).
+// layerDeviation is the deviation of the paper's initial L_i, whose entries are N(0, 1/100).
 const layerDeviation = 0.1
 
 // distinctLayers is the number of layers with a matrix of their own.
@@ -160,34 +163,38 @@ var kernelEstimator = kernelMixture(radial)
 
 func kernelMixture(kernel func(e, a *layers.Node) *layers.Node) Estimator {
 	return Estimator{
-		Params: func(Config) []Spec {
-			return []Spec{{Name: "alpha", Shape: []int{4}, Start: []float64{1, 1, 1, 0.1}}}
-		},
+		Params: vectors("alpha", 1, 1, 1, 0.1),
 		Linear: []Entry{{"alpha", 0}, {"alpha", 1}, {"alpha", 3}},
 		Build: func(p Inputs, e *layers.Node) (phi, c *layers.Node) {
 			alpha := func(i int) *layers.Node { return p.Number("alpha", i-1) }
-			linear := must(op.Mul(alpha(1), gram(e)))             // m x m
-			radial := must(op.Mul(alpha(2), kernel(e, alpha(3)))) // m x m
-			return must(op.Add(linear, radial)), alpha(4)
+			linear := mul(alpha(1), gram(e))             // m x m
+			radial := mul(alpha(2), kernel(e, alpha(3))) // m x m
+			return add(linear, radial), alpha(4)
 		},
 	}
 }
 
-func gram(e *layers.Node) *layers.Node { return must(op.Mul(e, must(op.Transpose(e)))) } // m x m
+// gram is E E', m x m.
+func gram(e *layers.Node) *layers.Node {
+	return mul(e, must(op.Transpose(e)))
+}
 
 // radial is exp(-a^2 ||e_i - e_j||^2), m x m.
-func radial(e, a *layers.Node) *layers.Node { return gaussian(layers.Distances(-1, e), a) }
+func radial(e, a *layers.Node) *layers.Node {
+	return gaussian(layers.Distances(-1, e), a)
+}
 
 func gaussian(distances, a *layers.Node) *layers.Node {
-	return must(op.Exp(must(op.Neg(must(op.Mul(must(op.Square(a)), distances))))))
+	scaled := mul(must(op.Square(a)), distances)
+	return must(op.Exp(must(op.Neg(scaled))))
 }
 
 // tanhLink is the paper's v(o) = tanh(gamma_1 o + gamma_2).
 var tanhLink = Link{
 	Params: gamma,
 	Build: func(p Inputs, o *layers.Node) *layers.Node {
-		scaled := must(op.Mul(p.Number("gamma", 0), o))                  // q
-		return must(op.Tanh(must(op.Add(scaled, p.Number("gamma", 1))))) // q
+		scaled := mul(p.Number("gamma", 0), o)                  // q
+		return must(op.Tanh(add(scaled, p.Number("gamma", 1)))) // q
 	},
 	Direction: func(p Params) float64 { return p.Get("gamma")[0] },
 	Inverse: func(p Params, v float64) float64 {
@@ -198,29 +205,28 @@ var tanhLink = Link{
 }
 
 // gamma declares the two parameters of links, with the paper's starting values.
-func gamma(Config) []Spec {
-	return []Spec{{Name: "gamma", Shape: []int{2}, Start: []float64{1, 0}}}
-}
+var gamma = vectors("gamma", 1, 0)
 
-// objective is what training minimises: the mean of |f - v(o)| over the tuples, scaled
-// or beside the error of the covariance found if it is not the paper's, and lambda sum_i ||L_i||^2.
+// objective is the function that training minimises: the mean of |f - v(o)| over the tuples,
+// scaled or beside the error of the covariance found if it is not the paper's, and lambda
+// sum_i ||L_i||^2.
 func (t *TrainingGraph) objective(g *layers.Graph, outcomes int) (loss, residual, scale *layers.Node) {
-	distance := must(op.Abs(must(op.Sub(t.f, t.v))))                    // q
-	residual = must(op.Mul(g.Input("weight", t.size.Tuples), distance)) // scalar: the mean over the tuples at hand
-	scale = deviation(t.link(g.Input("outcomes", outcomes)))            // scalar
+	distance := must(op.Abs(must(op.Sub(t.f, t.v))))           // q
+	residual = mul(g.Input("weight", t.size.Tuples), distance) // scalar: the mean over the tuples at hand
+	scale = deviation(t.link(g.Input("outcomes", outcomes)))   // scalar
 	loss = residual
 	if t.config.Objective != Paper {
 		loss = must(op.Div(residual, scale))
 	}
 	if t.config.Objective == Found {
-		part := must(op.Mul(layers.Constant(scale, calibration), loss))
-		loss = must(op.Add(t.found(), part))
+		part := mul(layers.Constant(scale, calibration), loss)
+		loss = add(t.found(), part)
 	}
 	for _, s := range t.config.Specs() {
 		if s.Decay > 0 { // a tied matrix counts once a layer
 			squares := layers.Penalty(t.params.Get(s.Name))
 			weight := layers.Constant(squares, t.config.Lambda*s.Decay)
-			loss = must(op.Add(loss, must(op.Mul(weight, squares))))
+			loss = add(loss, mul(weight, squares))
 		}
 	}
 	return loss, residual, scale
@@ -229,6 +235,9 @@ func (t *TrainingGraph) objective(g *layers.Graph, outcomes int) (loss, residual
 // deviation is the population standard deviation of a vector.
 func deviation(v *layers.Node) *layers.Node {
 	share := layers.Constant(v, 1/float64(v.Shape().TotalSize()))
-	mean := func(x *layers.Node) *layers.Node { return must(op.Mul(share, must(op.Sum(x)))) }
-	return must(op.Sqrt(mean(must(op.Square(must(op.Sub(v, mean(v))))))))
+	mean := func(x *layers.Node) *layers.Node {
+		return mul(share, must(op.Sum(x)))
+	}
+	rest := must(op.Sub(v, mean(v)))
+	return must(op.Sqrt(mean(must(op.Square(rest)))))
 }

@@ -24,24 +24,39 @@ type Spec struct {
 	// Decay is how many times the penalty of training counts the sum of its
 	// squares; 0 leaves it free.
 	Decay float64
-	// FeatureMap says that the rows, one for each feature, may begin with what training tasks
-	// teach: a map M, as [M, -M].
+	// FeatureMap says that the rows, one for each feature, may begin with a map M learned
+	// from training tasks, as [M, -M].
 	FeatureMap bool
 	// Embedding says that the parameter belongs to the layers below the
 	// embeddings, which want smaller steps than the few numbers above them.
 	Embedding bool
 }
 
+// vector declares a parameter by its initial values.
+func vector(name string, start ...float64) Spec {
+	return Spec{Name: name, Shape: []int{len(start)}, Start: start}
+}
+
+// vectors declares a vector as the only parameter of a piece.
+func vectors(name string, start ...float64) func(Config) []Spec {
+	return func(Config) []Spec { return []Spec{vector(name, start...)} }
+}
+
 // Tensor is a named array of numbers, row-major.
 type Tensor = safetensors.Tensor
 
-// Params are the parameters of a network in the order of Config.Specs: those
-// of the body, of the estimator, of the link.
+// Params are the parameters of a network in the order of Config.Specs: of the
+// body, of the estimator, of the link.
 type Params []Tensor
 
 // Specs declares the parameters of a valid configuration.
 func (c Config) Specs() (specs []Spec) {
-	for _, params := range []func(Config) []Spec{bodies.get(c.Body).Params, estimators.get(c.Estimator).Params, links.get(c.Link).Params} {
+	pieces := []func(Config) []Spec{
+		bodies.get(c.Body).Params,
+		estimators.get(c.Estimator).Params,
+		links.get(c.Link).Params,
+	}
+	for _, params := range pieces {
 		if params != nil {
 			specs = append(specs, params(c)...)
 		}
@@ -96,15 +111,16 @@ func (p Params) matches(c Config) error {
 		switch t := p[i]; {
 		case t.Name != s.Name:
 			return ErrMismatch.Errorf("tensor %d is %q, but the configuration has %q there", i, t.Name, s.Name)
-		case !slices.Equal(t.Shape, s.Shape) || len(t.Value) != layers.Shape(s.Shape).Size():
+		case !slices.Equal(t.Shape, s.Shape),
+			len(t.Value) != layers.Shape(s.Shape).Size():
 			return ErrMismatch.Errorf("tensor %q has shape %v and %d numbers, but the configuration has shape %v", t.Name, t.Shape, len(t.Value), s.Shape)
 		}
 	}
 	return nil
 }
 
-// setFeatureMap sets a parameter of rows for the features to [M, -M], in the size of random ones,
-// and the columns that are left to zero: x M = relu(x M) - relu(-x M).
+// setFeatureMap sets a parameter of rows for the features to [M, -M], in the size of random
+// numbers, and further columns to zero: x M = relu(x M) - relu(-x M).
 func (s Spec) setFeatureMap(value []float64, m *mat.Dense) {
 	d, k := m.Dims()
 	size := mat.Norm(m, 2)

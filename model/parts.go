@@ -26,7 +26,9 @@ func newParts(c Config) (*parts, error) {
 	p := &parts{config: c}
 	var err error
 	p.graph, err = layers.Build(c.DType, func(g *layers.Graph) {
-		p.e = g.Capture(c.embedding(g, func(Per) int { return partRows }, BodyInputs{Config: c, Params: c.inputs(g)}))
+		rows := func(Per) int { return partRows }
+		in := BodyInputs{Config: c, Params: c.inputs(g)}
+		p.e = g.Capture(c.embedding(g, rows, in))
 	})
 	return p, err
 }
@@ -68,7 +70,8 @@ func (p *parts) embed(params Params, payload *Payload) ([]float64, error) {
 		return nil
 	}
 	for i := range m {
-		for from, to := i*m, i*m+i+1; from < to; { // of (i, 0) to (i, i)
+		from := i * m
+		for to := from + i + 1; from < to; { // pairs (i, 0) to (i, i)
 			next := min(to, from+partRows-len(where))
 			for k := range body.Statistics {
 				values[k] = payload.statistics[k](values[k], from, next)
@@ -88,7 +91,8 @@ func (p *parts) embed(params Params, payload *Payload) ([]float64, error) {
 	}
 	for i := range m {
 		for j := range i {
-			copy(e[(j*m+i)*h:][:h], e[(i*m+j)*h:])
+			row := e[(i*m+j)*h:]
+			copy(e[(j*m+i)*h:][:h], row)
 		}
 	}
 	return e, nil

@@ -19,7 +19,7 @@ type Payload struct {
 	rows, tasks int
 	batch       *layers.Batch // nil where the body does not look at rows
 	statistics  []Rows        // in the body's order
-	made        Config        // what it was prepared for
+	config      Config        // of the networks that it was prepared for
 }
 
 // Tasks is m, the number of tasks.
@@ -33,8 +33,8 @@ func (p *Payload) Rows() int { return p.rows }
 // task are binned into for its label graph, between the quartiles.
 const regressionClasses = 4
 
-// labelGraph is that of a task's training rows, with k neighbours or as many as
-// there are.
+// labelGraph is the label graph of a task's training rows, with k neighbours or as
+// many as there are.
 func labelGraph(t data.TaskData, k int) (*data.LabelGraph, error) {
 	y := t.TrainSet.Y
 	class := make([]int32, len(y))
@@ -52,12 +52,14 @@ func labelGraph(t data.TaskData, k int) (*data.LabelGraph, error) {
 // their metric. Head has the layers of the network's head that
 // are in the graph: the problem has the features below them.
 func Prepare(c Config, p *data.ProblemData, head ...layers.Connected) (*Payload, error) {
-	return PrepareIn(c, p, func() *data.ProblemData { return data.InMetric(p.TrainingOnly()) }, head...)
+	inMetric := func() *data.ProblemData { return data.InMetric(p.TrainingOnly()) }
+	return PrepareIn(c, p, inMetric, head...)
 }
 
 // PrepareIn is Prepare where the problem is wanted in its metric elsewhere too, and so
 // made once.
-func PrepareIn(c Config, p *data.ProblemData, inMetric func() *data.ProblemData, head ...layers.Connected) (*Payload, error) {
+func PrepareIn(c Config, p *data.ProblemData, inMetric func() *data.ProblemData,
+	head ...layers.Connected) (*Payload, error) {
 	if err := c.Validate(); err != nil {
 		return nil, err
 	}
@@ -66,8 +68,10 @@ func PrepareIn(c Config, p *data.ProblemData, inMetric func() *data.ProblemData,
 		return nil, err
 	}
 	body := bodies.get(c.Body)
-	payload := &Payload{tasks: len(p.Tasks), made: c}
-	if !c.FeatureFree() {
+	payload := &Payload{tasks: len(p.Tasks), config: c}
+	if c.FeatureFree() {
+		p = inMetric()
+	} else {
 		tasks, err := stacked(c, p)
 		if err != nil {
 			return nil, err
@@ -75,9 +79,6 @@ func PrepareIn(c Config, p *data.ProblemData, inMetric func() *data.ProblemData,
 		if payload, err = newPayload(c, tasks); err != nil {
 			return nil, fmt.Errorf("problem %q: %w", p.Name, err)
 		}
-	}
-	if c.FeatureFree() {
-		p = inMetric()
 	}
 	for _, s := range body.Statistics {
 		rows, err := s.of(p, c.inParts(len(p.Tasks)))
@@ -89,7 +90,7 @@ func PrepareIn(c Config, p *data.ProblemData, inMetric func() *data.ProblemData,
 	return payload, nil
 }
 
-// stacked are the tasks of a problem with what the operations on rows need.
+// stacked are the tasks of a problem as the operations on rows take them.
 func stacked(c Config, p *data.ProblemData) ([]layers.Task, error) {
 	if d := p.Cols(); d != c.Features {
 		return nil, ErrMismatch.Errorf("problem %q: it has %d features, but the network %d", p.Name, d, c.Features)
@@ -104,7 +105,8 @@ func stacked(c Config, p *data.ProblemData) ([]layers.Task, error) {
 	for j, t := range p.Tasks {
 		var err error
 		tasks[j].X = layers.PointsOf(t.TrainSet.X)
-		if tasks[j].Weights, err = readouts.get(c.Readout)(t.Kind, t.TrainSet.Y); err == nil && c.usesGraph() {
+		tasks[j].Weights, err = readouts.get(c.Readout)(t.Kind, t.TrainSet.Y)
+		if err == nil && c.usesGraph() {
 			tasks[j].Graph, err = labelGraph(t, c.Neighbours)
 		}
 		if err != nil {
@@ -120,12 +122,11 @@ func NamesOf(p *data.ProblemData) string {
 	if len(p.Features) == 0 {
 		return ""
 	}
-	const few = 3
 	sum := sha256.New()
 	first := []string(nil)
 	for _, name := range p.Features {
 		fmt.Fprintf(sum, "%d %s", len(name), name)
-		if len(first) < few {
+		if len(first) < 3 {
 			first = append(first, strconv.Quote(name))
 		}
 	}
@@ -145,26 +146,27 @@ func newPayload(c Config, tasks []layers.Task) (*Payload, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Payload{rows: batch.Rows(), tasks: batch.Tasks(), batch: batch, made: c}, nil
+	return &Payload{rows: batch.Rows(), tasks: batch.Tasks(), batch: batch, config: c}, nil
 }
 
 // fits checks that the payload was prepared for networks like c. Without rows
-// there is nothing in it but what the body says.
+// it holds nothing but the body's statistics.
 func (p *Payload) fits(c Config) error {
+	had := p.config
 	for _, f := range []struct {
-		field     string
-		made, now any
+		field      string
+		have, want any
 	}{
-		{"body", p.made.Body, c.Body},
-		{"features", p.made.Features, c.Features},
-		{"readout", p.made.Readout, c.Readout},
-		{"norm", p.made.Norm, c.Norm},
-		{"k", p.made.Neighbours, c.Neighbours},
-		{"dtype", p.made.DType, c.DType},
-		{"use of the label graph", p.made.usesGraph(), c.usesGraph()},
+		{"body", had.Body, c.Body},
+		{"features", had.Features, c.Features},
+		{"readout", had.Readout, c.Readout},
+		{"norm", had.Norm, c.Norm},
+		{"k", had.Neighbours, c.Neighbours},
+		{"dtype", had.DType, c.DType},
+		{"use of the label graph", had.usesGraph(), c.usesGraph()},
 	} {
-		if f.made != f.now && (p.batch != nil || f.field == "body") {
-			return ErrMismatch.Errorf("payload: it was prepared with %s %v, but the graph has %v", f.field, f.made, f.now)
+		if f.have != f.want && (p.batch != nil || f.field == "body") {
+			return ErrMismatch.Errorf("payload: it was prepared with %s %v, but the graph has %v", f.field, f.have, f.want)
 		}
 	}
 	return nil

@@ -40,15 +40,16 @@ func signedReadout(kind data.Kind, y []float64) ([]float64, error) {
 		return nil, data.ErrInvalid.Errorf("all training rows have the same label; the signed readout needs both")
 	}
 	for i, v := range y {
-		if w[i] = 1 / positive; v <= 0 {
+		w[i] = 1 / positive
+		if v <= 0 {
 			w[i] = -1 / (n - positive)
 		}
 	}
 	return w, nil
 }
 
-// Means is what the readout makes of the training rows as they are: row t of A (tasks x
-// d) is the sum of w_i x_i over the rows of task t.
+// Means is the readout of the training rows themselves: row t of A (tasks x d) is the sum of
+// w_i x_i over the rows of task t.
 func Means(c Config, p *data.ProblemData) (*mat.Dense, error) {
 	a := mat.NewDense(len(p.Tasks), p.Cols(), nil)
 	for i, t := range p.Tasks {

@@ -21,7 +21,7 @@ type Readout func(kind data.Kind, y []float64) ([]float64, error)
 type Estimator struct {
 	// Params declares the estimator's parameters; nil if there are none.
 	Params func(c Config) []Spec
-	// Per says which rows of E it takes: those of a body with the same.
+	// Per is the kind of the rows of E that it takes. The body must have the same.
 	Per Per
 	// Linear lists the entries of parameters that f is linear in (with the
 	// others fixed), so that training can start them from a regression. It may
@@ -29,8 +29,8 @@ type Estimator struct {
 	Linear []Entry
 	// Build adds Phi (m x m, symmetric) and the scalar c to the graph, given E:
 	// m x h, or m^2 x h with a row for every pair, where Phi may be m^2 x 1. E has
-	// more rows when the graph serves larger problems too; what Phi is there does
-	// not matter. Permuting the tasks in E must permute them in Phi.
+	// more rows when the graph serves larger problems too; Phi may be anything
+	// there. Permuting the tasks in E must permute them in Phi.
 	Build func(p Inputs, e *layers.Node) (phi, c *layers.Node)
 }
 
@@ -73,8 +73,10 @@ func (in Inputs) Number(name string, i int) *layers.Node {
 
 // must is a node, or a panic that building the graph returns as an error.
 func must(n *layers.Node, err error) *layers.Node { return op.Must(n, err) }
+func add(a, b *layers.Node) *layers.Node          { return must(op.Add(a, b)) }
+func mul(a, b *layers.Node) *layers.Node          { return must(op.Mul(a, b)) }
 
-// Piece is something registered under a name.
+// Piece is a body, readout, estimator or link under its name.
 type Piece struct {
 	// Kind is "body", "readout", "estimator" or "link".
 	Kind string
@@ -92,7 +94,9 @@ type registry[T any] struct {
 	piece map[string]T
 }
 
-func newRegistry[T any](kind string) *registry[T] { return &registry[T]{kind, map[string]T{}} }
+func newRegistry[T any](kind string) *registry[T] {
+	return &registry[T]{kind, map[string]T{}}
+}
 
 var (
 	bodies     = newRegistry[Body]("body")
@@ -103,7 +107,7 @@ var (
 
 func (r *registry[T]) add(name string, piece T) {
 	if _, ok := r.piece[name]; ok || name == "" {
-		panic(fmt.Sprintf("model: a %s is registered as %q, a name that is taken or empty; take another", r.kind, name))
+		panic(fmt.Sprintf("a %s is registered as %q, a name that is taken or empty; take another", r.kind, name))
 	}
 	r.piece[name] = piece
 }
@@ -126,7 +130,9 @@ func (r *registry[T]) missing(name string) error {
 	return ErrConfig.Errorf("%s %q is not in this binary; import the package that registers it (there are %s)", r.kind, name, strings.Join(r.names(), ", "))
 }
 
-func sortedKeys[T any](m map[string]T) []string { return slices.Sorted(maps.Keys(m)) }
+func sortedKeys[T any](m map[string]T) []string {
+	return slices.Sorted(maps.Keys(m))
+}
 
 // RegisterBody makes a body available under a name. Like the other Register
 // functions it is for init alone, and panics if the name is taken.

@@ -11,7 +11,7 @@ import (
 	"l2mt/layers"
 )
 
-// What training rows say of how tasks relate, in inner products alone. With y
+// Relations of tasks from their training rows, in inner products alone. With y
 // centred, task i is its signed mean
 //
 //	d_i = sum_a c_a x_a,  c_a = y_a / sum y^2 * (2 for classification, sd(y) for regression)
@@ -19,9 +19,8 @@ import (
 // which for classification is the difference of the class means. Of K > 2 classes
 // it is one vector for each, their mean less the mean of all K means; inner products
 // are summed over the classes that tasks share, and of two classes they come out
-// as half of the above. With e_a what 1
-// and y leave of row x_a, and h_a its leverage in that, ||d_i||^2 exceeds its
-// expectation by
+// as half of the above. With e_a the residual of
+// row x_a after 1 and y, and h_a its leverage, ||d_i||^2 exceeds its expectation by
 //
 //	s_i = sum_a c_a^2 ||e_a||^2 / (1 - h_a)
 //
@@ -42,8 +41,8 @@ const (
 	// cosines, and the invariants.
 	pairColumns = 2*cosines + 2 + invariants
 
-	leastSignal = 0.1 // of ||d||^2, that debiasing leaves
-	mostRatio   = 3   // most ln of a ratio of signals
+	minSignal = 0.1 // of ||d||^2, that debiasing leaves
+	maxRatio  = 3   // of signals, as ln
 )
 
 // related are the tasks of a problem in one inner product.
@@ -61,20 +60,22 @@ func newRelated(products *mat.SymDense, s []float64) *related {
 		case s == nil:
 			r.noise[i] = 0.5
 		case d > 0:
-			r.noise[i] = min(s[i]/d, 1-leastSignal)
+			r.noise[i] = min(s[i]/d, 1-minSignal)
 		}
 	}
 	return r
 }
 
-// cosine is that of two signed means, and debiased.
+// cosine is the cosine of two signed means, and debiased.
 func (r *related) cosine(i, j int) (raw, debiased float64) {
-	length := math.Sqrt(r.products.At(i, i)) * math.Sqrt(r.products.At(j, j))
+	length := math.Sqrt(r.products.At(i, i))
+	length *= math.Sqrt(r.products.At(j, j))
 	if i == j || !(length > 0) {
 		return 0, 0
 	}
 	raw = r.products.At(i, j) / length
-	return clip(raw, 1), clip(raw/math.Sqrt((1-r.noise[i])*(1-r.noise[j])), 1)
+	signal := (1 - r.noise[i]) * (1 - r.noise[j])
+	return clip(raw, 1), clip(raw/math.Sqrt(signal), 1)
 }
 
 // size is the root of the mean square of the debiased cosines.
@@ -98,14 +99,15 @@ func (r *related) strengths() []float64 {
 	}
 	mean := floats.Sum(signal) / float64(len(signal))
 	for i, v := range signal {
-		if signal[i] = 0; mean > 0 {
-			signal[i] = clip(math.Log(v/mean), mostRatio)
+		signal[i] = 0
+		if mean > 0 {
+			signal[i] = clip(math.Log(v/mean), maxRatio)
 		}
 	}
 	return signal
 }
 
-func clip(v, most float64) float64 { return max(-most, min(most, v)) }
+func clip(v, bound float64) float64 { return max(-bound, min(bound, v)) }
 
 // pairStatistics has a row of pairColumns for every pair of tasks.
 func pairStatistics(p *data.ProblemData) (Rows, error) {
@@ -122,8 +124,12 @@ func pairStatistics(p *data.ProblemData) (Rows, error) {
 		regression = 1
 	}
 	problem := []float64{
-		math.Log(float64(m)) - 1.8, (math.Log(r.dimension) - 3) / 2, r.dimension / float64(r.rows), r.dof / float64(r.rows),
-		r.raw.size(), r.white.size(), 1 - floats.Sum(r.raw.noise)*share, 1 - floats.Sum(r.white.noise)*share, regression,
+		math.Log(float64(m)) - 1.8,
+		(math.Log(r.dimension) - 3) / 2,
+		r.dimension / float64(r.rows), r.dof / float64(r.rows),
+		r.raw.size(), r.white.size(),
+		1 - floats.Sum(r.raw.noise)*share, 1 - floats.Sum(r.white.noise)*share,
+		regression,
 	}
 	return func(out []float64, from, to int) []float64 {
 		for k := from; k < to; k++ {
@@ -137,17 +143,22 @@ func pairStatistics(p *data.ProblemData) (Rows, error) {
 			c3, c4 := r.white.cosine(i, j)
 			mean := func(v []float64) float64 { return (v[i] + v[j]) / 2 }
 			gap := func(v []float64) float64 { return math.Abs(v[i] - v[j]) }
-			out = append(out, c1, c2, c3, c4, share, self, math.Abs(c1), math.Abs(c2), math.Abs(c3), math.Abs(c4),
-				mean(r.size), gap(r.size), mean(r.balance), 1-mean(r.raw.noise), 1-mean(r.white.noise), mean(raw), mean(white), gap(white))
+			out = append(out, c1, c2, c3, c4, share, self)
+			for _, c := range []float64{c1, c2, c3, c4} {
+				out = append(out, math.Abs(c))
+			}
+			out = append(out, mean(r.size), gap(r.size), mean(r.balance))
+			out = append(out, 1-mean(r.raw.noise), 1-mean(r.white.noise))
+			out = append(out, mean(raw), mean(white), gap(white))
 			out = append(out, problem...)
 		}
 		return out
 	}, nil
 }
 
-// relations are the tasks of a problem in both inner products, and what else does
-// not depend on the basis, the scale or the order of features and rows, nor on
-// which class is called positive.
+// relations are the tasks of a problem in both inner products, and further numbers
+// that do not depend on the basis, the scale or the order of features and rows, nor
+// on which class is called positive.
 type relations struct {
 	raw, white    *related
 	size, balance []float64 // of the tasks: ln sum y^2 and |ln(n+/n-)|, centred and scaled
@@ -161,16 +172,18 @@ func relate(p *data.ProblemData) (*relations, error) {
 	r := &relations{dimension: 1}
 	for _, t := range p.Tasks {
 		if d := t.TrainSet.X.Cols(); d != p.Cols() {
-			return nil, data.ErrMismatch.Errorf("task %q has %d features, but task %q %d", t.Name, d, p.Tasks[0].Name, p.Cols())
+			return nil, data.ErrMismatch.Errorf("task %q has %d features, but task %q %d",
+				t.Name, d, p.Tasks[0].Name, p.Cols())
 		}
 		r.rows += len(t.TrainSet.Y)
 		size, balance := sizes(p.Several(), t)
-		r.size, r.balance = append(r.size, (math.Log(size)-3)/2), append(r.balance, balance/2)
+		r.size = append(r.size, (math.Log(size)-3)/2)
+		r.balance = append(r.balance, balance/2)
 	}
 	e := newResiduals(p)
 	noise := make([]float64, m)
 	squares := make([]float64, m)
-	alone := make([]float64, m)
+	singles := make([]float64, m)
 	left := 0.0
 	free := 0.0 // tr(E'E) and the sum of 1 - h
 	for _, row := range e.rows {
@@ -182,47 +195,48 @@ func relate(p *data.ProblemData) (*relations, error) {
 			free += unexplained
 			noise[i] += row.c2 * row.square / unexplained
 		} else { // the only row of its class
-			alone[i] += row.c2
+			singles[i] += row.c2
 		}
 	}
 	products := e.acrossTasks(e.products, m)
-	if !(left > 0 && free > 0) { // nothing is known of the noise: every row is the only one of its class
-		r.raw, r.white = newRelated(products, nil), newRelated(products, nil)
+	if !(left > 0 && free > 0) { // the noise is unknown: every row is the only one of its class
+		r.raw = newRelated(products, nil)
+		r.white = r.raw
 		return r, nil
 	}
-	floats.AddScaled(noise, left/free, alone)
+	floats.AddScaled(noise, left/free, singles)
 	r.raw = newRelated(products, noise)
 	return r, r.whiten(e, squares, free)
 }
 
-// sizes are sum y^2, with y scaled to what a sample of n balanced labels has, and ln of
-// the largest over the smallest class: for classes twice the harmonic mean of their rows.
-// Of two classes one that is missing counts as half a row, and more are left out.
+// sizes are sum y^2, with y scaled to a sample of n balanced labels, and ln of the
+// largest over the smallest class: for classes twice the harmonic mean of their rows.
+// Of two classes a missing one counts as half a row; of more it is left out.
 func sizes(several int, t data.TaskData) (size, balance float64) {
-	all := float64(len(t.TrainSet.Y))
+	total := float64(len(t.TrainSet.Y))
 	if t.Kind == data.Regression {
-		return all, 0
+		return total, 0
 	}
 	n, k := rowsOfClasses(max(2, several), t)
 	inverse := 0.0
-	least := math.Inf(1)
-	most := 0.0
+	low := math.Inf(1)
+	high := 0.0
 	for _, rows := range n {
 		if several == 0 {
-			rows = max(0.5, min(rows, all-0.5))
+			rows = max(0.5, min(rows, total-0.5))
 			k = 2
 		}
 		if rows > 0 {
-			inverse = inverse + 1/rows
-			least = min(least, rows)
-			most = max(most, rows)
+			inverse += 1 / rows
+			low = min(low, rows)
+			high = max(high, rows)
 		}
 	}
-	return 2 * k / inverse, math.Log(most / least)
+	return 2 * k / inverse, math.Log(high / low)
 }
 
-// whiten fills in what takes the inverse of S, in the span of the rows where they
-// are fewer than the features: with A = EE' + N tau I,
+// whiten fills in the numbers that take the inverse of S, in the span of the rows where
+// they are fewer than the features: with A = EE' + N tau I,
 //
 //	S^-1 = (I - E' A^-1 E) / tau,  and A = E'E + N tau I, S^-1 = N A^-1 otherwise.
 func (r *relations) whiten(e *residuals, squares []float64, free float64) error {

@@ -11,14 +11,14 @@ import (
 	"l2mt/layers"
 )
 
-// residuals are E (n x d), what the means and the signed means D of the tasks leave of
-// their rows X:
+// residuals are E (n x d), the rows X of the tasks less their means and their parts along
+// the signed means D of the tasks:
 //
 //	E = X - Q R,  row a of Q R, in task i, being q_a d_i + mean_i
 //
 // Of tasks with C > 2 classes D has the class means, C for a task with zeros for classes
 // that it lacks, q is 1, and there is no mean. The signed mean of a class is its mean
-// less that of all, which is taken into account where inner products are summed.
+// less the mean of all classes, which acrossTasks subtracts.
 type residuals struct {
 	classes int // C, or 1
 	rows    []residualRow
@@ -31,7 +31,7 @@ type residuals struct {
 
 // residualRow is a row of E.
 type residualRow struct {
-	task, of               int     // i, and the row of D
+	task, mean             int     // i, and the row of D
 	share, q, c2, leverage float64 // weight in D, part of D, c_a^2, and h_a
 	square                 float64 // ||e_a||^2
 }
@@ -47,16 +47,17 @@ func newResiduals(p *data.ProblemData) *residuals {
 			e.weigh(i, t)
 		}
 	}
-	if e.thin = len(e.rows) <= p.Cols(); e.thin {
-		e.ofProducts(points, false)
+	e.thin = len(e.rows) <= p.Cols()
+	if e.thin {
+		e.fillProducts(points, false)
 	} else {
-		e.ofRows(points, p.Cols())
+		e.fillRows(points, p.Cols())
 	}
 	return e
 }
 
-// weigh fills in what depends on the targets of a task alone. The weights in the
-// signed mean are zero where all targets are equal.
+// weigh appends the rows of a task, as far as they depend on its targets alone. The
+// weights in the signed mean are zero where all targets are equal.
 func (e *residuals) weigh(i int, t data.TaskData) {
 	n := float64(len(t.TrainSet.Y))
 	average, deviation := meanDeviation(t.TrainSet.Y)
@@ -66,15 +67,15 @@ func (e *residuals) weigh(i int, t data.TaskData) {
 		scale = 2
 	}
 	for _, y := range t.TrainSet.Y {
-		c := 0.0
-		q := 0.0
-		leverage := 1 / n
-		if y -= average; total > 0 {
-			c = y / total * scale
-			q = y / scale
-			leverage += y * y / total
+		row := residualRow{task: i, mean: i, leverage: 1 / n}
+		y -= average
+		if total > 0 {
+			row.share = y / total * scale
+			row.c2 = row.share * row.share
+			row.q = y / scale
+			row.leverage += y * y / total
 		}
-		e.rows = append(e.rows, residualRow{task: i, of: i, share: c, q: q, c2: c * c, leverage: leverage})
+		e.rows = append(e.rows, row)
 	}
 }
 
@@ -83,7 +84,11 @@ func (e *residuals) weighClasses(i int, t data.TaskData) {
 	n, k := rowsOfClasses(e.classes, t)
 	for _, y := range t.TrainSet.Y {
 		rows := n[int(y)]
-		e.rows = append(e.rows, residualRow{task: i, of: i*e.classes + int(y), share: 1 / rows, q: 1, c2: (1 - 1/k) / (rows * rows), leverage: 1 / rows})
+		row := residualRow{task: i, mean: i*e.classes + int(y), q: 1}
+		row.share = 1 / rows
+		row.leverage = 1 / rows
+		row.c2 = (1 - 1/k) / (rows * rows)
+		e.rows = append(e.rows, row)
 	}
 }
 
@@ -92,21 +97,22 @@ func (e *residuals) weighClasses(i int, t data.TaskData) {
 func rowsOfClasses(classes int, t data.TaskData) (n []float64, k float64) {
 	n = make([]float64, classes)
 	for _, y := range t.TrainSet.Y {
-		of := max(0, int(y))
-		if n[of]++; n[of] == 1 {
+		class := max(0, int(y))
+		n[class]++
+		if n[class] == 1 {
 			k++
 		}
 	}
 	return n, k
 }
 
-// ofRows takes the rows of one task at a time.
-func (e *residuals) ofRows(points []layers.Points, d int) {
+// fillRows takes the rows of one task at a time.
+func (e *residuals) fillRows(points []layers.Points, d int) {
 	means := view(e.classes*len(points), d)
 	e.gram = view(d, d)
 	first := 0
-	for _, of := range points {
-		x := layers.DenseRows(of)
+	for _, p := range points {
+		x := layers.DenseRows(p)
 		e.split(first, x, means)
 		for a := range x.Rows {
 			e.rows[first+a].square = floats.Dot(x.Row(a), x.Row(a))
@@ -122,18 +128,18 @@ func (e *residuals) ofRows(points []layers.Points, d int) {
 // have too few digits.
 const cancelled = 1e-4
 
-// ofProducts takes the inner products K = X X' of all rows. What is left of the rows of K
-// is E X', and what is left of the columns of that is E E'.
-func (e *residuals) ofProducts(points []layers.Points, dense bool) {
+// fillProducts takes the inner products K = X X' of all rows. The residuals of the rows of
+// K are E X', and the residuals of its columns E E'.
+func (e *residuals) fillProducts(points []layers.Points, dense bool) {
 	k, sparse := layers.RowProducts(dense, points...)
 	squares := 0.0
 	left := 0.0
 	for a := range k.Rows {
 		squares += k.Row(a)[a]
 	}
-	ofX := transposed(e.splitAll(k)) // X D'
-	e.products = e.splitAll(ofX)     // D D'
-	k = transposed(k)                // X E'
+	x := transposed(e.splitAll(k)) // X D'
+	e.products = e.splitAll(x)     // D D'
+	k = transposed(k)              // X E'
 	e.right = transposed(e.splitAll(k))
 	e.gram = k
 	for a := range k.Rows {
@@ -141,7 +147,7 @@ func (e *residuals) ofProducts(points []layers.Points, dense bool) {
 		left += e.rows[a].square
 	}
 	if sparse && left <= cancelled*squares {
-		e.ofProducts(points, true)
+		e.fillProducts(points, true)
 	}
 }
 
@@ -155,14 +161,16 @@ func (e *residuals) splitAll(x layers.View[float64]) (means layers.View[float64]
 		for end < x.Rows && e.rows[end].task == i {
 			end++
 		}
-		e.split(first, layers.View[float64]{Rows: end - first, Cols: x.Cols, Data: x.Data[first*x.Cols : end*x.Cols]}, means)
+		part := layers.View[float64]{Rows: end - first, Cols: x.Cols}
+		part.Data = x.Data[first*x.Cols : end*x.Cols]
+		e.split(first, part, means)
 		first = end
 	}
 	return means
 }
 
-// split turns the rows of a task, of which there is a first, into what the means leave of
-// them, and puts the signed means or the class means where they belong.
+// split turns the rows of a task, from the first on, into residuals, and puts the signed
+// means or the class means where they belong.
 func (e *residuals) split(first int, x, means layers.View[float64]) {
 	if e.classes == 1 {
 		mean := make([]float64, x.Cols)
@@ -175,28 +183,29 @@ func (e *residuals) split(first int, x, means layers.View[float64]) {
 	}
 	rows := e.rows[first:][:x.Rows]
 	for a, r := range rows {
-		floats.AddScaled(means.Row(r.of), r.share, x.Row(a))
+		floats.AddScaled(means.Row(r.mean), r.share, x.Row(a))
 	}
 	for a, r := range rows {
-		floats.AddScaled(x.Row(a), -r.q, means.Row(r.of))
+		floats.AddScaled(x.Row(a), -r.q, means.Row(r.mean))
 	}
 }
 
-// acrossTasks are the inner products of signed means (m x m), given those of the
-// rows of D, or a bilinear form of them: summed over the classes, of the
-// class means less their mean in each task.
+// acrossTasks are the inner products of signed means (m x m), given the inner products of
+// the rows of D, or a bilinear form of them: summed over the classes, of the class means
+// less their mean in each task.
 func (e *residuals) acrossTasks(a layers.View[float64], m int) *mat.SymDense {
 	if e.classes == 1 {
 		return mat.NewSymDense(m, slices.Clone(a.Data))
 	}
-	has := make([]bool, a.Rows)
+	present := make([]bool, a.Rows)
 	for _, r := range e.rows {
-		has[r.of] = true
+		present[r.mean] = true
 	}
+	k := e.classes
 	s := mat.NewSymDense(m, nil)
 	for i := range m {
 		for j := i; j < m; j++ {
-			s.SetSym(i, j, overClasses(a, has, i*e.classes, j*e.classes, e.classes))
+			s.SetSym(i, j, overClasses(a, present, i*k, j*k, k))
 		}
 	}
 	return s
@@ -204,30 +213,32 @@ func (e *residuals) acrossTasks(a layers.View[float64], m int) *mat.SymDense {
 
 // overClasses is tr(H A H' J') for the block A at (i, j): H and J take the means of
 // the classes of either task out, and a class counts where both have it.
-func overClasses(a layers.View[float64], has []bool, i, j, classes int) float64 {
+func overClasses(a layers.View[float64], present []bool, i, j, classes int) float64 {
 	ki := 0.0
 	kj := 0.0
-	all := 0.0
+	total := 0.0
 	rows := make([]float64, classes)
 	cols := make([]float64, classes)
 	for c := range classes {
-		if has[i+c] {
+		if present[i+c] {
 			ki++
 		}
-		if has[j+c] {
+		if present[j+c] {
 			kj++
 		}
 		for d := range classes {
-			v := (a.Row(i + c)[j+d] + a.Row(j + d)[i+c]) / 2
+			v := a.Row(i + c)[j+d] + a.Row(j + d)[i+c]
+			v /= 2
 			rows[c] += v
 			cols[d] += v
-			all += v
+			total += v
 		}
 	}
 	sum := 0.0
 	for c := range classes {
-		if has[i+c] && has[j+c] {
-			sum += a.Row(i + c)[j+c] - rows[c]/kj - cols[c]/ki + all/(ki*kj)
+		if present[i+c] && present[j+c] {
+			v := a.Row(i + c)[j+c] - rows[c]/kj - cols[c]/ki
+			sum += v + total/(ki*kj)
 		}
 	}
 	return sum
@@ -238,5 +249,7 @@ func view(rows, cols int) layers.View[float64] {
 }
 
 func transposed(a layers.View[float64]) layers.View[float64] {
-	return layers.View[float64]{Rows: a.Cols, Cols: a.Rows, Data: safetensors.Transposed(a.Data, a.Rows, a.Cols)}
+	t := layers.View[float64]{Rows: a.Cols, Cols: a.Rows}
+	t.Data = safetensors.Transposed(a.Data, a.Rows, a.Cols)
+	return t
 }

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"math"
 	"os"
 	"path/filepath"
 	"slices"
@@ -21,8 +20,8 @@ import (
 type Network struct {
 	Config Config
 	Params Params
-	// Head is what makes the network's features, as Config.Head says; nil where
-	// they are those of the dataset.
+	// Head makes the network's features, as Config.Head says; nil where they are
+	// the dataset's.
 	Head layers.Head
 	// Provenance says what the network was trained on and how, in the
 	// trainer's own words: experience, seed, epoch, versions. It may be empty.
@@ -35,20 +34,19 @@ func NewNetwork(c Config, seed uint64) (*Network, error) {
 		return nil, err
 	}
 	n := &Network{Config: c, Params: NewParams(c, seed)}
-	if err := n.Params.matches(c); err != nil { // a registered piece may declare what does not fit
+	if err := n.Params.matches(c); err != nil { // a registered piece may declare anything
 		return nil, fmt.Errorf("initial parameters: %w", err)
 	}
 	return n, nil
 }
 
-// Direction is that of the link: minimising Direction * f minimises the
+// Direction is the link's direction: minimising Direction * f minimises the
 // estimated relative error. Inference uses Phi' = Direction * Phi and
 // rho = Direction * c.
 func (n *Network) Direction() float64 { return links.get(n.Config.Link).Direction(n.Params) }
 
-// FeatureMap gives parameters a map M to begin with (d x k, k at most h/2): the inner products
-// of embeddings shall be about those of the readout's x M. It is nil where there is no place
-// for one.
+// FeatureMap gives parameters a map M to begin with (d x k, k at most h/2): embeddings have
+// about the inner products of the readout's x M. It is nil where there is no place for one.
 func (n *Network) FeatureMap() func(m *mat.Dense) {
 	mapped := slices.DeleteFunc(n.Config.Specs(), func(s Spec) bool { return !s.FeatureMap })
 	if len(mapped) == 0 {
@@ -73,7 +71,7 @@ const (
 	WeightsFile = "weights.safetensors"
 
 	configSchema = 2
-	configKey    = "network" // of the metadata, which has what is in config.json
+	configKey    = "network" // in the metadata, for the text of config.json
 )
 
 type configFile struct {
@@ -108,7 +106,8 @@ func (n *Network) Save(dir string) error {
 			return fmt.Errorf("save: %w", err)
 		}
 	}
-	if err := safetensors.Write(filepath.Join(dir, WeightsFile), stored, map[string]string{configKey: string(text)}); err != nil {
+	metadata := map[string]string{configKey: string(text)}
+	if err := safetensors.Write(filepath.Join(dir, WeightsFile), stored, metadata); err != nil {
 		return fmt.Errorf("save: %w", err)
 	}
 	if err := files.WriteFile(filepath.Join(dir, ConfigFile), append(text, '\n')); err != nil {
@@ -140,7 +139,7 @@ func LoadFS(from fs.FS) (*Network, error) {
 	return n, err
 }
 
-// read reads all but the head. Dir is what errors call the file system.
+// read reads all but the head. Errors call the file system dir.
 func read(from fs.FS, dir string) (*Network, error) {
 	path := filepath.Join(dir, WeightsFile)
 	b, err := fs.ReadFile(from, WeightsFile)
@@ -162,7 +161,7 @@ func read(from fs.FS, dir string) (*Network, error) {
 	return n, nil
 }
 
-// decodeConfig reads what config.json says.
+// decodeConfig reads the text of config.json.
 func decodeConfig(b []byte) (file configFile, err error) {
 	if err := files.DecodeSchema(b, configSchema, &file); err != nil {
 		return file, ErrConfig.Errorf("%w", err)
@@ -174,7 +173,7 @@ func decodeConfig(b []byte) (file configFile, err error) {
 }
 
 // arrange puts tensors into the order of the configuration's parameters, and
-// reports those that are missing, left over, or not of the right kind.
+// reports tensors that are missing, left over, or not of the right kind.
 func arrange(c Config, tensors []Tensor) (Params, error) {
 	var p Params
 	var faults []error
@@ -196,7 +195,7 @@ func arrange(c Config, tensors []Tensor) (Params, error) {
 		if t.DType != c.storage() {
 			fault("tensor %q has dtype %s; it must have %s", t.Name, t.DType, c.storage())
 		}
-		if j := slices.IndexFunc(t.Value, func(v float64) bool { return math.IsNaN(v) || math.IsInf(v, 0) }); j >= 0 {
+		if j := notFinite(t.Value); j >= 0 {
 			fault("tensor %q has %v at entry %d; it must be finite", t.Name, t.Value[j], j)
 		}
 		p = append(p, t)

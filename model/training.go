@@ -23,13 +23,13 @@ type TrainingGraph struct {
 	*core
 	graph  *layers.Graph
 	weight []float64
-	// Measure is that of the next step's problem. The objective Found needs it.
+	// Measure measures on the next step's problem. The objective Found needs it.
 	Measure   Measure
 	tasks     int // of the step's problem
 	direction float64
 
 	loss, residual, deviation, fs, vs *layers.Capture
-	gradient                          Params         // its values are those of the captures
+	gradient                          Params         // its values are captures
 	held                              []*layers.Held // W, b, W, b, ... of the head
 }
 
@@ -61,7 +61,9 @@ func NewTrainingGraph(c Config, size Capacity, outcomes []float64, head ...layer
 	}
 	t := &TrainingGraph{}
 	var err error
-	t.graph, err = layers.Build(c.DType, func(g *layers.Graph) { t.define(g, c, size.atLeast(Capacity{}), len(outcomes), head) })
+	t.graph, err = layers.Build(c.DType, func(g *layers.Graph) {
+		t.define(g, c, size.atLeast(Capacity{}), len(outcomes), head)
+	})
 	if err != nil {
 		return nil, fmt.Errorf("training graph: %w", err)
 	}
@@ -72,8 +74,11 @@ func (t *TrainingGraph) define(g *layers.Graph, c Config, size Capacity, outcome
 	t.core = newCore(g, c, size, head, nil)
 	t.weight = make([]float64, size.Tuples)
 	loss, residual, scale := t.objective(g, outcomes)
-	t.loss, t.residual, t.deviation = g.Capture(loss), g.Capture(residual), g.Capture(scale)
-	t.fs, t.vs = g.Capture(t.f), g.Capture(t.v)
+	t.loss = g.Capture(loss)
+	t.residual = g.Capture(residual)
+	t.deviation = g.Capture(scale)
+	t.fs = g.Capture(t.f)
+	t.vs = g.Capture(t.v)
 	var inputs layers.Nodes
 	for _, s := range c.Specs() {
 		inputs = append(inputs, t.params[s.Name])
@@ -84,7 +89,8 @@ func (t *TrainingGraph) define(g *layers.Graph, c Config, size Capacity, outcome
 			continue
 		}
 		s := c.Specs()[i]
-		t.gradient = append(t.gradient, Tensor{Name: s.Name, Shape: s.Shape, Value: g.Capture(gradient).Value})
+		value := g.Capture(gradient).Value
+		t.gradient = append(t.gradient, Tensor{Name: s.Name, Shape: s.Shape, Value: value})
 	}
 }
 
@@ -99,7 +105,8 @@ type Measure func(omega *mat.SymDense) (value float64, slope *mat.SymDense, err 
 // that has no slope, or f no least value inside of the covariances.
 func (t *TrainingGraph) found() *layers.Node {
 	return layers.Outside("found", func(in, slopes []layers.View[float64]) float64 {
-		phi, rho := asked(in[0].Data, in[1].Data[0], t.tasks, t.size.Tasks, t.direction)
+		c := in[1].Data[0]
+		phi, rho := asked(in[0].Data, c, t.tasks, t.size.Tasks, t.direction)
 		if !(rho > 0) {
 			return 0
 		}
@@ -110,15 +117,15 @@ func (t *TrainingGraph) found() *layers.Node {
 		if slope == nil {
 			return 0
 		}
-		ofPhi, ofRho, err := infer.Slopes(phi, rho, slope)
+		slopePhi, slopeRho, err := infer.Slopes(phi, rho, slope)
 		check(err)
 		m := phi.SymmetricDim()
 		for i := range m {
 			for j := range m {
-				slopes[0].Data[i*t.size.Tasks+j] = t.direction * ofPhi.At(i, j)
+				slopes[0].Data[i*t.size.Tasks+j] = t.direction * slopePhi.At(i, j)
 			}
 		}
-		slopes[1].Data[0] = t.direction * ofRho
+		slopes[1].Data[0] = t.direction * slopeRho
 		return value
 	}, t.phi, t.c)
 }
@@ -166,23 +173,28 @@ func (t *TrainingGraph) Step(params Params, p *Payload, tuples []Tuple) (Step, e
 	if err := t.graph.Set("weight", t.weight); err != nil {
 		return Step{}, err
 	}
-	t.tasks, t.direction = p.Tasks(), math.Copysign(1, links.get(t.config.Link).Direction(params))
+	t.tasks = p.Tasks()
+	t.direction = math.Copysign(1, links.get(t.config.Link).Direction(params))
 	if err := t.graph.Run(); err != nil {
 		return Step{}, fmt.Errorf("training step: %w", err)
 	}
 	return Step{
-		Head: t.headGradient(),
-		Loss: t.loss.Value[0], Residual: t.residual.Value[0], Deviation: t.deviation.Value[0],
-		F: t.fs.Value[:len(tuples)], V: t.vs.Value[:len(tuples)],
+		Head:      t.headGradient(),
+		Loss:      t.loss.Value[0],
+		Residual:  t.residual.Value[0],
+		Deviation: t.deviation.Value[0],
+		F:         t.fs.Value[:len(tuples)], V: t.vs.Value[:len(tuples)],
 		Gradient: t.gradient,
 	}, nil
 }
 
-// headGradient is what is held of the gradient, as a head.
+// headGradient is the held part of the gradient, as a head.
 func (t *TrainingGraph) headGradient() layers.Head {
 	var h layers.Head
 	for i, l := range t.head {
-		h = append(h, layers.Connected{In: l.In, Out: l.Out, W: t.held[2*i].Value, B: t.held[2*i+1].Value})
+		l.W = t.held[2*i].Value
+		l.B = t.held[2*i+1].Value
+		h = append(h, l)
 	}
 	return h
 }

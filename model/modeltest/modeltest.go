@@ -23,7 +23,7 @@ import (
 )
 
 const (
-	seeds    = 2 // the second with what is above the embeddings negated
+	seeds    = 2 // the second with parameters above the embeddings negated
 	features = 4
 	tuples   = 3
 
@@ -33,19 +33,25 @@ const (
 	equalTolerance    = 1e-10
 )
 
-// Check tests the combination of the named body, readout, estimator and link. What
-// is not named is the default preset's. A name registered as several kinds of
-// pieces is used for all of them.
+// Check tests the combination of the named body, readout, estimator and link. The
+// default preset has the others. A name registered as several kinds of pieces is
+// used for all of them.
 func Check(t *testing.T, names ...string) {
 	t.Helper()
 	c := must(model.Preset("default", features))(t)
-	c.Layers, c.Hidden, c.Neighbours, c.DType = 3, 3, 2, layers.Float64
-	field := map[string]*string{"body": &c.Body, "readout": &c.Readout, "estimator": &c.Estimator, "link": &c.Link}
+	c.Layers = 3
+	c.Hidden = 3
+	c.Neighbours = 2
+	c.DType = layers.Float64
+	field := map[string]*string{
+		"body": &c.Body, "readout": &c.Readout, "estimator": &c.Estimator, "link": &c.Link,
+	}
 	for _, name := range names {
 		known := false
 		for _, piece := range model.Pieces() {
 			if piece.Name == name {
-				*field[piece.Kind], known = name, true
+				*field[piece.Kind] = name
+				known = true
 			}
 		}
 		if !known {
@@ -56,19 +62,10 @@ func Check(t *testing.T, names ...string) {
 		c := c
 		c.Objective = objective
 		for seed := range uint64(seeds) {
-			t.Run(fmt.Sprintf("%s-%s-%s-%s/%s/seed=%d", c.Body, c.Readout, c.Estimator, c.Link, objective, seed), func(t *testing.T) {
+			name := fmt.Sprintf("%s-%s-%s-%s/%s/seed=%d", c.Body, c.Readout, c.Estimator, c.Link, objective, seed)
+			t.Run(name, func(t *testing.T) {
 				t.Parallel()
-				s := newSuite(t, c, seed)
-				t.Run("the gradient is that of the loss", s.gradient)
-				t.Run("a step on several tuples is the mean of single steps", s.batch)
-				t.Run("training and forward graphs agree", s.agreement)
-				t.Run("a graph for larger problems says the same", s.capacity)
-				t.Run("many pairs of tasks are embedded in parts", s.parts)
-				t.Run("the order of a task's rows changes nothing", s.order)
-				t.Run("permuting the tasks permutes E and Phi and leaves f", s.permutation)
-				t.Run("columns of zeros change nothing where the features are free", s.padding)
-				t.Run("a smaller direction * f is a smaller relative error", s.direction)
-				t.Run("a saved network says the same", s.saving)
+				newSuite(t, c, seed).run(t)
 			})
 		}
 	}
@@ -87,7 +84,8 @@ type suite struct {
 func newSuite(t *testing.T, c model.Config, seed uint64) *suite {
 	t.Helper()
 	r := data.Stream(seed, "modeltest")
-	s := &suite{problem: Problem(r, features, 9, 7, 8), outcomes: []float64{0.7, 0.9, 1, 1.3}}
+	s := &suite{problem: Problem(r, features, 9, 7, 8)}
+	s.outcomes = []float64{0.7, 0.9, 1, 1.3}
 	s.network = must(model.NewNetwork(c, seed))(t)
 	perturb(r, c, s.network.Params, seed%2 == 1)
 	s.payload = s.prepare(t, s.problem)
@@ -96,9 +94,30 @@ func newSuite(t *testing.T, c model.Config, seed uint64) *suite {
 			Omega: Covariance(r, len(s.problem.Tasks)), O: s.outcomes[q],
 		})
 	}
-	// More room than needed, so that padding is part of what is tested.
-	s.graph = s.training(t, model.Capacity{Rows: s.payload.Rows() + 3, Tasks: s.payload.Tasks() + 2, Tuples: tuples + 1})
+	// More room than needed, so that padding is tested too.
+	size := s.size()
+	size.Rows += 3
+	size.Tasks += 2
+	size.Tuples++
+	s.graph = s.training(t, size)
 	return s
+}
+
+func (s *suite) size() model.Capacity {
+	return model.Capacity{Rows: s.payload.Rows(), Tasks: s.payload.Tasks(), Tuples: tuples}
+}
+
+func (s *suite) run(t *testing.T) {
+	t.Run("the gradient is that of the loss", s.gradient)
+	t.Run("a step on several tuples is the mean of single steps", s.batch)
+	t.Run("training and forward graphs agree", s.agreement)
+	t.Run("a graph for larger problems says the same", s.capacity)
+	t.Run("many pairs of tasks are embedded in parts", s.parts)
+	t.Run("the order of a task's rows changes nothing", s.order)
+	t.Run("permuting the tasks permutes E and Phi and leaves f", s.permutation)
+	t.Run("columns of zeros change nothing where the features are free", s.padding)
+	t.Run("a smaller direction * f is a smaller relative error", s.direction)
+	t.Run("a saved network says the same", s.saving)
 }
 
 func (s *suite) training(t *testing.T, size model.Capacity) *model.TrainingGraph {
@@ -150,7 +169,8 @@ func Problem(r *rand.Rand, d int, rows ...int) *data.ProblemData {
 		for i := range y {
 			y[i] = float64(2*r.IntN(2) - 1)
 		}
-		y[0], y[1] = 1, -1
+		y[0] = 1
+		y[1] = -1
 		p.Tasks = append(p.Tasks, data.TaskData{
 			Task:     &data.Task{Name: fmt.Sprint("task ", j), Kind: data.Classification},
 			TrainSet: data.Samples{X: x, Y: y},
@@ -161,10 +181,11 @@ func Problem(r *rand.Rand, d int, rows ...int) *data.ProblemData {
 
 // Covariance returns a random m x m covariance with trace 1, row-major.
 func Covariance(r *rand.Rand, m int) []float64 {
-	a, omega := mat.NewDense(m, m, nil), mat.NewDense(m, m, nil)
+	a := mat.NewDense(m, m, nil)
 	a.Apply(func(int, int, float64) float64 { return r.NormFloat64() }, a)
+	var omega mat.Dense
 	omega.Mul(a, a.T())
-	omega.Scale(1/mat.Trace(omega), omega)
+	omega.Scale(1/mat.Trace(&omega), &omega)
 	return omega.RawMatrix().Data
 }
 
@@ -178,14 +199,16 @@ func (s *suite) step(t *testing.T, tuples ...model.Tuple) model.Step {
 	return must(s.graph.Step(s.network.Params, s.payload, tuples))(t)
 }
 
-func (s *suite) estimate(t *testing.T, p *model.Payload, tuples ...model.Tuple) *model.Estimate {
+func (s *suite) estimate(
+	t *testing.T, p *model.Payload, tuples ...model.Tuple) *model.Estimate {
 	t.Helper()
 	return must(must(model.NewForward(s.network))(t).Estimate(p, tuples...))(t)
 }
 
 func (s *suite) gradient(t *testing.T) {
 	gradient := s.step(t, s.tuples...).Gradient.Clone()
-	checked, kinks := 0, 0
+	checked := 0
+	kinks := 0
 	for i, p := range s.network.Params {
 		for j, x := range p.Value {
 			difference := func(h float64) float64 {
@@ -196,11 +219,13 @@ func (s *suite) gradient(t *testing.T) {
 				return (up - s.step(t, s.tuples...).Loss) / (2 * h)
 			}
 			checked++
-			want, got := difference(step), gradient[i].Value[j]
-			if math.Abs(got-want) <= gradientTolerance*(1+math.Abs(want)) {
+			want := difference(step)
+			got := gradient[i].Value[j]
+			size := 1 + math.Abs(want)
+			if math.Abs(got-want) <= gradientTolerance*size {
 				continue
 			}
-			if wide := difference(4 * step); math.Abs(wide-want) > kinkTolerance*(1+math.Abs(want)) {
+			if math.Abs(difference(4*step)-want) > kinkTolerance*size {
 				kinks++
 				continue
 			}
@@ -214,7 +239,8 @@ func (s *suite) gradient(t *testing.T) {
 
 func (s *suite) batch(t *testing.T) {
 	together := s.step(t, s.tuples...)
-	loss, gradient := together.Loss, together.Gradient.Clone()
+	loss := together.Loss
+	gradient := together.Gradient.Clone()
 	for _, tuple := range s.tuples {
 		single := s.step(t, tuple)
 		loss -= single.Loss / tuples
@@ -231,28 +257,33 @@ func (s *suite) batch(t *testing.T) {
 }
 
 func (s *suite) agreement(t *testing.T) {
-	training, forward := s.step(t, s.tuples...), s.estimate(t, s.payload, s.tuples...)
+	training := s.step(t, s.tuples...)
+	forward := s.estimate(t, s.payload, s.tuples...)
 	near(t, "f of the forward graph", forward.F, training.F)
 	near(t, "v of the forward graph", forward.V, training.V)
 	m := forward.Tasks
 	for q, tuple := range s.tuples {
-		near(t, "<Phi, Omega> + c tr(Omega^2)", []float64{forward.Value(mat.NewSymDense(m, tuple.Omega))}, training.F[q:q+1])
+		f := forward.Value(mat.NewSymDense(m, tuple.Omega))
+		near(t, "<Phi, Omega> + c tr(Omega^2)", []float64{f}, training.F[q:][:1])
 	}
-	near(t, "Phi transposed", mat.DenseCopyOf(mat.NewDense(m, m, forward.Phi).T()).RawMatrix().Data, forward.Phi)
+	transposed := mat.DenseCopyOf(mat.NewDense(m, m, forward.Phi).T())
+	near(t, "Phi transposed", transposed.RawMatrix().Data, forward.Phi)
 }
 
 // capacity compares a graph that has just the room for the problem with one that has
 // served a larger problem before.
 func (s *suite) capacity(t *testing.T) {
-	larger := s.prepare(t, Problem(data.Stream(2, "modeltest"), features, 9, 12, 7, 8, 10))
-	m := larger.Tasks()
-	exact, roomy := *s, *s
-	exact.graph = s.training(t, model.Capacity{Rows: s.payload.Rows(), Tasks: s.payload.Tasks(), Tuples: tuples})
-	roomy.graph = s.training(t, model.Capacity{Rows: larger.Rows(), Tasks: m, Tuples: tuples})
-	roomy.payload = larger
-	roomy.step(t, model.Tuple{Omega: Covariance(data.Stream(3, "modeltest"), m), O: 1})
+	exact := *s
+	exact.graph = s.training(t, s.size())
+	roomy := *s
+	larger := Problem(data.Stream(2, "modeltest"), features, 9, 12, 7, 8, 10)
+	roomy.payload = s.prepare(t, larger)
+	roomy.graph = s.training(t, roomy.size())
+	omega := Covariance(data.Stream(3, "modeltest"), roomy.payload.Tasks())
+	roomy.step(t, model.Tuple{Omega: omega, O: 1})
 	roomy.payload = s.payload
-	got, want := roomy.step(t, s.tuples...), exact.step(t, s.tuples...)
+	got := roomy.step(t, s.tuples...)
+	want := exact.step(t, s.tuples...)
 	const why = " in a graph with room for more rows and tasks (an operation sees those that the problem does not have)"
 	near(t, "f"+why, got.F, want.F)
 	near(t, "v"+why, got.V, want.V)
@@ -271,31 +302,34 @@ func (s *suite) parts(t *testing.T) {
 	}
 	r := data.Stream(4, "modeltest")
 	payload := s.prepare(t, Problem(r, features, slices.Repeat([]int{3}, tasks)...))
-	many := &suite{network: s.network, payload: payload, graph: s.training(t, model.Capacity{Tasks: tasks, Tuples: 1})}
+	large := &suite{network: s.network, payload: payload}
+	large.graph = s.training(t, model.Capacity{Tasks: tasks, Tuples: 1})
 	tuple := model.Tuple{Omega: Covariance(r, tasks), O: 1}
-	near(t, "f of pairs embedded in parts", many.estimate(t, payload, tuple).F, many.step(t, tuple).F)
+	near(t, "f of pairs embedded in parts", large.estimate(t, payload, tuple).F, large.step(t, tuple).F)
 }
 
 // order turns the rows of every task round.
 func (s *suite) order(t *testing.T) {
 	turned := &data.ProblemData{Problem: s.problem.Problem, Tasks: slices.Clone(s.problem.Tasks)}
 	for j := range turned.Tasks {
-		of := &turned.Tasks[j].TrainSet
+		rows := &turned.Tasks[j].TrainSet
 		var order []int
-		for i := range slices.Backward(of.Y) {
+		for i := range slices.Backward(rows.Y) {
 			order = append(order, i)
 		}
-		of.X, of.Y = of.X.Take(order), slices.Clone(of.Y)
-		slices.Reverse(of.Y)
+		rows.X = rows.X.Take(order)
+		rows.Y = slices.Clone(rows.Y)
+		slices.Reverse(rows.Y)
 	}
-	got, want := s.estimate(t, s.prepare(t, turned)), s.estimate(t, s.payload)
+	got := s.estimate(t, s.prepare(t, turned))
+	want := s.estimate(t, s.payload)
 	near(t, "E after the rows of tasks are turned round", got.E, want.E)
 	near(t, "Phi after the rows of tasks are turned round", got.Phi, want.Phi)
 }
 
 func (s *suite) permutation(t *testing.T) {
-	before := s.estimate(t, s.payload, s.tuples...)
-	m := before.Tasks
+	want := s.estimate(t, s.payload, s.tuples...)
+	m := want.Tasks
 	order := data.Stream(1, "permutation").Perm(m)
 	if slices.IsSorted(order) {
 		slices.Reverse(order)
@@ -319,27 +353,29 @@ func (s *suite) permutation(t *testing.T) {
 	for _, tuple := range s.tuples {
 		tuples = append(tuples, model.Tuple{Omega: pairs(tuple.Omega), O: tuple.O})
 	}
-	after := s.estimate(t, s.prepare(t, moved), tuples...)
+	got := s.estimate(t, s.prepare(t, moved), tuples...)
 	rows := tasks
-	if before.Per == model.PerPair {
+	if want.Per == model.PerPair {
 		rows = pairs
 	}
-	near(t, "E", after.E, rows(before.E))
-	near(t, "Phi", after.Phi, pairs(before.Phi))
-	near(t, "f", after.F, before.F)
+	near(t, "E", got.E, rows(want.E))
+	near(t, "Phi", got.Phi, pairs(want.Phi))
+	near(t, "f", got.F, want.F)
 }
 
 // padding is for bodies that serve problems of any number of features; others
 // refuse the problem.
 func (s *suite) padding(t *testing.T) {
+	const cols = features + 3
 	wide := &data.ProblemData{Problem: s.problem.Problem, Tasks: slices.Clone(s.problem.Tasks)}
 	for j := range wide.Tasks {
-		x := wide.Tasks[j].TrainSet.X
-		value := make([]float32, x.Rows()*(features+3))
-		for i := range x.Rows() {
-			copy(value[i*(features+3):], x.Row(i).Value)
+		rows := &wide.Tasks[j].TrainSet
+		n := rows.X.Rows()
+		value := make([]float32, n*cols)
+		for i := range n {
+			copy(value[i*cols:], rows.X.Row(i).Value)
 		}
-		wide.Tasks[j].TrainSet.X = must(data.NewDense(x.Rows(), features+3, value))(t)
+		rows.X = must(data.NewDense(n, cols, value))(t)
 	}
 	payload, err := model.Prepare(s.network.Config, wide)
 	if errors.Is(err, model.ErrMismatch) {
@@ -367,9 +403,10 @@ func (s *suite) direction(t *testing.T) {
 			t.Errorf("v goes from %v to %v as o rises to %v, against the direction %v", e.V[q-1], e.V[q], p.O, direction)
 		}
 	}
-	// What inference minimises, <Phi', Omega> + rho tr(Omega^2), has to order
-	// covariances as the estimated relative error does.
-	value, o := make([]float64, tuples), make([]float64, tuples)
+	// The function that inference minimises, <Phi', Omega> + rho tr(Omega^2), has to
+	// order covariances as the estimated relative error does.
+	value := make([]float64, tuples)
+	o := make([]float64, tuples)
 	for q, tuple := range s.tuples {
 		value[q] = direction * e.Value(mat.NewSymDense(e.Tasks, tuple.Omega))
 		o[q] = s.network.RelativeError(value[q] / direction)
@@ -386,24 +423,25 @@ func (s *suite) saving(t *testing.T) {
 	if err := s.network.Save(dir); err != nil {
 		t.Fatal(err)
 	}
-	other := &suite{network: must(model.Load(dir))(t)}
-	a, b := s.estimate(t, s.payload, s.tuples...), other.estimate(t, s.payload, s.tuples...)
-	if !reflect.DeepEqual(a, b) {
-		t.Errorf("the loaded network says %+v, the saved one %+v", b, a)
+	loaded := &suite{network: must(model.Load(dir))(t)}
+	got := loaded.estimate(t, s.payload, s.tuples...)
+	want := s.estimate(t, s.payload, s.tuples...)
+	if !reflect.DeepEqual(got, want) {
+		t.Errorf("the loaded network says %+v, the saved one %+v", got, want)
 	}
 }
 
-func near(t *testing.T, what string, got, want []float64) {
+func near(t *testing.T, name string, got, want []float64) {
 	t.Helper()
-	for i := range want {
-		if !(math.Abs(got[i]-want[i]) <= equalTolerance*(1+math.Abs(want[i]))) {
-			t.Errorf("%s: entry %d is %v, want %v", what, i, got[i], want[i])
+	for i, v := range want {
+		if !(math.Abs(got[i]-v) <= equalTolerance*(1+math.Abs(v))) {
+			t.Errorf("%s: entry %d is %v, want %v", name, i, got[i], v)
 			return
 		}
 	}
 }
 
-// must is a value that is there unless its maker failed.
+// must is a value, unless its maker failed.
 func must[T any](v T, err error) func(*testing.T) T {
 	return func(t *testing.T) T {
 		t.Helper()

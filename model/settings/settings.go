@@ -1,16 +1,15 @@
 // Package settings makes a table of a configuration: the fields of a struct by
-// name, to be listed, set from texts, checked and compared. All
-// that is to be known of a setting stands once, in the tags of its field:
+// name, to be listed, set from texts, checked and compared. The tags of a field
+// describe its setting:
 //
 //	Hidden int `json:"hidden" min:"1" help:"Width h of the layers."`
 //
-// json names it and help says what it means. Numbers lie between min and max, or
-// above above, and zero says what 0 stands for. A field without help is checked and compared like the others, but
-// nobody sets it: it follows from something else.
+// json names it and help explains it. Numbers lie between min and max, or above
+// above, and zero explains 0. A field without help is checked and compared like the
+// others, but nobody sets it: it follows from something else.
 package settings
 
 import (
-	"cmp"
 	"fmt"
 	"math"
 	"reflect"
@@ -29,9 +28,9 @@ type Setting struct {
 	Name string
 	// Meaning is the help of the field.
 	Meaning string
-	// Zero says what a value of 0 stands for, where it is something else.
+	// Zero is the meaning of 0, where it is no number.
 	Zero string
-	// Names are what a text may be; any if there are none.
+	// Names are the texts that are allowed; any if there are none.
 	Names []string
 
 	tag   reflect.StructTag
@@ -39,8 +38,8 @@ type Setting struct {
 }
 
 // Of is the table of a configuration, a pointer to a struct, whose names begin
-// with the section's. Names has what the fields that are names may be. Fields
-// that are structs have tables of their own.
+// with the section's. Names has the allowed texts of fields. Fields that are
+// structs have tables of their own.
 func Of(section string, config any, names map[string][]string) (t Table) {
 	v := reflect.ValueOf(config).Elem()
 	for i := range v.NumField() {
@@ -49,7 +48,11 @@ func Of(section string, config any, names map[string][]string) (t Table) {
 			continue
 		}
 		field, _, _ := strings.Cut(f.Tag.Get("json"), ",")
-		t = append(t, Setting{section + "." + field, f.Tag.Get("help"), f.Tag.Get("zero"), names[field], f.Tag, v.Field(i)})
+		s := Setting{Names: names[field], tag: f.Tag, value: v.Field(i)}
+		s.Name = section + "." + field
+		s.Meaning = f.Tag.Get("help")
+		s.Zero = f.Tag.Get("zero")
+		t = append(t, s)
 	}
 	return t
 }
@@ -57,9 +60,9 @@ func Of(section string, config any, names map[string][]string) (t Table) {
 // Value is the setting as a text.
 func (s Setting) Value() string { return fmt.Sprint(s.value.Interface()) }
 
-// Valid says in words what the setting may be.
+// Valid describes the values that the setting may have.
 func (s Setting) Valid() string {
-	kind, lowest := "a number", s.tag.Get("min")
+	kind := "a number"
 	switch s.value.Kind() {
 	case reflect.String:
 		if len(s.Names) == 0 {
@@ -71,18 +74,21 @@ func (s Setting) Valid() string {
 	case reflect.Int, reflect.Uint64:
 		kind = "a whole number"
 	}
-	switch above, most := s.tag.Get("above"), s.tag.Get("max"); {
+	above := s.tag.Get("above")
+	low := s.tag.Get("min")
+	high := s.tag.Get("max")
+	switch {
 	case above != "":
 		return kind + " above " + above
-	case most != "":
-		return kind + " from " + lowest + " to " + most
-	case lowest != "":
-		return kind + " of at least " + lowest
+	case high != "":
+		return kind + " from " + low + " to " + high
+	case low != "":
+		return kind + " of at least " + low
 	}
 	return kind
 }
 
-// Fault says what is wrong with the value, or is nil.
+// Fault is the error of a value that is not valid, or nil.
 func (s Setting) Fault() error {
 	if text := s.Value(); !s.allowed() {
 		if s.value.Kind() == reflect.String {
@@ -109,12 +115,16 @@ func (s Setting) allowed() bool {
 		}
 		return without
 	}
-	return x >= bound("min", math.Inf(-1)) && x <= bound("max", math.MaxFloat64) && (s.tag.Get("above") == "" || x > bound("above", 0))
+	if s.tag.Get("above") != "" && !(x > bound("above", 0)) {
+		return false
+	}
+	return x >= bound("min", math.Inf(-1)) && x <= bound("max", math.MaxFloat64)
 }
 
 // set gives the setting the value of a text, or leaves it unchanged.
 func (s Setting) set(text string) error {
-	v, err := reflect.New(s.value.Type()).Elem(), error(nil)
+	v := reflect.New(s.value.Type()).Elem()
+	var err error
 	switch {
 	case v.Kind() == reflect.String:
 		v.SetString(text)
@@ -138,16 +148,16 @@ func (s Setting) set(text string) error {
 	if err != nil {
 		return fmt.Errorf("%s is %q; it must be %s", s.Name, text, s.Valid())
 	}
-	tried := s
-	tried.value = v
-	if err := tried.Fault(); err != nil {
+	trial := s
+	trial.value = v
+	if err := trial.Fault(); err != nil {
 		return err
 	}
 	s.value.Set(v)
 	return nil
 }
 
-// Faults says what is wrong with the values.
+// Faults are the errors of the values.
 func (t Table) Faults() (faults []error) {
 	for _, s := range t {
 		if err := s.Fault(); err != nil {
@@ -161,10 +171,10 @@ func (t Table) Faults() (faults []error) {
 type Difference struct{ Name, Here, There string }
 
 // Differences compares with the table of another configuration of the same type.
-func (t Table) Differences(there Table) (d []Difference) {
+func (t Table) Differences(u Table) (d []Difference) {
 	for i, s := range t {
-		if !s.value.Equal(there[i].value) {
-			d = append(d, Difference{s.Name, s.Value(), there[i].Value()})
+		if !s.value.Equal(u[i].value) {
+			d = append(d, Difference{s.Name, s.Value(), u[i].Value()})
 		}
 	}
 	return d
@@ -180,29 +190,29 @@ func (t Table) Set(name, text string) error {
 	t = t.Open()
 	i := slices.IndexFunc(t, func(s Setting) bool { return s.Name == name })
 	if i < 0 {
-		return fmt.Errorf("there is no setting %q; %s", name, t.near(name))
+		return fmt.Errorf("there is no setting %q; %s", name, t.suggestion(name))
 	}
 	return t[i].set(text)
 }
 
-// near says which names are like one that there is not, the nearest first.
-func (t Table) near(name string) string {
-	const farthest = 2 // letters
+// suggestion lists the names that are up to two letters from a wrong one, the nearest first,
+// or all names.
+func (t Table) suggestion(name string) string {
 	letters := map[string]int{}
-	var all, near []string
+	var names []string
 	for _, s := range t {
 		_, field, _ := strings.Cut(s.Name, ".")
-		letters[s.Name] = min(Distance(name, s.Name), Distance(name[strings.LastIndex(name, ".")+1:], field))
-		all = append(all, s.Name)
-		if letters[s.Name] <= farthest {
-			near = append(near, s.Name)
-		}
+		suffix := name[strings.LastIndex(name, ".")+1:]
+		letters[s.Name] = min(Distance(name, s.Name), Distance(suffix, field))
+		names = append(names, s.Name)
 	}
-	if near == nil {
-		return "there are " + strings.Join(all, ", ")
+	list := strings.Join(names, ", ")
+	names = slices.DeleteFunc(names, func(s string) bool { return letters[s] > 2 })
+	if len(names) == 0 {
+		return "there are " + list
 	}
-	slices.SortStableFunc(near, func(a, b string) int { return cmp.Compare(letters[a], letters[b]) })
-	return "near it: " + strings.Join(near, ", ")
+	slices.SortStableFunc(names, func(a, b string) int { return letters[a] - letters[b] })
+	return "near it: " + strings.Join(names, ", ")
 }
 
 // Distance of two names is Levenshtein's: the fewest letters to insert, delete or replace.
