@@ -6,7 +6,6 @@ import (
 	"image/color"
 	"math"
 	"slices"
-	"strconv"
 	"strings"
 
 	"gonum.org/v1/gonum/floats"
@@ -34,21 +33,24 @@ const (
 )
 
 // Correlations draws correlations of the same tasks as heat maps side by side, blue for -1
-// and red for 1 whatever the values are. Tasks that the last one has alike stand together.
-func Correlations(all []Correlation) *Picture {
-	if len(all) == 0 {
+// and red for 1 whatever the values are. Tasks that the last map has alike stand together.
+func Correlations(maps []Correlation) *Picture {
+	if len(maps) == 0 {
 		return nil
 	}
-	m := len(all[0].Tasks)
-	faulty := func(row []float64) bool { return len(row) != m || !(floats.Norm(row, math.Inf(1)) < 1.01) } // rounding
-	for _, c := range all {
-		if m == 0 || len(c.Tasks) != m || len(c.Correlation) != m || slices.ContainsFunc(c.Correlation, faulty) {
+	m := len(maps[0].Tasks)
+	faulty := func(row []float64) bool {
+		return len(row) != m || !(floats.Norm(row, math.Inf(1)) < 1.01) // 1 and rounding
+	}
+	for _, c := range maps {
+		if m == 0 || len(c.Tasks) != m || len(c.Correlation) != m ||
+			slices.ContainsFunc(c.Correlation, faulty) {
 			return &Picture{err: fmt.Errorf("correlations of %d tasks must be as many rows of as many numbers within -1..1", m)}
 		}
 	}
-	order := grouped(all[len(all)-1].Correlation)
-	var maps []*plot.Plot
-	for _, c := range all {
+	order := grouped(maps[len(maps)-1].Correlation)
+	var plots []*plot.Plot
+	for _, c := range maps {
 		ordered := Correlation{Title: c.Title}
 		for _, i := range order {
 			row := make([]float64, len(order))
@@ -58,19 +60,19 @@ func Correlations(all []Correlation) *Picture {
 			ordered.Tasks = append(ordered.Tasks, c.Tasks[i])
 			ordered.Correlation = append(ordered.Correlation, row)
 		}
-		maps = append(maps, heatMap(ordered))
+		plots = append(plots, heatMap(ordered))
 	}
-	tasks := float64(len(order))
-	side := vg.Length(max(2.5, min(0.6*tasks, 0.18*tasks+4))) * vg.Inch
+	tasks := vg.Length(len(order))
+	side := max(2.5, min(0.6*tasks, 0.18*tasks+4))
 	if tasks > mostNamed {
-		side = 10 * vg.Inch
+		side = 10
 	}
-	return &Picture{width: vg.Length(len(maps)) * (side + 3*vg.Inch), height: side + 2.5*vg.Inch, plots: maps}
+	return panels(vg.Length(len(plots))*(side+3), side+2.5, plots...)
 }
 
-// grouped is an order of tasks in which those stand together that are alike: that of their
-// angles in the plane of the first two principal axes (Friendly 2002, "Corrgrams"), cut
-// where the gap is largest. Of three tasks it is the order in which they come.
+// grouped orders tasks by their angles in the plane of the first two principal axes
+// (Friendly 2002, "Corrgrams"), cut at the widest gap, so that similar tasks stand together.
+// Three tasks keep their order.
 func grouped(correlation [][]float64) []int {
 	n := len(correlation)
 	order := make([]int, n)
@@ -85,9 +87,12 @@ func grouped(correlation [][]float64) []int {
 	var axes mat.Dense
 	e.VectorsTo(&axes)
 	for i := range angle {
-		angle[i] = math.Atan2(axes.At(i, n-2), axes.At(i, n-1))
+		angle[i] = math.Atan2(axes.At(i, n-2),
+			axes.At(i, n-1))
 	}
-	slices.SortStableFunc(order, func(a, b int) int { return cmp.Compare(angle[a], angle[b]) })
+	slices.SortStableFunc(order, func(a, b int) int {
+		return cmp.Compare(angle[a], angle[b])
+	})
 	cut := 0
 	widest := 2*math.Pi - (angle[order[n-1]] - angle[order[0]])
 	for k := 1; k < n; k++ {
@@ -114,7 +119,7 @@ func heatMap(c Correlation) *plot.Plot {
 		p.Add(numbers(c.Correlation))
 	}
 	if len(c.Tasks) > mostNamed {
-		p.Title.Text += fmt.Sprintf("\n%d tasks, those that are alike together", len(c.Tasks))
+		p.Title.Text += fmt.Sprintf("\n%d tasks, similar ones together", len(c.Tasks))
 		cells.Rasterized = true
 		p.HideAxes()
 		return p
@@ -141,19 +146,23 @@ func (s square) Z(c, r int) float64 { return s[len(s)-1-r][c] }
 func (s square) X(c int) float64    { return float64(c) }
 func (s square) Y(r int) float64    { return float64(r) }
 
-// numbers are the values, each in its cell.
+// numbers labels each cell with its value.
 func numbers(s square) *plotter.Labels {
-	all := &plotter.Labels{}
+	labels := &plotter.Labels{}
 	for c := range s {
 		for r := range s {
-			style := text.Style{Color: color.Gray{Y: 20}, Font: sans(10), XAlign: text.XCenter, YAlign: text.YCenter, Handler: plot.DefaultTextHandler}
-			if math.Abs(s.Z(c, r)) > 0.7 { // on a dark cell
+			style := text.Style{Color: color.Gray{Y: 20}, Font: sans(10),
+				XAlign: text.XCenter, YAlign: text.YCenter, Handler: plot.DefaultTextHandler}
+			z := s.Z(c, r)
+			if math.Abs(z) > 0.7 { // on a dark cell
 				style.Color = color.White
 			}
-			all.XYs = append(all.XYs, plotter.XY{X: float64(c), Y: float64(r)})
-			all.TextStyle = append(all.TextStyle, style)
-			all.Labels = append(all.Labels, strings.Replace(strconv.FormatFloat(s.Z(c, r), 'f', 2, 64), "-0.00", "0.00", 1))
+			label := strings.Replace(fmt.Sprintf("%.2f", z), "-0.00", "0.00", 1)
+			centre := plotter.XY{X: s.X(c), Y: s.Y(r)}
+			labels.XYs = append(labels.XYs, centre)
+			labels.TextStyle = append(labels.TextStyle, style)
+			labels.Labels = append(labels.Labels, label)
 		}
 	}
-	return all
+	return labels
 }

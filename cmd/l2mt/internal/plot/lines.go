@@ -10,14 +10,10 @@ import (
 	"gonum.org/v1/plot"
 	"gonum.org/v1/plot/plotter"
 	"gonum.org/v1/plot/plotutil"
-	"gonum.org/v1/plot/vg"
 	"gonum.org/v1/plot/vg/draw"
 
 	"l2mt/train"
 )
-
-// course is a number over the epochs, NaN where nothing was measured.
-type course func(m train.Metrics) float64
 
 // found is the mean o of the covariances found.
 func found(m train.Metrics) float64 { return float64(m.Found) }
@@ -57,11 +53,11 @@ func Training(metrics []train.Metrics) *Picture {
 			n++
 		}
 	}
-	return &Picture{width: 15 * vg.Inch, height: 5 * vg.Inch, plots: []*plot.Plot{objective, quality, parameters}}
+	return panels(15, 5, objective, quality, parameters)
 }
 
 // Runs draws the mean o of the covariances found on held-out problems over the
-// epochs of several runs, those of a name in one colour.
+// epochs of several runs. Runs of one name share a colour.
 func Runs(names []string, runs [][][]train.Metrics) *Picture {
 	p := overEpochs(meanOutcome)
 	for i, name := range names {
@@ -70,7 +66,7 @@ func Runs(names []string, runs [][][]train.Metrics) *Picture {
 			name = "" // once in the legend
 		}
 	}
-	return &Picture{width: 8 * vg.Inch, height: 5 * vg.Inch, plots: []*plot.Plot{p}}
+	return panels(8, 5, p)
 }
 
 // overEpochs is an empty plot of numbers over the epochs.
@@ -81,11 +77,12 @@ func overEpochs(title string) *plot.Plot {
 	return p
 }
 
-// addCourse draws line i of a plot, if anything was measured.
-func addCourse(p *plot.Plot, i int, name string, metrics []train.Metrics, of course) {
+// addCourse draws line i of a plot: a number over the epochs, NaN where nothing was measured.
+func addCourse(p *plot.Plot, i int, name string, metrics []train.Metrics,
+	number func(train.Metrics) float64) {
 	var points plotter.XYs
 	for _, m := range metrics {
-		if y := of(m); !math.IsNaN(y) {
+		if y := number(m); !math.IsNaN(y) {
 			points = append(points, plotter.XY{X: float64(m.Epoch), Y: y})
 		}
 	}
@@ -93,7 +90,9 @@ func addCourse(p *plot.Plot, i int, name string, metrics []train.Metrics, of cou
 		return
 	}
 	// Lines that cover each other differ in their dashes.
-	addLine(p, name, points, draw.LineStyle{Color: palette[i%len(palette)], Width: vg.Points(1.5), Dashes: plotutil.Dashes(i)})
+	style := draw.LineStyle{Width: 1.5, Dashes: plotutil.Dashes(i)}
+	style.Color = palette[i%len(palette)]
+	addLine(p, name, points, style)
 }
 
 // Curve is what a column adds to predictions: at X, in the unit of the table, for the mean of
@@ -118,13 +117,14 @@ const mostThin = 100
 func (c Curve) Draw() *Picture {
 	p := newPlot(c.Column, "", "")
 	p.Add(plotter.NewGrid())
-	thin := draw.LineStyle{Width: vg.Points(0.5), Color: color.Gray{0xaa}}
+	thin := draw.LineStyle{Width: 0.5, Color: color.Gray{0xaa}}
 	for _, y := range c.Tasks[:min(len(c.Tasks), mostThin)] {
 		addLine(p, "", points(c.X, y), thin)
 	}
-	addLine(p, "", points(c.X, c.Shared), draw.LineStyle{Width: vg.Points(2), Color: palette[0]})
+	thick := draw.LineStyle{Width: 2, Color: palette[0]}
+	addLine(p, "", points(c.X, c.Shared), thick)
 	below := slices.Repeat([]float64{p.Y.Min}, len(c.Knots))
 	marks := draw.GlyphStyle{Shape: draw.PyramidGlyph{}, Color: palette[0], Radius: plotter.DefaultGlyphStyle.Radius}
 	p.Add(&plotter.Scatter{XYs: points(c.Knots, below), GlyphStyle: marks})
-	return &Picture{width: 3.4 * vg.Inch, height: 2.6 * vg.Inch, plots: []*plot.Plot{p}}
+	return panels(3.4, 2.6, p)
 }

@@ -17,7 +17,6 @@ import (
 	"gonum.org/v1/plot"
 	"gonum.org/v1/plot/font"
 	"gonum.org/v1/plot/plotter"
-	"gonum.org/v1/plot/text"
 	"gonum.org/v1/plot/vg"
 	"gonum.org/v1/plot/vg/draw"
 	_ "gonum.org/v1/plot/vg/vgimg" // the format png
@@ -29,12 +28,13 @@ import (
 
 // palette has colours that remain distinct for colour-blind readers (Okabe and Ito).
 var palette = []color.Color{
-	color.RGBA{0, 114, 178, 255}, color.RGBA{213, 94, 0, 255}, color.RGBA{0, 158, 115, 255},
-	color.RGBA{204, 121, 167, 255}, color.RGBA{230, 159, 0, 255}, color.RGBA{86, 180, 233, 255},
+	color.RGBA{0, 114, 178, 255}, color.RGBA{213, 94, 0, 255},
+	color.RGBA{0, 158, 115, 255}, color.RGBA{204, 121, 167, 255},
+	color.RGBA{230, 159, 0, 255}, color.RGBA{86, 180, 233, 255},
 }
 
-// LongestTitle is the most characters that a title has room for. Those of this
-// program are shorter; what a user calls an experiment or a problem is cut.
+// LongestTitle is the most characters that a title has room for. This program's titles
+// are shorter; a user's name for an experiment or a problem is cut.
 const LongestTitle = 59
 
 // newPlot is an empty plot in the style of all.
@@ -46,18 +46,18 @@ func newPlot(title, x, y string) *plot.Plot {
 	p.Title.Text = title
 	p.X.Label.Text = x
 	p.Y.Label.Text = y
-	p.Title.Padding = vg.Points(8)
-	for _, s := range []*text.Style{&p.Title.TextStyle, &p.X.Label.TextStyle, &p.Y.Label.TextStyle, &p.X.Tick.Label, &p.Y.Tick.Label, &p.Legend.TextStyle} {
-		s.Font = sans(10)
-	}
+	p.Title.Padding = 8
 	p.Title.TextStyle.Font = sans(13)
-	p.X.Label.Padding = vg.Points(3)
-	p.Y.Label.Padding = vg.Points(3)
-	p.X.Tick.Marker = plainTicks{}
-	p.Y.Tick.Marker = plainTicks{}
+	p.Legend.TextStyle.Font = sans(10)
+	for _, axis := range []*plot.Axis{&p.X, &p.Y} {
+		axis.Label.TextStyle.Font = sans(10)
+		axis.Tick.Label.Font = sans(10)
+		axis.Label.Padding = 3
+		axis.Tick.Marker = plainTicks{}
+	}
 	p.Legend.Top = true
 	p.Legend.Left = true
-	p.Legend.Padding = vg.Points(3)
+	p.Legend.Padding = 3
 	return p
 }
 
@@ -65,26 +65,26 @@ func sans(size vg.Length) font.Font {
 	return font.Font{Typeface: plot.DefaultFont.Typeface, Variant: "Sans", Size: size}
 }
 
-// points are those of a line or of marks.
+// points joins coordinates.
 func points(x, y []float64) plotter.XYs {
-	all := make(plotter.XYs, len(x))
+	xys := make(plotter.XYs, len(x))
 	for i := range x {
-		all[i] = plotter.XY{X: x[i], Y: y[i]}
+		xys[i] = plotter.XY{X: x[i], Y: y[i]}
 	}
-	return all
+	return xys
 }
 
 // addLine draws a line, with a name in the legend if it has one.
-func addLine(p *plot.Plot, name string, at plotter.XYs, style draw.LineStyle) {
-	line := &plotter.Line{XYs: at, LineStyle: style}
+func addLine(p *plot.Plot, name string, xys plotter.XYs, style draw.LineStyle) {
+	line := &plotter.Line{XYs: xys, LineStyle: style}
 	p.Add(line)
 	if name != "" {
 		p.Legend.Add(name, line)
 	}
 }
 
-// plainTicks are the default ones of plot, with all digits: those have too few, so that two may
-// look the same. Whole leaves out what is no whole number.
+// plainTicks are plot's default ticks with all digits: with fewer, two ticks may look the same.
+// whole leaves fractions out.
 type plainTicks struct{ whole bool }
 
 func (p plainTicks) Ticks(lo, hi float64) []plot.Tick {
@@ -94,7 +94,9 @@ func (p plainTicks) Ticks(lo, hi float64) []plot.Tick {
 			ticks[i].Label = strconv.FormatFloat(t.Value+0, 'g', 12, 64) // + 0: never minus zero
 		}
 	}
-	return slices.DeleteFunc(ticks, func(t plot.Tick) bool { return p.whole && t.Value != math.Trunc(t.Value) })
+	return slices.DeleteFunc(ticks, func(t plot.Tick) bool {
+		return p.whole && t.Value != math.Trunc(t.Value)
+	})
 }
 
 // Picture is plots to be drawn side by side, each with its legend below it. A nil
@@ -105,12 +107,17 @@ type Picture struct {
 	err           error // why there are none
 }
 
+// panels is a picture of plots, with its size in inches.
+func panels(width, height vg.Length, plots ...*plot.Plot) *Picture {
+	return &Picture{width: width * vg.Inch, height: height * vg.Inch, plots: plots}
+}
+
 // Save writes the picture as PNG or SVG, by the end of the file's name.
 func (p *Picture) Save(path string) error {
 	if p == nil {
 		return nil
 	}
-	raw, err := p.as(strings.TrimPrefix(strings.ToLower(filepath.Ext(path)), "."))
+	raw, err := p.encode(strings.TrimPrefix(strings.ToLower(filepath.Ext(path)), "."))
 	if err != nil {
 		return fmt.Errorf("plot %s: %w", path, err)
 	}
@@ -123,17 +130,19 @@ func (p *Picture) Inline() (template.HTML, error) {
 	if p == nil {
 		return "", nil
 	}
-	raw, err := p.as("svg")
+	raw, err := p.encode("svg")
 	if err != nil {
 		return "", err
 	}
 	// Where a page is narrower than this, the picture is moved, not made smaller.
-	svg := bytes.Replace(raw[bytes.Index(raw, []byte("<svg")):], []byte("<svg"), fmt.Appendf(nil, "<svg style=\"min-width:%.0fpt\"", 0.7*p.width.Points()), 1)
-	return template.HTML(strings.NewReplacer("#000000", "currentColor", "#0072B2", "var(--mark)").Replace(string(svg))), nil
+	head := fmt.Sprintf("<svg style=\"min-width:%.0fpt\"", 0.7*p.width.Points())
+	_, svg, _ := strings.Cut(string(raw), "<svg")
+	colours := strings.NewReplacer("#000000", "currentColor", "#0072B2", "var(--mark)")
+	return template.HTML(head + colours.Replace(svg)), nil
 }
 
-// as is the picture in a format.
-func (p *Picture) as(format string) ([]byte, error) {
+// encode draws the picture in a format.
+func (p *Picture) encode(format string) ([]byte, error) {
 	if p.err != nil {
 		return nil, p.err
 	}
@@ -150,7 +159,7 @@ func (p *Picture) as(format string) ([]byte, error) {
 	return bytes.ReplaceAll(b.Bytes(), []byte("font-family:Liberation Sans"), []byte("font-family:Liberation Sans,Arimo,Arial,Helvetica,sans-serif")), err
 }
 
-// largest is what numbers in a picture may come to: ticks of larger ones overflow.
+// largest bounds the numbers in a picture: ticks of larger ones overflow.
 const largest = 1e150
 
 // drawable refuses an axis of numbers too large, and widens one of numbers so
@@ -160,9 +169,9 @@ func drawable(a *plot.Axis) error {
 	if !(size < largest) && !math.IsInf(a.Min, 1) { // an axis without data begins at +Inf
 		return data.ErrInvalid.Errorf("numbers from %v to %v cannot be drawn", a.Min, a.Max)
 	}
-	if least := 1e-9 * size; a.Max > a.Min && a.Max-a.Min < least {
-		a.Min -= least
-		a.Max += least
+	if margin := 1e-9 * size; a.Max > a.Min && a.Max-a.Min < margin {
+		a.Min -= margin
+		a.Max += margin
 	}
 	return nil
 }
@@ -170,24 +179,27 @@ func drawable(a *plot.Axis) error {
 func (p *Picture) draw(whole draw.Canvas) error {
 	below := vg.Length(0) // the height of the highest legend
 	plots := make([]*plot.Plot, len(p.plots))
-	for i, of := range p.plots {
-		for _, a := range []*plot.Axis{&of.X, &of.Y} {
+	for i, panel := range p.plots {
+		for _, a := range []*plot.Axis{&panel.X, &panel.Y} {
 			if err := drawable(a); err != nil {
 				return err
 			}
 		}
-		below = max(below, of.Legend.Rectangle(whole).Size().Y)
-		bare := *of
+		below = max(below, panel.Legend.Rectangle(whole).Size().Y)
+		bare := *panel
 		bare.Legend = plot.NewLegend()
 		bare.BackgroundColor = nil
 		plots[i] = &bare
 	}
-	tiles := draw.Tiles{Rows: 1, Cols: len(plots), PadX: vg.Points(20), PadTop: vg.Points(6), PadBottom: vg.Points(10), PadLeft: vg.Points(6), PadRight: vg.Points(14)}
-	for i, tile := range plot.Align([][]*plot.Plot{plots}, tiles, draw.Crop(whole, 0, 0, below, 0))[0] {
+	tiles := draw.Tiles{Rows: 1, Cols: len(plots),
+		PadX: 20, PadTop: 6, PadBottom: 10, PadLeft: 6, PadRight: 14}
+	above := draw.Crop(whole, 0, 0, below, 0)
+	for i, tile := range plot.Align([][]*plot.Plot{plots}, tiles, above)[0] {
 		plots[i].Draw(tile)
-		under := plots[i].DataCanvas(tile)
-		under.Min.Y, under.Max.Y = whole.Min.Y, whole.Min.Y+below+tiles.PadBottom/2
-		p.plots[i].Legend.Draw(under)
+		legend := plots[i].DataCanvas(tile)
+		legend.Min.Y = whole.Min.Y
+		legend.Max.Y = whole.Min.Y + below + tiles.PadBottom/2
+		p.plots[i].Legend.Draw(legend)
 	}
 	return nil
 }

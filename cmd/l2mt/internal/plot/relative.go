@@ -16,7 +16,7 @@ import (
 	"l2mt/infer/compare"
 )
 
-// Point is a value of what is varied, with the methods that are compared at it.
+// Point is a value of the varied setting, with the methods that are compared there.
 type Point struct {
 	Name string        `json:"name"`
 	Rows []compare.Row `json:"rows"`
@@ -31,13 +31,15 @@ func Table(table *compare.Table) *Picture {
 // points are numbers, else as marks beside names. At a single point the methods have the names.
 // There is no picture where nothing has a relative error.
 func Errors(title, axis string, points []Point) *Picture {
-	at := positions(points)
+	places := positions(points)
 	if len(points) == 1 {
 		rows := points[0].Rows
 		points = nil
-		at = nil
+		places = nil
 		for _, row := range rows {
-			points = append(points, Point{row.Title, []compare.Row{{Relative: row.Relative, StandardError: row.StandardError}}})
+			name := row.Title
+			row.Title = ""
+			points = append(points, Point{name, []compare.Row{row}})
 		}
 	}
 	var methods []string
@@ -53,17 +55,17 @@ func Errors(title, axis string, points []Point) *Picture {
 	}
 	const label = "relative error, with standard error"
 	p := newPlot(title, label, "")
-	p.X.Padding = vg.Points(8)
+	p.X.Padding = 8
 	p.Add(plotter.NewGrid())
 	for i, method := range methods {
 		n := float64(len(methods))
-		aside := (float64(i) - (n-1)/2) / (2 * n) // of the others, so that bars do not cover each other
-		addMethod(p, i, method, points, at, aside)
+		shift := (float64(i) - (n-1)/2) / (2 * n) // so that bars do not cover each other
+		addMethod(p, i, method, points, places, shift)
 	}
-	picture := &Picture{width: 9 * vg.Inch, height: vg.Length(2.4+0.32*float64(len(points)+len(methods)/2)) * vg.Inch, plots: []*plot.Plot{p}}
+	picture := panels(9, 2.4+0.32*vg.Length(len(points)+len(methods)/2), p)
 	from := plotter.XY{X: 1, Y: -0.6}
 	to := plotter.XY{X: 1, Y: float64(len(points)) - 0.4}
-	if at == nil {
+	if places == nil {
 		var upwards []string
 		for _, point := range slices.Backward(points) {
 			upwards = append(upwards, point.Name)
@@ -72,43 +74,49 @@ func Errors(title, axis string, points []Point) *Picture {
 	} else {
 		p.X.Label.Text = axis
 		p.Y.Label.Text = label
-		p.Y.Padding = vg.Points(8)
-		picture.width = 8 * vg.Inch
-		picture.height = 7.5 * vg.Inch
+		p.Y.Padding = 8
+		picture = panels(8, 7.5, p)
 		from = plotter.XY{X: p.X.Min, Y: 1}
 		to = plotter.XY{X: p.X.Max, Y: 1}
 		var ticks plot.ConstantTicks
-		for k, x := range at {
+		for k, x := range places {
 			ticks = append(ticks, plot.Tick{Value: x, Label: points[k].Name})
 		}
-		if p.X.Tick.Marker = ticks; floats.Min(at) > 0 && floats.Max(at) > 10*floats.Min(at) {
+		p.X.Tick.Marker = ticks
+		if start := floats.Min(places); start > 0 && floats.Max(places) > 10*start {
 			p.X.Scale = plot.LogScale{}
 		}
 	}
 	// At 1 there is single-task learning.
-	dotted := draw.LineStyle{Color: color.Gray{Y: 120}, Width: vg.Points(1), Dashes: []vg.Length{vg.Points(2), vg.Points(2)}}
+	dotted := draw.LineStyle{Color: color.Gray{Y: 120}, Width: 1,
+		Dashes: []vg.Length{2, 2}}
 	addLine(p, "", plotter.XYs{from, to}, dotted)
 	return picture
 }
 
-// positions are the names of the points, nil if one is none.
-func positions(points []Point) (at []float64) {
+// positions are the points' names as numbers, nil if one is no number.
+func positions(points []Point) (places []float64) {
 	for _, p := range points {
 		x, err := strconv.ParseFloat(p.Name, 64)
-		if err != nil || math.IsInf(x, 0) || math.IsNaN(x) {
+		if err != nil || !finite(compare.Float(x)) {
 			return nil
 		}
-		at = append(at, x)
+		places = append(places, x)
 	}
-	return at
+	return places
 }
 
-func finite(f compare.Float) bool { return !math.IsNaN(float64(f)) && !math.IsInf(float64(f), 0) }
+func finite(f compare.Float) bool {
+	return !math.IsNaN(float64(f)) && !math.IsInf(float64(f), 0)
+}
 
-// addMethod draws method i: a curve where the points are at numbers, else marks below each other.
-func addMethod(p *plot.Plot, i int, title string, points []Point, at []float64, aside float64) {
-	look := draw.LineStyle{Color: palette[i%len(palette)], Width: vg.Points(0.8), Dashes: plotutil.Dashes(i / len(palette))}
-	curve := draw.LineStyle{Color: look.Color, Width: vg.Points(1.2), Dashes: look.Dashes}
+// addMethod draws method i: a curve where the points have places, else marks below each other,
+// with a shift.
+func addMethod(p *plot.Plot, i int, title string, points []Point, places []float64, shift float64) {
+	look := draw.LineStyle{Width: 0.8, Dashes: plotutil.Dashes(i / len(palette))}
+	look.Color = palette[i%len(palette)]
+	curve := look
+	curve.Width = 1.2
 	var xys plotter.XYs
 	var bars plotter.YErrors
 	for k, point := range points {
@@ -117,11 +125,12 @@ func addMethod(p *plot.Plot, i int, title string, points []Point, at []float64, 
 				continue
 			}
 			if row.Model == compare.L2MT {
-				curve.Width = vg.Points(2.4)
+				curve.Width = 2.4
 			}
-			xy := plotter.XY{X: float64(row.Relative), Y: float64(len(points)-1-k) - aside}
-			if at != nil {
-				xy = plotter.XY{X: at[k], Y: float64(row.Relative)}
+			relative := float64(row.Relative)
+			xy := plotter.XY{X: relative, Y: float64(len(points)-1-k) - shift}
+			if places != nil {
+				xy = plotter.XY{X: places[k], Y: relative}
 			}
 			half := 0.
 			if finite(row.StandardError) {
@@ -131,11 +140,14 @@ func addMethod(p *plot.Plot, i int, title string, points []Point, at []float64, 
 			bars = append(bars, struct{ Low, High float64 }{half, half})
 		}
 	}
-	scatter := &plotter.Scatter{XYs: xys, GlyphStyle: draw.GlyphStyle{Color: look.Color, Radius: vg.Points(3.5), Shape: plotutil.Shape(i)}}
-	if at == nil {
-		p.Add(&plotter.XErrorBars{XYs: xys, XErrors: plotter.XErrors(bars), LineStyle: look, CapWidth: plotter.DefaultCapWidth}, scatter)
+	marks := draw.GlyphStyle{Color: look.Color, Radius: 3.5, Shape: plotutil.Shape(i)}
+	scatter := &plotter.Scatter{XYs: xys, GlyphStyle: marks}
+	if places == nil {
+		p.Add(&plotter.XErrorBars{XYs: xys, XErrors: plotter.XErrors(bars),
+			LineStyle: look, CapWidth: plotter.DefaultCapWidth}, scatter)
 	} else {
-		p.Add(&plotter.YErrorBars{XYs: xys, YErrors: bars, LineStyle: look, CapWidth: plotter.DefaultCapWidth}, scatter)
+		p.Add(&plotter.YErrorBars{XYs: xys, YErrors: bars,
+			LineStyle: look, CapWidth: plotter.DefaultCapWidth}, scatter)
 		addLine(p, "", xys, curve)
 	}
 	if title != "" {
