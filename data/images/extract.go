@@ -28,8 +28,8 @@ type Config struct {
 	Net Net
 	// Features is the number of features that Net makes of a picture.
 	Features int
-	// Identity says what Net is, with everything that decides its features: an
-	// interrupted extraction goes on only under the same identity.
+	// Identity names Net and everything that decides its features: an interrupted
+	// extraction goes on only under the same identity.
 	Identity string
 	// Read says how pictures are read.
 	Read Options
@@ -57,22 +57,22 @@ type Skipped struct {
 	Err  error
 }
 
-// batchSize is the number of pictures that Net is given at a time, and whose features are kept
-// together. Fully connected layers are then no longer bound by the reading of their weights.
+// batchSize is the number of pictures that Net is given at a time. One file keeps their
+// features. Fully connected layers are then no longer bound by the reading of their weights.
 const batchSize = 32
 
-// Extract makes a dataset of the features of a collection. It keeps what is
-// done in the folder partial, and goes on from there when called again after an
-// interruption; the result is the same as without. The folder remains until
-// the caller has kept the result and removes it.
+// Extract makes a dataset of the features of a collection. It keeps finished
+// batches in the folder partial. Called again after an interruption it goes on
+// from there, to the same result. The folder remains until the caller has kept
+// the result and removes it.
 //
 // Pictures that cannot be read are skipped, and tried again when called again. A
-// class of which no picture can be read is an error.
+// class without a readable picture is an error.
 func Extract(ctx context.Context, c *Collection, partial string, config Config) (*Result, error) {
 	e := &extraction{
 		Config: config, collection: c, partial: partial, result: &Result{},
-		made:  &data.Dataset{Name: c.Dir, Classes: c.Classes},
-		value: make([]float32, 0, len(c.Files)*config.Features),
+		dataset: &data.Dataset{Name: c.Dir, Classes: c.Classes},
+		value:   make([]float32, 0, len(c.Files)*config.Features),
 	}
 	e.Workers = cmp.Or(e.Workers, runtime.GOMAXPROCS(0))
 	err := os.MkdirAll(partial, 0o755)
@@ -90,7 +90,7 @@ type extraction struct {
 	collection *Collection
 	partial    string
 	result     *Result
-	made       *data.Dataset
+	dataset    *data.Dataset
 	value      []float32 // of the rows
 }
 
@@ -114,9 +114,8 @@ func (e *extraction) run(ctx context.Context) error {
 	return nil
 }
 
-// batch adds the rows of files. They are kept by the names of their files in one file that is
-// called after everything that decides them, so that those of another net, other options or
-// other pictures are not taken for them.
+// batch adds the rows of files. One file keeps them. Its name is a checksum of everything
+// that decides the rows, so that another net, other options or other pictures never share it.
 func (e *extraction) batch(batch []File) error {
 	text, err := json.Marshal(struct {
 		Identity string
@@ -128,27 +127,31 @@ func (e *extraction) batch(batch []File) error {
 		return err
 	}
 	path := filepath.Join(e.partial, fmt.Sprintf("%x.safetensors", sha256.Sum256(text)))
-	kept, _, _ := safetensors.Read(path, func(string) safetensors.DType { return safetensors.F32 }) // one that is absent or damaged is made anew
+	single := func(string) safetensors.DType { return safetensors.F32 }
+	kept, _, _ := safetensors.Read(path, single) // an absent or damaged file is made anew
 	rows := map[string][]float32{}
 	for _, t := range kept {
 		rows[t.Name] = t.Single
 	}
-	made, err := e.extract(slices.DeleteFunc(slices.Clone(batch), func(f File) bool { return rows[f.Name] != nil }))
+	missing := slices.DeleteFunc(slices.Clone(batch), func(f File) bool {
+		return rows[f.Name] != nil
+	})
+	features, err := e.extract(missing)
 	if err != nil {
 		return err
 	}
-	for _, t := range made {
+	for _, t := range features {
 		rows[t.Name] = t.Single
 	}
-	if len(made) > 0 {
-		if err := safetensors.Write(path, append(kept, made...), nil); err != nil {
+	if len(features) > 0 {
+		if err := safetensors.Write(path, append(kept, features...), nil); err != nil {
 			return fmt.Errorf("keeping features: %w", err)
 		}
 	}
 	for _, f := range batch {
 		if row := rows[f.Name]; row != nil {
 			e.value = append(e.value, row...)
-			e.made.Label = append(e.made.Label, int32(f.Class))
+			e.dataset.Label = append(e.dataset.Label, int32(f.Class))
 			e.result.Files = append(e.result.Files, f.Name)
 		}
 	}
@@ -156,14 +159,14 @@ func (e *extraction) batch(batch []File) error {
 }
 
 // extract returns the features of the files that can be read.
-func (e *extraction) extract(batch []File) (made []safetensors.Tensor, err error) {
-	all := make([][]byte, len(batch))
+func (e *extraction) extract(batch []File) (features []safetensors.Tensor, err error) {
+	read := make([][]byte, len(batch))
 	faults := make([]error, len(batch))
 	var work errgroup.Group
 	work.SetLimit(e.Workers)
 	for i, f := range batch {
 		work.Go(func() error {
-			all[i], faults[i] = Read(e.collection.path(f), e.Read)
+			read[i], faults[i] = Read(e.collection.path(f), e.Read)
 			return nil
 		})
 	}
@@ -174,28 +177,28 @@ func (e *extraction) extract(batch []File) (made []safetensors.Tensor, err error
 			e.result.Skipped = append(e.result.Skipped, Skipped{f.Name, faults[i]})
 			continue
 		}
-		pictures = append(pictures, all[i])
-		made = append(made, safetensors.Tensor{Name: f.Name, DType: safetensors.F32, Shape: []int{e.Features}})
+		pictures = append(pictures, read[i])
+		features = append(features, safetensors.Tensor{
+			Name: f.Name, DType: safetensors.F32, Shape: []int{e.Features}})
 	}
-	if len(made) == 0 {
+	if pictures == nil {
 		return nil, nil
 	}
-	features, err := e.Net(pictures, e.Workers)
-	for k, row := range features {
-		made[k].Single = row
+	rows, err := e.Net(pictures, e.Workers)
+	for k, row := range rows {
+		features[k].Single = row
 	}
-	return made, err
+	return features, err
 }
 
 // finish makes the dataset.
-func (e *extraction) finish() error {
-	for class, n := range e.made.ClassSizes() {
+func (e *extraction) finish() (err error) {
+	for class, n := range e.dataset.ClassSizes() {
 		if n == 0 {
-			return data.ErrInvalid.Errorf("class %s: none of its pictures can be read; remove it, or leave it out", e.made.Classes[class])
+			return data.ErrInvalid.Errorf("class %s: none of its pictures can be read; remove it, or leave it out", e.dataset.Classes[class])
 		}
 	}
-	x, err := data.NewDense(len(e.made.Label), e.Features, e.value)
-	e.made.X = x
-	e.result.Dataset = e.made
+	e.dataset.X, err = data.NewDense(len(e.dataset.Label), e.Features, e.value)
+	e.result.Dataset = e.dataset
 	return err
 }

@@ -2,8 +2,7 @@
 //
 // A collection is a folder with one sub-folder for every class, named after it,
 // as MIT-Indoor-67, Caltech-101 and Caltech256 are unpacked. Pictures are JPEG
-// or PNG files. What makes features of their pixels is a Net; package layers/vgg
-// has one.
+// or PNG files. A Net makes features of their pixels; package layers/vgg has one.
 package images
 
 import (
@@ -19,7 +18,7 @@ import (
 
 // Collection is the files of pictures below a folder.
 type Collection struct {
-	// Dir is the folder that holds those of the classes.
+	// Dir is the folder that holds the classes' folders.
 	Dir string
 	// Classes are the names of their folders, in alphabetical order.
 	Classes []string
@@ -92,20 +91,23 @@ func (c *Collection) add(class string) error {
 		return err
 	}
 	c.Others += len(folders)
-	before := len(c.Files)
+	first := len(c.Files)
 	for _, f := range pictures {
 		if !slices.Contains(extensions, strings.ToLower(path.Ext(f.Name()))) {
 			c.Others++
 			continue
 		}
-		c.Files = append(c.Files, File{path.Join(class, f.Name()), len(c.Classes), f.Size()})
+		c.Files = append(c.Files,
+			File{path.Join(class, f.Name()), len(c.Classes), f.Size()})
 	}
-	if len(c.Files) == before {
+	if len(c.Files) == first {
 		return data.ErrInvalid.Errorf("class %s: its folder has no pictures (%s); remove it, or leave the class out", class, strings.Join(extensions, ", "))
 	}
 	c.Classes = append(c.Classes, class)
 	return nil
 }
 
-// path is where a file is.
-func (c *Collection) path(f File) string { return filepath.Join(c.Dir, filepath.FromSlash(f.Name)) }
+// path is the path of a file.
+func (c *Collection) path(f File) string {
+	return filepath.Join(c.Dir, filepath.FromSlash(f.Name))
+}

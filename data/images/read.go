@@ -64,7 +64,8 @@ func decode(path string, maxPixels int) (image.Image, error) {
 func readRow(picture image.Image, y int, rgb []byte) {
 	b := picture.Bounds()
 	for x := range b.Dx() {
-		c := color.NRGBAModel.Convert(picture.At(b.Min.X+x, b.Min.Y+y)).(color.NRGBA)
+		pixel := picture.At(b.Min.X+x, b.Min.Y+y)
+		c := color.NRGBAModel.Convert(pixel).(color.NRGBA)
 		copy(rgb[x*colours:], []byte{c.R, c.G, c.B})
 	}
 }

@@ -32,25 +32,27 @@ func scaled(picture image.Image, short, side int) []byte {
 	for y := top; y < end; y++ {
 		readRow(picture, y, row)
 		for x, s := range columns {
-			s.average(row[s.first*colours:], colours, narrow[((y-top)*side+x)*colours:])
+			s.average(row[s.first*colours:], colours,
+				narrow[((y-top)*side+x)*colours:])
 		}
 	}
 	result := make([]byte, side*side*colours)
 	for y, s := range rows {
 		for x := range side {
-			s.average(narrow[((s.first-top)*side+x)*colours:], side*colours, result[(y*side+x)*colours:])
+			s.average(narrow[((s.first-top)*side+x)*colours:], side*colours,
+				result[(y*side+x)*colours:])
 		}
 	}
 	return result
 }
 
-// scaledLength is what a side becomes when the shorter of it and the other
+// scaledLength is the new length of a side when the shorter of the two sides
 // becomes short.
-func scaledLength(side, other, short int) int {
-	if side <= other {
+func scaledLength(side, across, short int) int {
+	if side <= across {
 		return short
 	}
-	return int(float64(short) * float64(side) / float64(other))
+	return int(float64(short) * float64(side) / float64(across))
 }
 
 // A span is the pixels of the source that a pixel of the result depends on, with
@@ -80,7 +82,8 @@ func spanOf(pixel, scale float64, length int) span {
 	weight := make([]float64, end-first)
 	total := 0.0
 	for i := range weight {
-		weight[i] = max(0, 1-math.Abs((float64(first+i)-centre+0.5)*(1/reach)))
+		distance := (float64(first+i) - centre + 0.5) * (1 / reach)
+		weight[i] = max(0, 1-math.Abs(distance))
 		total += weight[i]
 	}
 	s := span{first, make([]int32, len(weight))}
@@ -94,16 +97,11 @@ func spanOf(pixel, scale float64, length int) span {
 // stride bytes after the other.
 func (s span) average(src []byte, stride int, dst []byte) {
 	const half = 1 << (fractionBits - 1)
-	r := half
-	g := half
-	b := half
-	for i, w := range s.weight {
-		p := src[i*stride:][:colours]
-		r += int(p[0]) * int(w)
-		g += int(p[1]) * int(w)
-		b += int(p[2]) * int(w)
+	for colour := range colours {
+		sum := half
+		for i, w := range s.weight {
+			sum += int(src[i*stride+colour]) * int(w)
+		}
+		dst[colour] = byte(min(255, sum>>fractionBits))
 	}
-	dst[0] = byte(min(255, r>>fractionBits))
-	dst[1] = byte(min(255, g>>fractionBits))
-	dst[2] = byte(min(255, b>>fractionBits))
 }

@@ -17,11 +17,11 @@ import (
 	"l2mt/data/files"
 )
 
-// Read reads a file, of which every tensor has the offset and size that it should have, and the
-// data its checksum. The tensors come in the order of their data, each in the precision that as
-// picks for its name: F32 is Single, F64 is Value, and "" the shape alone, where the whole would be
-// too much to have in memory. A nil as is F64 for all.
-func Read(path string, as func(name string) DType) ([]Tensor, map[string]string, error) {
+// Read reads a file. It checks the offset and size of every tensor, and the checksum of the data.
+// The tensors come in the order of their data, each in the precision that pick has for its name:
+// F32 is Single, F64 is Value, and "" the shape alone, where memory would not hold the numbers. A
+// nil pick has F64 for all.
+func Read(path string, pick func(name string) DType) ([]Tensor, map[string]string, error) {
 	file, err := os.Open(path)
 	if err != nil {
 		return nil, nil, err
@@ -31,7 +31,7 @@ func Read(path string, as func(name string) DType) ([]Tensor, map[string]string,
 	if err != nil {
 		return nil, nil, err
 	}
-	tensors, metadata, err := read(file, info.Size(), as)
+	tensors, metadata, err := read(file, info.Size(), pick)
 	if err != nil {
 		return nil, nil, fmt.Errorf("%s: it is not a sound safetensors file: %w", path, err)
 	}
@@ -41,14 +41,11 @@ func Read(path string, as func(name string) DType) ([]Tensor, map[string]string,
 // Decode is Read of a file's content, all in double precision. It allocates no more than
 // a small multiple of the file's size, whatever the header says.
 func Decode(content []byte) ([]Tensor, map[string]string, error) {
-	tensors, metadata, err := read(bytes.NewReader(content), int64(len(content)), nil)
-	if err != nil {
-		return nil, nil, err
-	}
-	return tensors, metadata, nil
+	return read(bytes.NewReader(content), int64(len(content)), nil)
 }
 
-func read(file io.ReaderAt, size int64, as func(name string) DType) (tensors []Tensor, metadata map[string]string, err error) {
+func read(file io.ReaderAt, size int64, pick func(name string) DType) (
+	tensors []Tensor, metadata map[string]string, err error) {
 	in := io.NewSectionReader(file, 0, size)
 	var length uint64
 	if err := binary.Read(in, binary.LittleEndian, &length); err != nil {
@@ -95,11 +92,12 @@ func read(file io.ReaderAt, size int64, as func(name string) DType) (tensors []T
 	for i := range tensors {
 		t := &tensors[i]
 		precision := F64
-		if as != nil {
-			precision = as(t.Name)
+		if pick != nil {
+			precision = pick(t.Name)
 		}
 		e := entries[t.Name]
-		part := io.NewSectionReader(file, start+int64(e.Offsets[0]), int64(e.Offsets[1]-e.Offsets[0]))
+		part := io.NewSectionReader(file, start+int64(e.Offsets[0]),
+			int64(e.Offsets[1]-e.Offsets[0]))
 		switch precision {
 		case F32:
 			t.Single, err = numbers[float32](part, t.DType)
@@ -113,8 +111,8 @@ func read(file io.ReaderAt, size int64, as func(name string) DType) (tensors []T
 	return tensors, metadata, nil
 }
 
-// numbers decodes without room in between: what is thrown away beside large tensors
-// would take as much again.
+// numbers decodes piece by piece: a copy of the bytes would take as much memory as a large
+// tensor again.
 func numbers[T float32 | float64](r *io.SectionReader, d DType) ([]T, error) {
 	size := d.size()
 	n := int(r.Size())
@@ -158,8 +156,7 @@ func parseHeader(header []byte) (entries map[string]entry, metadata map[string]s
 	return entries, metadata, nil
 }
 
-// check compares an entry with its offset in the data, which begins where the
-// one before it ended.
+// check compares an entry with its offset in the data, where the entry before it ended.
 func (e entry) check(begin, limit int) error {
 	if e.DType.size() == 0 {
 		return fmt.Errorf("dtype %q is not one of %s, %s", e.DType, F32, F64)
@@ -167,8 +164,9 @@ func (e entry) check(begin, limit int) error {
 	if e.Offsets[0] != begin || e.Offsets[1] < begin || e.Offsets[1] > limit {
 		return fmt.Errorf("data at bytes %d to %d of %d; it must begin at %d", e.Offsets[0], e.Offsets[1], limit, begin)
 	}
-	if size, ok := product(append([]int{e.DType.size()}, e.Shape...)); !ok || size != e.Offsets[1]-begin {
-		return fmt.Errorf("%d bytes of data for shape %v of %s", e.Offsets[1]-begin, e.Shape, e.DType)
+	size, ok := product(append([]int{e.DType.size()}, e.Shape...))
+	if have := e.Offsets[1] - begin; !ok || size != have {
+		return fmt.Errorf("%d bytes of data for shape %v of %s", have, e.Shape, e.DType)
 	}
 	return nil
 }

@@ -56,8 +56,8 @@ type Tensor struct {
 	DType DType
 	Shape []int
 	Value []float64
-	// Single, instead of Value, are weights of which there may be a hundred million:
-	// they are written from where they are, and read to where they stay.
+	// Single, instead of Value, has weights, maybe a hundred million: they are written
+	// from where they are, and read to where they stay.
 	Single []float32
 }
 
@@ -102,16 +102,16 @@ func writeAll(w io.Writer, tensors []Tensor, metadata map[string]string) error {
 	return errors.Join(err, writeData(w, tensors))
 }
 
-// header returns what stands before the data, which is aligned.
+// header returns the bytes before the data, which is aligned.
 func header(tensors []Tensor, metadata map[string]string) ([]byte, error) {
 	sum := sha256.New() // it stands before the data, so the data is gone through twice
 	if err := writeData(sum, tensors); err != nil {
 		return nil, err
 	}
-	all := map[string]string{}
-	maps.Copy(all, metadata)
-	all[Checksum] = hex.EncodeToString(sum.Sum(nil))
-	entries := map[string]any{metadataKey: all}
+	texts := map[string]string{}
+	maps.Copy(texts, metadata)
+	texts[Checksum] = hex.EncodeToString(sum.Sum(nil))
+	entries := map[string]any{metadataKey: texts}
 	end := 0
 	for _, t := range tensors {
 		count := max(len(t.Value), len(t.Single))
@@ -123,7 +123,8 @@ func header(tensors []Tensor, metadata map[string]string) ([]byte, error) {
 			return nil, fmt.Errorf("tensor name %q is empty or taken; names are unique", t.Name)
 		}
 		end += count * t.DType.size()
-		entries[t.Name] = entry{t.DType, append([]int{}, t.Shape...), [2]int{begin, end}}
+		shape := append([]int{}, t.Shape...) // never null in JSON
+		entries[t.Name] = entry{t.DType, shape, [2]int{begin, end}}
 	}
 	text, err := json.Marshal(entries)
 	if err != nil {
@@ -150,7 +151,9 @@ func product(shape []int) (size int, ok bool) {
 
 func writeData(w io.Writer, tensors []Tensor) error {
 	for _, t := range tensors {
-		if err := errors.Join(writeNumbers(w, t.DType, t.Value), writeNumbers(w, t.DType, t.Single)); err != nil {
+		err := errors.Join(
+			writeNumbers(w, t.DType, t.Value), writeNumbers(w, t.DType, t.Single))
+		if err != nil {
 			return err
 		}
 	}
