@@ -49,9 +49,9 @@ func (s *SourceStats) add(r *Record) {
 //
 // The error is about reading, not about what was found.
 func (s *Store) Check() (sources []SourceStats, faults []*Fault, err error) {
-	first := map[string]Place{} // where a tuple occurred first
+	first := map[string]Place{} // a tuple's first place
 	problems := map[string]*denominator{}
-	of := map[string]*SourceStats{}
+	stats := map[string]*SourceStats{}
 	for e, err := range entries(s.dir) {
 		if fault, damaged := errors.AsType[*Fault](err); damaged {
 			faults = append(faults, fault)
@@ -60,12 +60,12 @@ func (s *Store) Check() (sources []SourceStats, faults []*Fault, err error) {
 		if err != nil {
 			return nil, faults, err
 		}
-		if of[e.Source] == nil {
-			of[e.Source] = &SourceStats{Source: e.Source}
+		if stats[e.Source] == nil {
+			stats[e.Source] = &SourceStats{Source: e.Source}
 		}
-		of[e.Source].add(e.Record)
-		if at, ok := first[e.ID]; ok {
-			faults = append(faults, &Fault{e.Place, ErrDuplicate.Errorf("the tuple %s is also at %v", e.ID, at)})
+		stats[e.Source].add(e.Record)
+		if place, ok := first[e.ID]; ok {
+			faults = append(faults, &Fault{e.Place, ErrDuplicate.Errorf("the tuple %s is also at %v", e.ID, place)})
 		} else {
 			first[e.ID] = e.Place
 		}
@@ -85,7 +85,8 @@ func (s *Store) Check() (sources []SourceStats, faults []*Fault, err error) {
 			d.unit = unit
 		}
 		if math.Abs(unit-d.unit) > 1e-12*unit { // far above rounding
-			faults = append(faults, &Fault{e.Place, ErrConflict.Errorf("o has the denominator %v, that at %v has %v, on the same problem", unit, d.first.Place, d.unit)})
+			err := ErrConflict.Errorf("o has the denominator %v, but %v at %v, on the same problem", unit, d.unit, d.first.Place)
+			faults = append(faults, &Fault{e.Place, err})
 		}
 	}
 	for _, id := range slices.Sorted(maps.Keys(problems)) {
@@ -94,21 +95,22 @@ func (s *Store) Check() (sources []SourceStats, faults []*Fault, err error) {
 			faults = append(faults, &Fault{d.first.Place, err})
 		}
 	}
-	for _, source := range slices.Sorted(maps.Keys(of)) {
-		s := of[source]
-		s.Min = files.Float(math.NaN())
-		s.Max = s.Min
-		if slices.Sort(s.o); len(s.o) > 0 { // so that the sum does not depend on the order of the records
-			s.Min = files.Float(s.o[0])
-			s.Max = files.Float(s.o[len(s.o)-1])
-		}
+	for _, source := range slices.Sorted(maps.Keys(stats)) {
+		s := stats[source]
+		slices.Sort(s.o) // so that the sum does not depend on the order of the records
 		s.Mean = files.Float(stat.Mean(s.o, nil))
+		s.Min = s.Mean
+		s.Max = s.Mean
+		if n := len(s.o); n > 0 {
+			s.Min = files.Float(s.o[0])
+			s.Max = files.Float(s.o[n-1])
+		}
 		sources = append(sources, *s)
 	}
 	return sources, faults, nil
 }
 
-// denominator is what Check knows of one problem.
+// denominator has the tuples of one problem.
 type denominator struct {
 	first  entry
 	unit   float64 // the mean test error of single-task learning, by the first

@@ -98,7 +98,7 @@ func TestCheckFindsWhatRecordsTellTogether(t *testing.T) {
 
 	p[2].Result.O /= 2
 	dir, shard = writeRaw(t, encodeAll(t, p[0], p[1], p[2])...)
-	wantFault(t, "another denominator", dir, shard, 3, experience.ErrConflict, "that at "+shard+":1 has ")
+	wantFault(t, "another denominator", dir, shard, 3, experience.ErrConflict, " at "+shard+":1, on the same problem")
 }
 
 // Check reports everything it finds and goes on after it.

@@ -15,7 +15,7 @@
 // # A record is written whole or not at all
 //
 // A line is a JSON object whose first field, "sum", is a checksum: the first 16
-// hex digits of the SHA-256 of what follows its comma. Floats are in the shortest
+// hex digits of the SHA-256 of the text after its comma. Floats are in the shortest
 // form that reads back to the same float64.
 //
 // A record is appended by one write call. If that writes only a part (a full
@@ -29,6 +29,6 @@
 // # Equal runs give equal stores
 //
 // Except its seconds a record holds nothing that differs between two runs with the
-// same configuration. Load puts records into canonical order (see Compare), so that of
-// the shards of a run it gives what it gives of the store of an undivided run.
+// same configuration. Load puts records into canonical order (see Compare), so that
+// the shards of a run load as the store of an undivided run does.
 package experience

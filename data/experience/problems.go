@@ -24,15 +24,15 @@ type Problems struct {
 type Transform struct {
 	// Name is for people.
 	Name string
-	// Identity says what it does, with everything that decides its features.
+	// Identity names everything that decides its features.
 	Identity string
 	Apply    func(*data.ProblemData) (*data.ProblemData, error)
 }
 
 // OpenProblems opens a problem file and reads its dataset: the given one, by its path or as an
-// embedded one by its name, or if none is given the one that the file names, which may lie
-// outside of its directory if that is allowed.
-func OpenProblems(path, dataset string, outside bool) (*Problems, error) {
+// embedded one by its name, or the dataset that the file names. That one may lie outside of the
+// file's directory if anywhere.
+func OpenProblems(path, dataset string, anywhere bool) (*Problems, error) {
 	file, err := data.LoadProblems(path)
 	if err != nil {
 		return nil, err
@@ -41,7 +41,7 @@ func OpenProblems(path, dataset string, outside bool) (*Problems, error) {
 	if p.datasetPath == "" && file.Dataset.Path == digits.Name {
 		p.datasetPath = digits.Name
 	} else if p.datasetPath == "" {
-		p.datasetPath, err = file.DatasetFile(filepath.Dir(path), outside)
+		p.datasetPath, err = file.DatasetFile(filepath.Dir(path), anywhere)
 	}
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", path, err)
@@ -68,14 +68,15 @@ func (p *Problems) Problem(i int) (*data.ProblemData, error) {
 	return bound[0], nil
 }
 
-// All brings the data to all problems. The error names all that is wrong with
-// them.
-func (p *Problems) All() ([]*data.ProblemData, error) { return p.bind(p.file.Problems) }
+// All brings the data to all problems. The error names all of their faults.
+func (p *Problems) All() ([]*data.ProblemData, error) {
+	return p.bind(p.file.Problems)
+}
 
 func (p *Problems) bind(problems []*data.Problem) ([]*data.ProblemData, error) {
-	some := *p.file
-	some.Problems = problems
-	bound, err := some.Bind(p.dataset)
+	file := *p.file
+	file.Problems = problems
+	bound, err := file.Bind(p.dataset)
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", p.path, err)
 	}
@@ -121,11 +122,11 @@ func (p *Problems) Keep(dir string) error {
 		return err
 	}
 	path := filepath.Join(dir, "problems-"+name[:12]+".json")
-	others, err := list(dir, problemsPattern)
+	present, err := list(dir, problemsPattern)
 	if err != nil {
 		return err
 	}
-	if len(others) > 0 && !slices.Contains(others, path) {
+	if len(present) > 0 && !slices.Contains(present, path) {
 		return data.ErrMismatch.Errorf("%s has tuples on other problems than %s; take another directory: training takes several", dir, p.path)
 	}
 	kept := *p.file
@@ -157,8 +158,8 @@ func ReferTo(dataset, dir string) (string, error) {
 
 // Problems opens the problem file that the store keeps, with the dataset, if
 // not empty, instead of the one that it names. The tuples must have been made
-// on these problems as they are, or as the transform, if there is one, makes
-// them, which through tells. Either way they come as they are.
+// on these problems, or through the transform, if there is one. The problems
+// come without it.
 func (s *Store) Problems(dataset string, t *Transform) (kept *Problems, through bool, err error) {
 	path, err := s.problemFile()
 	if err != nil {
@@ -168,13 +169,14 @@ func (s *Store) Problems(dataset string, t *Transform) (kept *Problems, through 
 	if kept, err = OpenProblems(path, dataset, true); err != nil {
 		return nil, false, err
 	}
-	made := s.Manifest.Dataset
+	want := s.Manifest.Dataset
 	ref := kept.Reference()
-	if t != nil && ref.SHA256 != made.SHA256 {
-		through = kept.Through(*t).Reference().SHA256 == made.SHA256
+	if t != nil && ref.SHA256 != want.SHA256 {
+		through = kept.Through(*t).Reference().SHA256 == want.SHA256
 	}
-	if !through && ref.SHA256 != made.SHA256 {
-		return nil, false, data.ErrMismatch.Errorf("%s: the tuples were made on %s, with SHA-256 %s, but %s has %s", s.dir, made.Path, made.SHA256, ref.Path, ref.SHA256)
+	if !through && ref.SHA256 != want.SHA256 {
+		return nil, false, data.ErrMismatch.Errorf("%s: the tuples were made on %s, with SHA-256 %s, but %s has %s",
+			s.dir, want.Path, want.SHA256, ref.Path, ref.SHA256)
 	}
 	return kept, through, nil
 }
@@ -194,8 +196,8 @@ func (s *Store) problemFile() (string, error) {
 // Shard names one of the shards of a collection, counted from 0.
 func Shard(shard, shards int) string { return fmt.Sprintf("shard-%d-of-%d", shard, shards) }
 
-// Complete is the Index of a store that lacks no shard of the collection, has its problem file,
-// and in that all problems that there are tuples on.
+// Complete is the Index of a store that lacks no shard of the collection, no problem file, and
+// in this file no problem that has tuples.
 func (s *Store) Complete() (map[string]Lines, error) {
 	paths, err := list(s.dir, "*"+shardSuffix)
 	if err != nil {
@@ -204,7 +206,7 @@ func (s *Store) Complete() (map[string]Lines, error) {
 	for _, path := range paths {
 		var shard, shards int
 		fmt.Sscanf(filepath.Base(path), "shard-%d-of-%d", &shard, &shards)
-		next := (shard + 1) % max(1, shards) // all are there if the one after each is
+		next := (shard + 1) % max(1, shards) // complete if each shard has its next
 		name := Shard(next, shards)
 		if shards > 0 && !slices.Contains(paths, filepath.Join(s.dir, name+shardSuffix)) {
 			return nil, data.ErrMismatch.Errorf("%s: %s is missing; copy it there, or collect it with --shard %d/%d", s.dir, name, next, shards)

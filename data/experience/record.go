@@ -39,14 +39,14 @@ type Record struct {
 	Problem string `json:"problem"`
 	// ProblemID identifies the problem by its content.
 	ProblemID string `json:"problem_id"`
-	// Source is where Omega came from: the name of a model, "stl" or
+	// Source is the origin of Omega: the name of a model, "stl" or
 	// "explore/<kind>".
 	Source string `json:"source"`
 	// Draw counts the tuples of one source on one problem, from 0.
 	Draw int `json:"draw"`
 	// Hyper holds the hyperparameters that Omega was made with.
 	Hyper map[string]float64 `json:"hyper,omitempty"`
-	// Seconds is what it took to make the tuple.
+	// Seconds is the time that the tuple took.
 	Seconds float64 `json:"seconds,omitempty"`
 
 	Status Status `json:"status"`
@@ -55,18 +55,18 @@ type Record struct {
 	// Omega is the covariance (m x m), symmetric and positive semidefinite with
 	// trace 1. A failed tuple may lack it.
 	Omega [][]float64 `json:"omega,omitempty"`
-	// Result is what Omega brought; nil if the tuple failed.
+	// Result has the errors with Omega; nil if the tuple failed.
 	Result *Result `json:"result,omitempty"`
 }
 
-// Result is what a covariance came to on a problem.
+// Result has the errors of a covariance on a problem.
 type Result struct {
 	// Lambda1 is the strength that was chosen on validation data.
 	Lambda1 float64 `json:"lambda1"`
 	// Validation and Test hold one error a task, in the order of the problem's tasks.
 	Validation []float64 `json:"validation,omitempty"`
 	Test       []float64 `json:"test"`
-	// O is the relative test error, MeanTest over that of single-task learning.
+	// O is the relative test error, MeanTest over single-task learning's.
 	O float64 `json:"o"`
 }
 
@@ -130,10 +130,12 @@ func (r *Record) Validate() error {
 			faults = append(faults, fmt.Sprintf(format, args...))
 		}
 	}
-	must(r.Problem != "" && r.ProblemID != "" && r.Source != "" && r.Draw >= 0, "problem is %q, problem_id %q, source %q and draw %d; it needs texts and a number from 0", r.Problem, r.ProblemID, r.Source, r.Draw)
+	must(r.Problem != "" && r.ProblemID != "" && r.Source != "" && r.Draw >= 0,
+		"problem is %q, problem_id %q, source %q and draw %d; it needs texts and a number from 0",
+		r.Problem, r.ProblemID, r.Source, r.Draw)
 	want, err := TupleID(r.ProblemID, r.Source, r.Draw, r.Hyper)
 	must(err == nil, "hyper: %v", err)
-	must(err != nil || r.ID == want, "id is %q; that of its problem, source, draw and hyperparameters is %q", r.ID, want)
+	must(err != nil || r.ID == want, "id is %q; its problem, source, draw and hyperparameters give %q", r.ID, want)
 	ok := r.Status == OK
 	failed := r.Status == Failed
 	must(ok || failed, "status is %q; it must be %q or %q", r.Status, OK, Failed)
@@ -160,11 +162,13 @@ func (r *Record) Validate() error {
 
 func (r *Result) check(m int, must func(ok bool, format string, args ...any)) {
 	must(r.Lambda1 > 0 && !math.IsInf(r.Lambda1, 0), "lambda1 is %v; it must be positive and finite", r.Lambda1)
-	must(len(r.Test) == m && (r.Validation == nil || len(r.Validation) == m), "%d test and %d validation errors; Omega has %d tasks", len(r.Test), len(r.Validation), m)
+	must(len(r.Test) == m && (r.Validation == nil || len(r.Validation) == m),
+		"%d test and %d validation errors; Omega has %d tasks", len(r.Test), len(r.Validation), m)
 	for _, v := range slices.Concat(r.Test, r.Validation, []float64{r.O}) {
 		must(v >= 0 && !math.IsInf(v, 0), "an error is %v; it must be finite and not negative", v)
 	}
-	must((r.MeanTest() == 0) == (r.O == 0), "o is %v, but the mean test error is %v", r.O, r.MeanTest())
+	must((r.MeanTest() == 0) == (r.O == 0),
+		"o is %v, but the mean test error is %v", r.O, r.MeanTest())
 }
 
 // MaxLine bounds the length of a line in bytes, enough for 800 tasks. A reader

@@ -132,7 +132,7 @@ var invalid = []struct {
 	spoil func(r *experience.Record)
 	says  string
 }{
-	{"foreign id", func(r *experience.Record) { r.ID = strings.Repeat("0", 32) }, `id is "00000000000000000000000000000000"; that of its`},
+	{"foreign id", func(r *experience.Record) { r.ID = strings.Repeat("0", 32) }, `id is "00000000000000000000000000000000"; its problem`},
 	{"no problem", func(r *experience.Record) { r.Problem = "" }, `problem is ""`},
 	{"no source", func(r *experience.Record) { r.Source = "" }, `source "" and draw 0; it needs texts`},
 	{"negative draw", func(r *experience.Record) { r.Draw = -1 }, "draw -1; it needs texts and a number from 0"},

@@ -27,7 +27,7 @@ var ErrConflict = fault.New("conflict")
 
 const manifestName = "manifest.json"
 
-// Manifest says what the numbers of a store depend on. All writers of a store must
+// Manifest names everything that the numbers of a store depend on. All writers of a store must
 // agree in Dataset.SHA256, Seed and Config.
 type Manifest struct {
 	// Schema is the version of the store, filled in when it is made.
@@ -37,10 +37,10 @@ type Manifest struct {
 	Dataset data.DatasetRef `json:"dataset"`
 	// Seed is the seed of everything drawn.
 	Seed uint64 `json:"seed"`
-	// Config is the configuration, of values that JSON can hold: what the numbers
+	// Config is the configuration, of values that JSON can hold, that the numbers
 	// of a tuple depend on beyond its own fields, such as the kind of relative
-	// error and the accuracy of fits. What only decides which tuples are made
-	// (models, draws, shards) does not belong here, or a store could not grow.
+	// error and the accuracy of fits. Settings that only decide which tuples are
+	// made (models, draws, shards) do not belong here, or a store could not grow.
 	Config map[string]any `json:"config,omitempty"`
 	// CreatedBy names the program and version that created the store.
 	CreatedBy []string `json:"created_by,omitempty"`
@@ -54,27 +54,29 @@ func (m Manifest) Validate() error {
 	return nil
 }
 
-// agree checks that a run may write into a store. The error shows both values of all
-// that differs.
+// agree checks that a run may write into a store. The error shows both values of each
+// difference.
 func (m Manifest) agree(path string, run Manifest) error {
 	var differ []error
-	here := m.facts()
-	there := run.facts()
-	both := maps.Clone(here)
-	maps.Copy(both, there)
-	for _, key := range slices.Sorted(maps.Keys(both)) {
-		if a, b := cmp.Or(here[key], "absent"), cmp.Or(there[key], "absent"); a != b {
+	stored := m.facts()
+	wanted := run.facts()
+	union := maps.Clone(stored)
+	maps.Copy(union, wanted)
+	for _, key := range slices.Sorted(maps.Keys(union)) {
+		a := cmp.Or(stored[key], "absent")
+		b := cmp.Or(wanted[key], "absent")
+		if a != b {
 			differ = append(differ, ErrConflict.Errorf("%s is %s in %s but %s in this run", key, a, path, b))
 		}
 	}
 	return errors.Join(differ...)
 }
 
-// facts are what must be the same, by what it is called.
+// facts are the values that must be the same, by their names.
 func (m Manifest) facts() map[string]string {
 	facts := map[string]string{"the dataset's fingerprint": m.Dataset.SHA256, "the seed": fmt.Sprint(m.Seed)}
 	for key, v := range m.Config {
-		raw, _ := json.Marshal(v) // what cannot be JSON is in no store
+		raw, _ := json.Marshal(v) // no store has values beyond JSON
 		facts["config."+key] = string(raw)
 	}
 	return facts
@@ -123,8 +125,8 @@ func establish(dir string, m Manifest) error {
 	return have.agree(path, m)
 }
 
-// Labelled is what "o" is in the configuration where the fits have all labelled rows to
-// train on, those of validation among them.
+// Labelled is the value of "o" in the configuration where fits train on all labelled rows,
+// validation rows among them.
 const Labelled = "labelled"
 
 const shardSuffix = ".jsonl"
@@ -132,7 +134,7 @@ const shardSuffix = ".jsonl"
 // Store is an experience store that is only read. It may be read while writers
 // append to it.
 type Store struct {
-	// Manifest is what the numbers of the store depend on.
+	// Manifest names everything that the numbers of the store depend on.
 	Manifest Manifest
 
 	dir string
@@ -147,7 +149,7 @@ func Open(dir string) (*Store, error) {
 	return &Store{Manifest: m, dir: dir}, nil
 }
 
-// Place is where a line of a shard is.
+// Place is the place of a line in a shard.
 type Place struct {
 	File   string
 	Line   int // from 1
@@ -158,20 +160,20 @@ type Place struct {
 // String is the place as errors name it.
 func (p Place) String() string { return fmt.Sprintf("%s:%d", p.File, p.Line) }
 
-// Fault is something wrong with one line of a shard.
+// Fault is a damaged or invalid line of a shard.
 type Fault struct {
 	Place
 	Err error
 }
 
-// Error says where the fault is and what it is.
+// Error is the place and the error.
 func (f *Fault) Error() string { return fmt.Sprintf("%v: %v", f.Place, f.Err) }
 
 // Unwrap returns Err.
 func (f *Fault) Unwrap() error { return f.Err }
 
 // Load reads the whole store in canonical order. Torn last lines are left out;
-// anything else that is wrong is an error.
+// any other fault is an error.
 func (s *Store) Load() (records []*Record, err error) {
 	err = s.each(func(e entry) { records = append(records, e.Record) })
 	slices.SortFunc(records, Compare)
@@ -196,7 +198,7 @@ func (p Place) read() (r *Record, err error) {
 	return r, nil
 }
 
-// entry is a record and where it is. Beside an error it may be either.
+// entry is a record and its place. Beside an error it may lack either.
 type entry struct {
 	*Record
 	Place
@@ -242,7 +244,7 @@ func readShard(path string, lines *bufio.Reader, yield func(entry, error) bool) 
 	}
 	defer f.Close()
 	lines.Reset(f)
-	for at := (Place{File: path, Line: 1}); ; at.Line++ {
+	for place := (Place{File: path, Line: 1}); ; place.Line++ {
 		text, err := lines.ReadSlice('\n')
 		switch {
 		case err == io.EOF && len(text) == 0:
@@ -253,17 +255,17 @@ func readShard(path string, lines *bufio.Reader, yield func(entry, error) bool) 
 			err = data.ErrFormat.Errorf("the line is longer than %d bytes", MaxLine)
 		}
 		if err != nil {
-			return yield(entry{}, &Fault{at, err})
+			return yield(entry{}, &Fault{place, err})
 		}
-		at.length = len(text) - 1
-		r, err := decode(text[:at.length])
+		place.length = len(text) - 1
+		r, err := decode(text[:place.length])
 		if err != nil {
-			err = &Fault{at, err}
+			err = &Fault{place, err}
 		}
-		if !yield(entry{r, at}, err) {
+		if !yield(entry{r, place}, err) {
 			return false
 		}
-		at.offset += int64(len(text))
+		place.offset += int64(len(text))
 	}
 }
 
@@ -282,15 +284,17 @@ func list(dir, pattern string) ([]string, error) {
 	return paths, nil
 }
 
-// Lines are where the records of a problem are in a store, 40 bytes each.
+// Lines are the places of a problem's records in a store, 40 bytes each.
 type Lines []Place
 
 // Index finds the records of every problem by its identity, so that they can be read
 // a problem at a time. It reads the whole store once. Torn last lines are left out, for
-// somebody is writing them; anything else that is wrong is an error.
+// somebody is writing them; any other fault is an error.
 func (s *Store) Index() (map[string]Lines, error) {
 	x := map[string]Lines{}
-	return x, s.each(func(e entry) { x[e.ProblemID] = append(x[e.ProblemID], e.Place) })
+	return x, s.each(func(e entry) {
+		x[e.ProblemID] = append(x[e.ProblemID], e.Place)
+	})
 }
 
 // Records reads the records, in canonical order.

@@ -13,7 +13,7 @@ import (
 	"l2mt/data/files"
 )
 
-// syncInterval is how much work a power cut may cost. A sync takes milliseconds
+// syncInterval is the work that a power cut may cost. A sync takes milliseconds
 // and a fit may take less, so syncing every record would halve the speed.
 const syncInterval = time.Second
 
@@ -70,13 +70,13 @@ func OpenWriter(dir, shard string, m Manifest) (*Writer, error) {
 }
 
 // index collects the ids of all shards, and warns of a torn last line of the
-// writer's own. In another shard such a line may be a writer at work.
-func (w *Writer) index(dir, own string) error {
+// writer's own shard. In another shard such a line may be a writer at work.
+func (w *Writer) index(dir, path string) error {
 	for e, err := range entries(dir) {
 		fault, damaged := errors.AsType[*Fault](err)
 		switch {
 		case damaged && errors.Is(fault, ErrTorn):
-			if fault.File == own {
+			if fault.File == path {
 				w.warnings = append(w.warnings, fault)
 			}
 		case damaged:
@@ -109,7 +109,7 @@ func (w *Writer) STL(id string) *Record {
 	return w.done[id]
 }
 
-// Warnings lists what OpenWriter repaired.
+// Warnings lists the lines that OpenWriter repaired.
 func (w *Writer) Warnings() []*Fault { return w.warnings }
 
 // Append adds a record. When it returns nil, the record survives the death of the
@@ -152,8 +152,5 @@ func (w *Writer) Append(r *Record) (err error) {
 func (w *Writer) Close() error {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	if err := w.log.Close(); err != nil {
-		return err
-	}
-	return nil
+	return w.log.Close()
 }
