@@ -5,12 +5,12 @@ import "l2mt/data"
 // A table takes memory for its cells, and for its rows and columns however few cells they
 // have. A few bytes, packed well, can be millions of any.
 const (
-	// freeCells is how many cells any file may have.
+	// freeCells is the number of cells that any file may have.
 	freeCells = 4 << 20
-	// cellsPerByte is how many more a file may have for each byte on disk: packed pictures
-	// have 3, plain text has at most 1.
+	// cellsPerByte is the number of cells that a file may have for each byte on disk: packed
+	// pictures have 3, plain text has at most 1.
 	cellsPerByte = 4
-	// cellsOfRow and cellsOfColumn are what a row and a column take, in cells.
+	// cellsOfRow and cellsOfColumn are the memory of a row and of a column, in cells.
 	cellsOfRow    = 8
 	cellsOfColumn = 32
 )

@@ -8,8 +8,8 @@ import (
 	"strings"
 )
 
-// separatorOf finds what stands between the cells of the first line: a tab, a semicolon or
-// a bar, if there is one and commas are part of numbers at most.
+// separatorOf finds the separator of cells in the first line: a tab, a semicolon or a bar,
+// if there is one and commas are part of numbers at most.
 func separatorOf(text []byte, format Format) rune {
 	text = text[:min(len(text), blockSize)]
 	line, _, _ := bytes.Cut(text, []byte{'\n'})
@@ -25,16 +25,16 @@ func separatorOf(text []byte, format Format) rune {
 
 var (
 	noSeparator = regexp.MustCompile(`"[^"]*"|[0-9],[0-9]`)
-	// written are numbers as people write them, with thousands or a percent sign, by what
-	// their decimals follow.
+	// written are numbers as people write them, with thousands or a percent sign, by their
+	// decimal mark.
 	written = map[string]*regexp.Regexp{
 		".": regexp.MustCompile(`^[-+]?([1-9][0-9]{0,2}([, '\x{a0}][0-9]{3})+|[0-9]+)?(\.[0-9]+)?([eE][-+]?[0-9]+)? ?%?$`),
 		",": regexp.MustCompile(`^[-+]?([1-9][0-9]{0,2}([. '\x{a0}][0-9]{3})+|[0-9]+)?(,[0-9]+)?([eE][-+]?[0-9]+)? ?%?$`),
 	}
 )
 
-// decimalOf finds what the decimals of numbers follow: a comma, if some numbers can be read
-// in no other way, or can be read so where cells are separated otherwise, and none has a point.
+// decimalOf finds the decimal mark of numbers: a comma, if some numbers can be read in no
+// other way, or can be read so where cells are separated otherwise, and none has a point.
 func (b *Block) decimalOf() string {
 	commas := false
 	points := false
@@ -47,8 +47,9 @@ func (b *Block) decimalOf() string {
 				continue
 			}
 			comma := written[","].MatchString(cell)
-			commas = commas || comma && strings.Contains(cell, ",") && (b.rows.comma != ',' || !written["."].MatchString(cell))
-			points = points || !comma && written["."].MatchString(cell)
+			point := written["."].MatchString(cell)
+			commas = commas || comma && strings.Contains(cell, ",") && (b.rows.comma != ',' || !point)
+			points = points || point && !comma
 		}
 		return nil
 	})
@@ -67,7 +68,8 @@ func IsNumber(text string) bool {
 // clean is a cell as others write it: a number with a decimal point alone.
 func (r *Rows) clean(cell string, text bool) string {
 	cell = strings.TrimSpace(cell)
-	if text || r.Decimal == "." && !strings.ContainsAny(cell, ", '%\u00a0") || !written[r.Decimal].MatchString(cell) {
+	if text || r.Decimal == "." && !strings.ContainsAny(cell, ", '%\u00a0") ||
+		!written[r.Decimal].MatchString(cell) {
 		return cell
 	}
 	return strings.Map(func(c rune) rune {
@@ -81,7 +83,7 @@ func (r *Rows) clean(cell string, text bool) string {
 	}, cell)
 }
 
-// Written says how cells and numbers are written, where that is not with commas and points.
+// Written says how cells and numbers are written, if not with commas and points.
 func (r *Rows) Written() string {
 	if (r.comma == ',' || r.comma == '\t') && r.Decimal == "." {
 		return ""

@@ -12,25 +12,25 @@ import (
 // Column is a column of a table, which has a number or a text in every row.
 type Column struct {
 	Name string
-	// At is where the column is in the table at hand, -1 if it has none.
+	// At is the column's place in the table at hand, -1 if it has none.
 	At int
 	// AsText takes all cells for texts, numbers too.
 	AsText bool
 	// Joins takes the spellings of a name for the first of them. Joined says which.
 	Joins  bool
 	Joined []string
-	// Numbers are those of the rows, NaN where there is a text. They are empty AsText.
+	// Numbers has the number of each row, NaN for a text. It is empty AsText.
 	Numbers []float64
 	// Texts are the different texts, in the order of their first rows.
 	Texts []string
 
-	of     []int32          // the text of each row, -1 for a number, as far as the last text
+	index  []int32          // in Texts, of each row up to the last text; -1 for a number
 	known  map[string]int32 // the numbers of Texts, and of their keys
 	single bool             // Numbers come from a file that stores floating-point numbers
 }
 
 // Len is the number of rows.
-func (c *Column) Len() int { return max(len(c.Numbers), len(c.of)) }
+func (c *Column) Len() int { return max(len(c.Numbers), len(c.index)) }
 
 // addNumber adds the cell of one more row if it is a finite number, and reports that.
 func (c *Column) addNumber(cell string) bool {
@@ -54,14 +54,13 @@ func (c *Column) Add(cell string) {
 	if !ok {
 		k = c.newText(strings.Clone(cell)) // without its row
 	}
-	c.of = append(c.of, slices.Repeat([]int32{-1}, len(c.Numbers)-min(len(c.of), len(c.Numbers)))...)
-	c.of = append(c.of, k)
+	c.index = append(pad(c.index, -1, len(c.Numbers)), k)
 	if !c.AsText {
 		c.Numbers = append(c.Numbers, math.NaN())
 	}
 }
 
-// newText is the number of a cell that is spelt in a new way.
+// newText is the number of a cell in a new spelling.
 func (c *Column) newText(cell string) int32 {
 	if c.known == nil {
 		c.known = map[string]int32{}
@@ -79,7 +78,7 @@ func (c *Column) newText(cell string) int32 {
 	return k
 }
 
-// Key is what the spellings of a name have in common that differ in case, in how Unicode composes
+// Key is the same for all spellings of a name that differ in case, in how Unicode composes
 // their accents, or in zeros behind the point of a whole number.
 func Key(name string) string {
 	whole, zeros, point := strings.Cut(name, ".")
@@ -95,21 +94,21 @@ func FindName(names []string, name string) int {
 		return i
 	}
 	key := Key(name)
-	return slices.IndexFunc(names, func(other string) bool { return Key(other) == key })
+	return slices.IndexFunc(names, func(spelling string) bool { return Key(spelling) == key })
 }
 
 // Text returns the number among Texts of the text of a row, -1 if it has a number.
 func (c *Column) Text(i int) int {
-	if i >= len(c.of) {
+	if i >= len(c.index) {
 		return -1
 	}
-	return int(c.of[i])
+	return int(c.index[i])
 }
 
 // Counts are how many rows have each of the Texts.
 func (c *Column) Counts() []int {
 	counts := make([]int, len(c.Texts))
-	for _, k := range c.of {
+	for _, k := range c.index {
 		if k >= 0 {
 			counts[k]++
 		}
@@ -132,24 +131,29 @@ func (c *Column) feature(i int) (float32, error) {
 // Pad adds rows up to n that lack the column: with NaN or, AsText, without a text.
 func (c *Column) Pad(n int) {
 	if c.AsText {
-		c.of = append(c.of, slices.Repeat([]int32{-1}, n-len(c.of))...)
+		c.index = pad(c.index, -1, n)
 	} else {
-		c.Numbers = append(c.Numbers, slices.Repeat([]float64{math.NaN()}, n-len(c.Numbers))...)
+		c.Numbers = pad(c.Numbers, math.NaN(), n)
 	}
+}
+
+// pad lengthens rows to n.
+func pad[T any](rows []T, fill T, n int) []T {
+	return append(rows, slices.Repeat([]T{fill}, max(0, n-len(rows)))...)
 }
 
 // Keep keeps the given rows, which ascend.
 func (c *Column) Keep(rows []int) {
 	kept := 0
 	for i, row := range rows {
-		if row < len(c.of) {
-			c.of[i] = c.of[row]
+		if row < len(c.index) {
+			c.index[i] = c.index[row]
 			kept++
 		}
 		if !c.AsText {
 			c.Numbers[i] = c.Numbers[row]
 		}
 	}
-	c.of = c.of[:kept]
+	c.index = c.index[:kept]
 	c.Numbers = c.Numbers[:min(len(rows), len(c.Numbers))]
 }

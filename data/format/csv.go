@@ -21,7 +21,8 @@ func (r *Rows) dataset(o Options) (*data.Dataset, error) {
 	if err != nil {
 		return nil, r.Fault(1, err)
 	}
-	if t.lines, err = r.Read(slices.Concat(features, []*Column{&t.label, &t.group})); err != nil {
+	t.lines, err = r.Read(append(features, &t.label, &t.group))
+	if err != nil {
 		return nil, err
 	}
 	n := len(t.lines)
@@ -49,7 +50,7 @@ func (t *table) columns(names []string, o Options) (features []*Column, err erro
 	if len(names) < 2 {
 		return nil, data.ErrInvalid.Errorf("it has %d columns; it needs features and a label", len(names))
 	}
-	other := map[int]bool{}
+	taken := map[int]bool{}
 	find := func(what, asked string, usual []string, otherwise int) (j int) {
 		if j = findUsual(names, usual); j < 0 {
 			j = otherwise
@@ -59,7 +60,7 @@ func (t *table) columns(names []string, o Options) (features []*Column, err erro
 				err = fmt.Errorf("%s: %w", what, err)
 			}
 		}
-		other[j] = true
+		taken[j] = true
 		return j
 	}
 	t.label.At = find("label", o.Label, labelNames, len(names)-1)
@@ -75,7 +76,7 @@ func (t *table) columns(names []string, o Options) (features []*Column, err erro
 		t.group.Name = names[t.group.At]
 	}
 	for j, name := range names {
-		if !other[j] {
+		if !taken[j] {
 			features = append(features, &Column{Name: name, At: j})
 		}
 	}
@@ -91,12 +92,13 @@ func Numbered(width int) []string {
 	return names
 }
 
-// LabelColumn returns the column that is called what labels usually are, or -1.
+// LabelColumn returns the column with a usual name of labels, or -1.
 func LabelColumn(names []string) int { return findUsual(names, labelNames) }
 
 func findUsual(names, usual []string) int {
 	for _, u := range usual {
-		if j := slices.IndexFunc(names, func(name string) bool { return strings.EqualFold(name, u) }); j >= 0 {
+		match := func(name string) bool { return strings.EqualFold(name, u) }
+		if j := slices.IndexFunc(names, match); j >= 0 {
 			return j
 		}
 	}
@@ -122,9 +124,9 @@ func FindColumn(names []string, asked string) (int, error) {
 
 // Abridge lists a few names.
 func Abridge(names []string) string {
-	const few = 5
-	if len(names) <= few {
+	const listed = 5
+	if len(names) <= listed {
 		return strings.Join(names, ", ")
 	}
-	return fmt.Sprintf("%s, ... (%d in all)", strings.Join(names[:few], ", "), len(names))
+	return fmt.Sprintf("%s, ... (%d in all)", strings.Join(names[:listed], ", "), len(names))
 }

@@ -5,5 +5,5 @@
 // one place, the same for all formats.
 //
 // Files may come from anyone: the sizes that they state are not relied on,
-// memory grows with what has been read, and errors name file, line and field.
+// memory grows with the bytes that were read, and errors name file, line and field.
 package format

@@ -12,8 +12,8 @@ import (
 // Labels become classes here, in the same way for every file format, so that
 // the same data has the same fingerprint whichever file it came from.
 
-// maxFloatClasses is how many different whole numbers stored as floating-point
-// numbers still count as class labels: NumPy users keep class labels as floats,
+// maxFloatClasses bounds the different whole numbers stored as floating-point
+// numbers that count as class labels: NumPy users keep class labels as floats,
 // but scores and ages too.
 const maxFloatClasses = 50
 
@@ -21,13 +21,13 @@ const maxFloatClasses = 50
 // one float64.
 const maxClassNumber = 1 << 53
 
-// Label is what the rows of a class have: a text, or a number where this is empty.
+// Label is the cell that the rows of a class share: a text, or a number where this is empty.
 type Label struct {
 	Text   string
 	Number float64
 }
 
-// Label returns what row i has.
+// Label returns the label of row i.
 func (c *Column) Label(i int) Label {
 	if k := c.Text(i); k >= 0 {
 		return Label{Text: c.Texts[k]}
@@ -48,27 +48,28 @@ func (l Label) String() string {
 
 // Compare orders numbers by value, and behind them texts alphabetically.
 func (l Label) Compare(m Label) int {
-	return cmp.Or(cmp.Compare(l.Text, m.Text), cmp.Compare(l.Number, m.Number))
+	return cmp.Or(cmp.Compare(l.Text, m.Text),
+		cmp.Compare(l.Number, m.Number))
 }
 
-// Classes returns the different labels of the given rows, in order, and for each of
-// the rows its index among them.
+// Classes returns the different labels of the given rows, in order, and each row's
+// index among them.
 func (c *Column) Classes(rows []int) (different []Label, index []int32) {
-	of := map[Label]int32{}
+	rank := map[Label]int32{}
 	for _, i := range rows {
 		l := c.Label(i)
-		if _, ok := of[l]; !ok {
-			of[l] = 0
+		if _, ok := rank[l]; !ok {
+			rank[l] = 0
 			different = append(different, l)
 		}
 	}
 	slices.SortFunc(different, Label.Compare)
 	for k, l := range different {
-		of[l] = int32(k)
+		rank[l] = int32(k)
 	}
 	index = make([]int32, len(rows))
 	for j, i := range rows {
-		index[j] = of[c.Label(i)]
+		index[j] = rank[c.Label(i)]
 	}
 	return different, index
 }
@@ -136,14 +137,15 @@ func (c *Column) named(names []string) ([]int32, []string, error) {
 		}
 		return index, names, nil
 	}
-	if once := len(slices.Compact(slices.Sorted(slices.Values(names)))); once < len(names) {
+	once := len(slices.Compact(slices.Sorted(slices.Values(names))))
+	if once < len(names) {
 		return nil, nil, data.ErrInvalid.Errorf("the %d names are only %d different ones", len(names), once)
 	}
 	first := 1 // the number of the first name
 	if slices.Contains(different, Label{}) {
 		first = 0
 	}
-	known := map[string]int32{} // the names, by what their rows have
+	known := map[string]int32{} // the numbers of names, by their rows' labels
 	for k, name := range names {
 		if c.Texts == nil {
 			name = strconv.Itoa(first + k)
@@ -153,7 +155,8 @@ func (c *Column) named(names []string) ([]int32, []string, error) {
 	for i, k := range index {
 		class, ok := known[different[k].String()]
 		if !ok {
-			return nil, nil, data.ErrInvalid.Errorf("row %d: %q is not one of the %d names, which begin with %q, nor a number of one, %d..%d", i, different[k], len(names), names[0], first, first+len(names)-1)
+			return nil, nil, data.ErrInvalid.Errorf("row %d: %q is not one of the %d names, which begin with %q, nor a number of one, %d..%d",
+				i, different[k], len(names), names[0], first, first+len(names)-1)
 		}
 		index[i] = class
 	}

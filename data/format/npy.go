@@ -14,45 +14,61 @@ import (
 )
 
 // An array of NumPy is a header, in text, and the entries of one array. It is
-// read here rather than with sbinet/npyio, which loads what is cut short without
+// read here rather than with sbinet/npyio, which loads truncated files without
 // an error, allocates what the header promises before it has seen a single entry,
 // and panics on malformed headers.
 
 // array is an array whose header has been read and whose entries have not.
 type array struct {
 	shape   []int
-	fortran bool // columns one after the other
-	kind    kind
-	size    int // bytes per entry
+	fortran bool   // columns one after the other
+	code    string // of the type: a letter and, but for text, the bytes of an entry
+	kind    string // the type's name
+	size    int    // bytes per entry
 	entries io.Reader
 	stored  int64 // bytes that the array takes on disk
 }
 
-// kind is what an array may hold: numbers or, of the two kinds that remain, text.
-type kind struct {
-	name   string
-	number func(entry []byte) float64
-	text   func(entry []byte) string
-}
-
 var little = binary.LittleEndian
 
-// kinds are those of NumPy's types, which text is followed by its length.
-var kinds = map[string]kind{
-	"b1": {name: "bool", number: func(b []byte) float64 { return float64(b[0]) }},
-	"i1": {name: "int8", number: func(b []byte) float64 { return float64(int8(b[0])) }},
-	"i2": {name: "int16", number: func(b []byte) float64 { return float64(int16(little.Uint16(b))) }},
-	"i4": {name: "int32", number: func(b []byte) float64 { return float64(int32(little.Uint32(b))) }},
-	"i8": {name: "int64", number: func(b []byte) float64 { return float64(int64(little.Uint64(b))) }},
-	"u1": {name: "uint8", number: func(b []byte) float64 { return float64(b[0]) }},
-	"u2": {name: "uint16", number: func(b []byte) float64 { return float64(little.Uint16(b)) }},
-	"u4": {name: "uint32", number: func(b []byte) float64 { return float64(little.Uint32(b)) }},
-	"u8": {name: "uint64", number: func(b []byte) float64 { return float64(little.Uint64(b)) }},
-	"f2": {name: "float16", number: func(b []byte) float64 { return float64(float16(little.Uint16(b))) }},
-	"f4": {name: "float32", number: func(b []byte) float64 { return float64(math.Float32frombits(little.Uint32(b))) }},
-	"f8": {name: "float64", number: func(b []byte) float64 { return math.Float64frombits(little.Uint64(b)) }},
-	"S":  {name: "text", text: func(b []byte) string { return strings.TrimRight(string(b), "\x00") }},
-	"U":  {name: "text", text: utf32},
+// kinds are the names of NumPy's types, where the length of text follows the letter.
+var kinds = map[string]string{
+	"b1": "bool", "i1": "int8", "i2": "int16", "i4": "int32", "i8": "int64",
+	"u1": "uint8", "u2": "uint16", "u4": "uint32", "u8": "uint64",
+	"f2": "float16", "f4": "float32", "f8": "float64", "S": textKind, "U": textKind,
+}
+
+const textKind = "text"
+
+// number decodes an entry.
+func (a *array) number(entry []byte) float64 {
+	switch a.code {
+	case "f2":
+		return float64(float16(little.Uint16(entry)))
+	case "f4":
+		return float64(math.Float32frombits(little.Uint32(entry)))
+	case "f8":
+		return math.Float64frombits(little.Uint64(entry))
+	}
+	var word [8]byte
+	copy(word[:], entry)
+	bits := little.Uint64(word[:])
+	if unused := 64 - 8*a.size; a.code[0] == 'i' {
+		return float64(int64(bits<<unused) >> unused)
+	}
+	return float64(bits)
+}
+
+// text decodes an entry, which is padded with zeros.
+func (a *array) text(entry []byte) string {
+	if a.code == "U" {
+		var text []rune
+		for c := range slices.Chunk(entry, 4) {
+			text = append(text, rune(little.Uint32(c)))
+		}
+		entry = []byte(string(text))
+	}
+	return strings.TrimRight(string(entry), "\x00")
 }
 
 // float16 widens a half-precision number: sign, 5 bits of exponent, 10 of
@@ -70,16 +86,7 @@ func float16(h uint16) float32 {
 	return math.Float32frombits(sign | (exponent+127-15)<<23 | fraction<<13)
 }
 
-// utf32 reads text that is padded with zeros.
-func utf32(b []byte) string {
-	var text strings.Builder
-	for c := range slices.Chunk(b, 4) {
-		text.WriteRune(rune(little.Uint32(c)))
-	}
-	return strings.TrimRight(text.String(), "\x00")
-}
-
-// npyMagic is what arrays of format 1.0 begin with. Later ones are for records of many fields.
+// npyMagic begins arrays of format 1.0. Later ones are for records of many fields.
 const npyMagic = "\x93NUMPY\x01\x00"
 
 // npyHeader has the fields of a header such as
@@ -87,7 +94,7 @@ const npyMagic = "\x93NUMPY\x01\x00"
 //	{'descr': '<f4', 'fortran_order': False, 'shape': (8677, 1000), }
 var npyHeader = regexp.MustCompile(`^{'descr':\s*'([^']*)',\s*'fortran_order':\s*(True|False),\s*'shape':\s*\(([\d, ]*)\)`)
 
-// npyType is the type of an entry of which the lowest byte comes first. Text is never empty.
+// npyType is the type of an entry with its lowest byte first. Text is never empty.
 var npyType = regexp.MustCompile(`^[<|=]?(?:([biuf]\d)|([SU])([1-9]\d{0,8}))$`)
 
 // newArray reads the header of an array of length bytes in all, and checks that
@@ -101,7 +108,8 @@ func newArray(r io.Reader, length, stored int64) (*array, error) {
 		Magic  [len(npyMagic)]byte
 		Length uint16 // of the text
 	}
-	if err := binary.Read(r, little, &begin); err != nil || string(begin.Magic[:]) != npyMagic {
+	err := binary.Read(r, little, &begin)
+	if err != nil || string(begin.Magic[:]) != npyMagic {
 		return fault("it begins with %q; a NumPy array begins with %q", begin.Magic[:], npyMagic)
 	}
 	text := make([]byte, begin.Length)
@@ -113,20 +121,21 @@ func newArray(r io.Reader, length, stored int64) (*array, error) {
 		return fault("the NumPy header %.80q lacks a simple type (of numbers or text), fortran_order or shape", text)
 	}
 	a := &array{fortran: header[2] == "True", entries: r, stored: stored}
-	is := npyType.FindStringSubmatch(header[1])
-	if is != nil {
-		a.kind = kinds[is[1]+is[2]]
+	match := npyType.FindStringSubmatch(header[1])
+	if match != nil {
+		a.code = match[1] + match[2]
+		a.kind = kinds[a.code]
 	}
-	switch {
-	case a.kind.name == "":
+	switch a.kind {
+	case "":
 		return fault("entries of the NumPy type %q; they must be numbers (<f4, <f8, <i4, |b1, ...) or text (<U, |S), which NumPy's astype makes of them", header[1])
-	case a.kind.number != nil:
-		a.size = int(is[1][1] - '0')
-	default:
-		a.size, _ = strconv.Atoi(is[3])
-		if is[2] == "U" {
+	case textKind:
+		a.size, _ = strconv.Atoi(match[3])
+		if a.code == "U" {
 			a.size *= 4
 		}
+	default:
+		a.size = int(a.code[1] - '0')
 	}
 	bytes := uint64(a.size)
 	between := func(c rune) bool { return c == ',' || c == ' ' }
@@ -146,7 +155,8 @@ func newArray(r io.Reader, length, stored int64) (*array, error) {
 
 // String describes the array: "8677 x 1000 float32".
 func (a *array) String() string {
-	return strings.TrimSpace(strings.ReplaceAll(strings.Trim(fmt.Sprint(a.shape), "[]"), " ", " x ") + " " + a.kind.name)
+	shape := strings.Trim(fmt.Sprint(a.shape), "[]")
+	return strings.TrimSpace(strings.ReplaceAll(shape, " ", " x ") + " " + a.kind)
 }
 
 // count is the number of entries.
@@ -160,10 +170,10 @@ func (a *array) count() int {
 
 // numbersOf reads the entries of an array of numbers, row by row.
 func numbersOf[T float32 | float64](a *array) ([]T, error) {
-	if a.kind.number == nil {
+	if a.kind == textKind {
 		return nil, data.ErrFormat.Errorf("the array is %v; it must hold numbers", a)
 	}
-	entry, err := entriesOf(a, func(b []byte) T { return T(a.kind.number(b)) })
+	entry, err := entriesOf(a, func(b []byte) T { return T(a.number(b)) })
 	if err != nil || !a.fortran || len(a.shape) != 2 {
 		return entry, err
 	}
@@ -178,21 +188,23 @@ func numbersOf[T float32 | float64](a *array) ([]T, error) {
 
 // textsOf reads the entries of an array of text.
 func textsOf(a *array) ([]string, error) {
-	if a.kind.text == nil {
+	if a.kind != textKind {
 		return nil, data.ErrFormat.Errorf("the array is %v; it must hold text", a)
 	}
-	return entriesOf(a, a.kind.text)
+	return entriesOf(a, a.text)
 }
 
 // entriesOf reads the entries in the order of the file. Room for one entry a
-// stored byte is made at once; beyond that it grows with what has been read.
+// stored byte is made at once; more room follows entries that were read.
 func entriesOf[T any](a *array, decode func([]byte) T) ([]T, error) {
 	const chunk = 64 << 10
 	n := a.count()
-	if err := bounded(0, 0, n*max(1, a.size/8), a.stored); err != nil {
+	words := n * max(1, a.size/8)
+	if err := bounded(0, 0, words, a.stored); err != nil {
 		return nil, err
 	}
-	buf := make([]byte, min(n, max(1, chunk/a.size))*a.size)
+	room := min(n, max(1, chunk/a.size))
+	buf := make([]byte, room*a.size)
 	entry := make([]T, 0, min(n, int(a.stored)))
 	for len(entry) < n {
 		b := buf[:min(len(buf), (n-len(entry))*a.size)]
@@ -226,7 +238,8 @@ func (o output) write(w io.Writer) error {
 	}
 	text := fmt.Sprintf("{'descr': '%s', 'fortran_order': False, 'shape': (%s), }", o.numpyType, shape)
 	text += strings.Repeat(" ", 63-(len(npyMagic)+2+len(text))%64) + "\n"
-	for _, part := range append([]any{[]byte(npyMagic), uint16(len(text)), []byte(text)}, o.parts...) {
+	head := []any{[]byte(npyMagic), uint16(len(text)), []byte(text)}
+	for _, part := range append(head, o.parts...) {
 		if err := binary.Write(w, little, part); err != nil {
 			return err
 		}

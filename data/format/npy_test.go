@@ -43,6 +43,8 @@ func TestWholeNumbersOfEverySize(t *testing.T) {
 		"<f2": {"\x00\x3c", 1}, "<i2": {"\xfe\xff", -2}, "<u2": {"\xfe\xff", 65534},
 		"<i4": {"\xff\xff\xff\xff", -1}, "<u4": {"\x00\x01\x00\x80", 1<<31 + 256},
 		"<i8": {"\x00\x00\x00\x00\x00\x00\x00\x80", math.MinInt64}, "=i8": {"\x05\x00\x00\x00\x00\x00\x00\x00", 5},
+		"<u8": {"\x00\x00\x00\x00\x00\x00\x00\x80", 1 << 63}, "<f4": {"\x00\x00\x20\xc0", -2.5},
+		"<f8": {"\x00\x00\x00\x00\x00\x00\x04\xc0", -2.5},
 	} {
 		if got, err := readArray(arrayBytes(t, numpyType, nil, []byte(c.bytes))); err != nil || got[0] != c.want {
 			t.Errorf("%s: %v (%v), want %v", numpyType, got, err, c.want)

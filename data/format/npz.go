@@ -20,14 +20,14 @@ import (
 //
 //	X         n x d features, or instead
 //	data      with indices, indptr, shape and format: as SciPy stores CSR
-//	y         n labels or targets, or n x k targets, of which one is picked
+//	y         n labels or targets, or n x k targets, where one column is picked
 //	group     n groups (tasks)
 //	classes   names of the classes 1, 2, ... (or 0, 1, ...)
 //	groups    names of the groups, likewise
 //	features  d names
 //	targets   k names
 //	kind      "classification" or "regression"
-//	steps     how the features were made: the names of the steps
+//	steps     names of the steps that made the features
 //
 // The features and y are needed. Without group, groups has n groups, as in scikit-learn. Other
 // arrays are passed over, which the notes of the dataset say.
@@ -50,38 +50,40 @@ func parseNPZ(r io.ReaderAt, size int64, o Options) (*table, error) {
 	if err != nil {
 		return nil, data.ErrFormat.Errorf("it is no .npz file, or cut short: %w", err)
 	}
-	p := &npzParser{size: size, of: map[string]*zip.File{}}
+	p := &npzParser{size: size, entry: map[string]*zip.File{}}
 	for _, f := range packed.File {
 		name := strings.TrimSuffix(f.Name, ".npy")
 		if err := checkName(r, f); err != nil {
 			return nil, fmt.Errorf("array %s: %w", name, err)
 		}
-		if p.of[name] != nil {
+		if p.entry[name] != nil {
 			return nil, data.ErrFormat.Errorf("array %s: two arrays have this name", name)
 		}
 		p.names = append(p.names, name)
-		p.of[name] = f
+		p.entry[name] = f
 	}
 	t := p.table(o)
-	over := slices.DeleteFunc(p.names, func(name string) bool { return slices.Contains(p.taken, name) })
-	if len(over) > 0 {
-		t.notes = []string{"arrays that are passed over: " + Abridge(over)}
+	unused := slices.DeleteFunc(p.names, func(name string) bool {
+		return slices.Contains(p.taken, name)
+	})
+	if len(unused) > 0 {
+		t.notes = []string{"arrays that are passed over: " + Abridge(unused)}
 	}
 	return t, p.err
 }
 
 // checkName compares the name of an array in the directory, which nothing protects, with the
-// one that stands before the array: under a damaged name it would be passed over.
+// name before the array: under a damaged name it would be passed over.
 func checkName(r io.ReaderAt, f *zip.File) error {
 	start, err := f.DataOffset()
 	if err != nil {
 		return data.ErrFormat.Errorf("the archive is damaged")
 	}
-	before := make([]byte, min(start, int64(len(f.Name)+headerRoom)))
-	if _, err = r.ReadAt(before, start-int64(len(before))); err != nil {
+	head := make([]byte, min(start, int64(len(f.Name)+headerRoom)))
+	if _, err = r.ReadAt(head, start-int64(len(head))); err != nil {
 		return err
 	}
-	if !bytes.Contains(before, []byte(f.Name)) {
+	if !bytes.Contains(head, []byte(f.Name)) {
 		return data.ErrFormat.Errorf("the array has another name in the directory of the .npz file than before its data")
 	}
 	return nil
@@ -97,13 +99,14 @@ const groupsArray = "groups"
 type npzParser struct {
 	size  int64
 	names []string // in the file's order
-	of    map[string]*zip.File
+	entry map[string]*zip.File
 	taken []string
 	err   error
 }
 
 // take reads an array with read, if there has been no error.
-func take[T any](p *npzParser, name string, read func(*array) (T, error)) (result T) {
+func take[T any](p *npzParser, name string, read func(*array) (T, error)) (
+	result T) {
 	if p.err != nil {
 		return result
 	}
@@ -121,7 +124,7 @@ func take[T any](p *npzParser, name string, read func(*array) (T, error)) (resul
 
 // open reads the header of an array. Close it after use.
 func (p *npzParser) open(name string) (*array, io.Closer, error) {
-	f := p.of[name]
+	f := p.entry[name]
 	if f == nil {
 		return nil, nil, data.ErrFormat.Errorf("it is missing")
 	}
@@ -140,7 +143,7 @@ func (p *npzParser) open(name string) (*array, io.Closer, error) {
 func (p *npzParser) table(o Options) *table {
 	t := &table{classes: p.text("classes"), features: p.text("features")}
 	t.steps = p.text("steps")
-	if p.of["indptr"] != nil {
+	if p.entry["indptr"] != nil {
 		t.x = p.csr()
 	} else {
 		t.x = take(p, p.find("", []string{"X"}, "features"), denseOf)
@@ -164,14 +167,16 @@ func (p *npzParser) table(o Options) *table {
 
 // csr reads a matrix as scipy.sparse.save_npz writes it.
 func (p *npzParser) csr() *data.Stored {
-	if format := take(p, "format", textsOf); p.err == nil && !slices.Equal(format, []string{"csr"}) {
+	format := take(p, "format", textsOf)
+	if p.err == nil && !slices.Equal(format, []string{"csr"}) {
 		p.err = data.ErrFormat.Errorf("array format: the sparse matrix is stored as %q; store it as csr", format)
 	}
 	shape := take(p, "shape", wholesOf[int32])
 	begin := take(p, "indptr", wholesOf[int])
 	index := take(p, "indices", wholesOf[int32])
 	value := take(p, "data", numbersOf[float32])
-	if p.err == nil && (len(shape) != 2 || int(shape[0]) != len(begin)-1) {
+	if p.err == nil &&
+		(len(shape) != 2 || int(shape[0]) != len(begin)-1) {
 		p.err = data.ErrFormat.Errorf("array shape: it says %v but indptr has %d entries, one more than rows", shape, len(begin))
 	}
 	if p.err != nil {
@@ -185,31 +190,33 @@ func (p *npzParser) csr() *data.Stored {
 }
 
 // find returns the array asked for or, if none is, the first with one of the usual
-// names. That there is none is an error that says what there is.
+// names. The error for a missing array lists the arrays.
 func (p *npzParser) find(asked string, usual []string, what string) string {
 	if j := findUsual(p.names, usual); asked == "" && j >= 0 {
 		return p.names[j]
 	}
-	if p.err != nil || p.of[asked] != nil {
+	if p.err != nil || p.entry[asked] != nil {
 		return asked
 	}
-	var there []string
+	header := func(a *array) (*array, error) { return a, nil }
+	var present []string
 	for _, name := range p.names {
-		there = append(there, fmt.Sprintf("%s (%v)", name, take(p, name, func(a *array) (*array, error) { return a, nil })))
+		present = append(present, fmt.Sprintf("%s (%v)", name, take(p, name, header)))
 	}
 	if p.err == nil {
-		p.err = data.ErrFormat.Errorf("there is no array %s of %s, only %s; a dataset has features X (n x d) and labels y (n)", cmp.Or(asked, strings.Join(usual, ", ")), what, Abridge(there))
+		p.err = data.ErrFormat.Errorf("there is no array %s of %s, only %s; a dataset has features X (n x d) and labels y (n)",
+			cmp.Or(asked, strings.Join(usual, ", ")), what, Abridge(present))
 	}
 	return ""
 }
 
 // text reads an array of text; nil if there is none, or none of text.
 func (p *npzParser) text(name string) []string {
-	if p.of[name] == nil {
+	if p.entry[name] == nil {
 		return nil
 	}
 	return take(p, name, func(a *array) ([]string, error) {
-		if a.kind.text == nil || a.count() == 0 {
+		if a.kind != textKind || a.count() == 0 {
 			return nil, nil
 		}
 		return textsOf(a)
@@ -220,14 +227,16 @@ func denseOf(a *array) (*data.Stored, error) {
 	if len(a.shape) != 2 || a.count() == 0 {
 		return nil, data.ErrInvalid.Errorf("it is %v; features are n x d", a)
 	}
-	if err := bounded(a.shape[0], a.shape[1], a.count(), a.stored); err != nil {
+	n := a.shape[0]
+	d := a.shape[1]
+	if err := bounded(n, d, a.count(), a.stored); err != nil {
 		return nil, err
 	}
 	entry, err := numbersOf[float32](a)
 	if err != nil {
 		return nil, err
 	}
-	return data.NewDense(a.shape[0], a.shape[1], entry)
+	return data.NewDense(n, d, entry)
 }
 
 // wholesOf reads numbers of rows, columns or entries.
@@ -267,7 +276,7 @@ func (p *npzParser) column(name, target string) (c Column, several []string) {
 				return c, err
 			}
 		}
-		if a.kind.text != nil && width == 1 {
+		if a.kind == textKind && width == 1 {
 			texts, err := textsOf(a)
 			c.AsText = true
 			for _, text := range texts {
@@ -276,7 +285,7 @@ func (p *npzParser) column(name, target string) (c Column, several []string) {
 			return c, err
 		}
 		entry, err := numbersOf[float64](a)
-		c.single = strings.HasPrefix(a.kind.name, "float")
+		c.single = a.code[0] == 'f'
 		for row := range slices.Chunk(entry, width) {
 			c.Numbers = append(c.Numbers, row[j])
 		}
@@ -328,11 +337,15 @@ func arraysOf(d *data.Dataset) ([]output, error) {
 		}
 	}
 	arrays := featureArrays(d.X)
+	kind := data.Classification
 	if d.Regression() {
-		arrays = append(arrays, output{"y", "<f8", []int{len(d.Target)}, []any{d.Target}}, textArray("kind", string(data.Regression)))
+		kind = data.Regression
+		targets := output{"y", "<f8", []int{len(d.Target)}, []any{d.Target}}
+		arrays = append(arrays, targets)
 	} else {
-		arrays = append(arrays, numberArray("y", d.Label), namesArray("classes", d.Classes), textArray("kind", string(data.Classification)))
+		arrays = append(arrays, numberArray("y", d.Label), namesArray("classes", d.Classes))
 	}
+	arrays = append(arrays, textArray("kind", string(kind)))
 	if d.Group != nil {
 		arrays = append(arrays, numberArray("group", d.Group), namesArray("groups", d.Groups))
 	}
@@ -394,7 +407,8 @@ func namesArray(name string, names []string) output {
 	}
 	a := output{name, fmt.Sprintf("<U%d", width), []int{len(names)}, nil}
 	for _, s := range names {
-		a.parts = append(a.parts, []rune(s), make([]rune, width-utf8.RuneCountInString(s)))
+		text := []rune(s)
+		a.parts = append(a.parts, text, make([]rune, width-len(text)))
 	}
 	return a
 }

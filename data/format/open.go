@@ -17,10 +17,10 @@ import (
 // only grow so far, so a small file cannot fill the memory.
 
 const (
-	// maxInflation is how many times its size on disk compressed content may
-	// grow. Text and features rarely pass 20; deflate's own limit is 1,032.
+	// maxInflation bounds the growth of compressed content over its size on
+	// disk. Text and features rarely pass 20; deflate's own limit is 1,032.
 	maxInflation = 256
-	// minInflated is what even the smallest compressed file may grow to.
+	// minInflated is the size that even the smallest compressed file may grow to.
 	minInflated = 16 << 20
 )
 
@@ -57,10 +57,10 @@ type text struct {
 	packed *counter
 }
 
-// gzipMagic is what gzip files begin with.
+// gzipMagic begins gzip files.
 const gzipMagic = "\x1f\x8b"
 
-// counter counts what is read through it.
+// counter counts the bytes that are read through it.
 type counter struct {
 	r io.Reader
 	n int64
@@ -105,8 +105,8 @@ func readNames(path string) (names []string, err error) {
 	line := map[string]int{"": 0}
 	for name := range strings.Lines(string(content)) {
 		name = strings.TrimSpace(name)
-		if at, known := line[name]; known {
-			return nil, data.ErrFormat.Errorf("%s: line %d: the name %q is empty or that of line %d; every line needs a name of its own", path, len(names)+1, name, at)
+		if first, known := line[name]; known {
+			return nil, data.ErrFormat.Errorf("%s: line %d: the name %q is empty or on line %d too; every line needs a name of its own", path, len(names)+1, name, first)
 		}
 		names = append(names, name)
 		line[name] = len(names)

@@ -33,7 +33,7 @@ const (
 	HeaderNo   Header = "no"
 )
 
-// labelNames and groupNames are what labels and groups are usually called.
+// labelNames and groupNames are the usual names of labels and groups.
 var (
 	labelNames = []string{"label", "class", "y", "target"}
 	groupNames = []string{"group", "task"}
@@ -43,26 +43,26 @@ var (
 type Options struct {
 	// Format is the file's format. If empty, the file's name decides:
 	// .svmlight, .libsvm, .svm, .csv, .txt, .tsv (each also with .gz) or .npz.
-	Format Format `enum:",svmlight,csv,tsv,npz" default:"" help:"Csv, tsv, npz or svmlight, if the name does not tell."`
+	Format Format `enum:",svmlight,csv,tsv,npz" default:"" help:"csv, tsv, npz or svmlight; by default from the file's extension."`
 	// Kind says whether the labels are classes or real targets. If empty, they
 	// decide: words, whole numbers and labels with class names are classes,
 	// other numbers are targets, and so are more than 50 different whole
 	// numbers stored as floating-point numbers (npz).
 	Kind data.Kind `kong:"-"`
 	// Header, Separator and Decimal are for CSV and TSV files.
-	Header    Header `enum:",yes,no" default:"" help:"Whether a table has a header, yes or no, if the first line does not tell."`
-	Separator string `help:"What stands between cells, if the first line does not tell: a comma, a semicolon, a bar, tab."`
-	Decimal   string `help:"What the decimals of numbers follow, a point or a comma, if the first rows do not tell."`
-	// Label is where the labels or targets are: the name of a column (CSV, TSV)
+	Header    Header `enum:",yes,no" default:"" help:"Whether a table has a header, yes or no; by default from the first line."`
+	Separator string `help:"The separator of cells: a comma, a semicolon, a bar or tab; by default from the first line."`
+	Decimal   string `help:"The decimal mark of numbers, a point or a comma; by default from the first rows."`
+	// Label is the place of the labels or targets: the name of a column (CSV, TSV)
 	// or of an array (npz), or the number of a column (CSV, TSV), counted
-	// from 0. If empty: what is called label, class, y or target, in
-	// this order and in any case, else a table's last column.
+	// from 0. If empty: the name label, class, y or target, in this order and
+	// in any case, else a table's last column.
 	Label string `kong:"-"`
 	// Target picks one column of labels that have several (npz): its number
 	// from 0, or its name in the array "targets". If empty, the first.
 	Target string `kong:"-"`
-	// Group is where the groups (tasks) are, said as for Label. If empty: what
-	// is called group or task, if anything is. In svmlight files groups are
+	// Group is the place of the groups (tasks), given as for Label. If empty:
+	// the name group or task, if there is one. In svmlight files groups are
 	// the qid.
 	Group string `kong:"-"`
 	// Ignore lists columns of a table that are neither features nor labels.
@@ -80,7 +80,7 @@ type Options struct {
 //
 // Reading takes memory in proportion to the file, whatever the file says of its
 // own size. Packed content (.gz, .npz) may grow to 16 MiB or 256 times its
-// size, whichever is more; what grows further is refused, and so are more cells than
+// size, whichever is more; larger content is refused, and so are more cells than
 // 4,194,304 or 4 for each byte on disk. Of sparse features with more than 65,536 columns
 // and more columns than entries, those without an entry are left out, unless there are
 // names for all.
@@ -120,7 +120,7 @@ func ReadCSV(r io.Reader, name string, o Options) (*data.Dataset, error) {
 	return rows.dataset(o)
 }
 
-// Of returns the format asked for, else that of the file.
+// Of returns the format asked for, else the file's format.
 func Of(path string, asked Format) (Format, error) {
 	info, err := os.Stat(path)
 	switch {
@@ -134,9 +134,10 @@ func Of(path string, asked Format) (Format, error) {
 	return formatOfName(path)
 }
 
-// endings are those of the names of files, by format.
+// endings are the formats by the endings of files' names.
 var endings = map[string]Format{
-	".svmlight": SVMLight, ".libsvm": SVMLight, ".svm": SVMLight, ".csv": CSV, ".txt": CSV, ".tsv": TSV, ".npz": NPZ,
+	".svmlight": SVMLight, ".libsvm": SVMLight, ".svm": SVMLight,
+	".csv": CSV, ".txt": CSV, ".tsv": TSV, ".npz": NPZ,
 }
 
 // formatOfName returns the format that a file's name promises.
@@ -154,7 +155,7 @@ func formatOfName(path string) (Format, error) {
 	return "", data.ErrFormat.Errorf("%s: its name does not say what it is; it must end in .svmlight, .libsvm, .svm, .csv, .tsv or .txt (or these with .gz), or .npz, or say --format; spreadsheets and Parquet are to be saved as CSV", path)
 }
 
-// table is what a reader finds in a file, before labels become classes.
+// table is the content of a file, before labels become classes.
 type table struct {
 	x data.Matrix
 	// wider says that x may have more columns than the file shows.
@@ -163,7 +164,7 @@ type table struct {
 	label, group Column
 	// targets are the columns of labels, if there are several.
 	targets []string
-	// lines are those that the rows of a text begin on.
+	// lines are the first lines of the rows of a text.
 	lines []int
 	// kind is set if the file says whether the labels are classes.
 	kind                             data.Kind
@@ -171,7 +172,7 @@ type table struct {
 	notes                            []string
 }
 
-// freeColumns is how many columns sparse features may have however few entries there are.
+// freeColumns is the number of columns that sparse features may have with any number of entries.
 // Hashed words and the widest public datasets have fewer columns than entries.
 const freeColumns = 1 << 16
 
@@ -239,7 +240,7 @@ func (t *table) fill(d *data.Dataset, o Options) (err error) {
 	return nil
 }
 
-// fault says where an error is.
+// fault adds the place to an error.
 func (t *table) fault(row int, what string, c *Column, err error) error {
 	switch {
 	case t.lines == nil:

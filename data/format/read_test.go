@@ -62,7 +62,7 @@ func TestNamesFromFiles(t *testing.T) {
 	for content, want := range map[string]string{
 		"":           "it holds no names",
 		"a\n\nb":     "line 2: the name \"\" is empty",
-		"a\nb\na\nc": "line 3: the name \"a\" is empty or that of line 1",
+		"a\nb\na\nc": "line 3: the name \"a\" is empty or on line 1 too",
 		"a\nb":       "5 columns but 2 feature names",
 	} {
 		_, err := Read(formats+"table.npz", Options{FeatureNames: inFile(t, "names", content)})

@@ -15,14 +15,14 @@ import (
 	"l2mt/data"
 )
 
-// Rows are the rows of a table of comma- or tab-separated text, of which only a
-// block is in memory at a time.
+// Rows are the rows of a table of comma- or tab-separated text. One block of them
+// is in memory at a time.
 type Rows struct {
 	// Names are the names of the columns, nil without a header.
 	Names []string
 	// Width is the number of columns.
 	Width int
-	// Decimal is what the decimals of numbers follow, a point or a comma.
+	// Decimal is the decimal mark of numbers, a point or a comma.
 	Decimal string
 
 	name  string
@@ -30,8 +30,8 @@ type Rows struct {
 	text  *text
 	comma rune
 	first *Block // the block that the header was in
-	rest  []byte // what has been read behind the last block
-	line  int    // on which rest begins, from 1
+	rest  []byte // text that was read behind the last block
+	line  int    // the first line of rest, from 1
 	size  int    // about how much text a block has
 	end   bool
 }
@@ -105,7 +105,11 @@ func (r *Rows) begin(in *bufio.Reader, o Options) error {
 		return data.ErrInvalid.Errorf("decimal %q: it must be a point or a comma", r.Decimal)
 	}
 	var first []string
-	if err := b.each(func(_ int, cells []string) error { first = slices.Clone(cells); return io.EOF }); err != io.EOF {
+	err = b.each(func(_ int, cells []string) error {
+		first = slices.Clone(cells)
+		return io.EOF
+	})
+	if err != io.EOF {
 		return err
 	}
 	r.Width = len(first)
@@ -116,11 +120,12 @@ func (r *Rows) begin(in *bufio.Reader, o Options) error {
 	for j, cell := range first {
 		first[j] = strings.TrimSpace(cell)
 	}
-	named := func(column string) bool { return !IsNumber(column) && slices.Contains(first, column) }
+	names := func(column string) bool { return !IsNumber(column) && slices.Contains(first, column) }
 	noNumber := !slices.ContainsFunc(first, func(cell string) bool { return IsNumber(r.clean(cell, false)) })
 	// Columns without names are called 0, 1, 2 by pandas.
 	counts := len(first) > 2 && slices.Equal(first, Numbered(len(first)))
-	if o.Header == HeaderYes || o.Header == HeaderAuto && (named(o.Label) || named(o.Group) || noNumber || counts) {
+	header := names(o.Label) || names(o.Group) || noNumber || counts
+	if o.Header == HeaderYes || o.Header == HeaderAuto && header {
 		r.Names = first
 		b.header = true
 	}
@@ -132,27 +137,27 @@ type lines struct{ in *bufio.Reader }
 
 func (r lines) Read(b []byte) (int, error) {
 	n, err := r.in.Read(b)
-	for at := 0; ; at++ {
-		next := bytes.IndexByte(b[at:n], '\r')
+	for i := 0; ; i++ {
+		next := bytes.IndexByte(b[i:n], '\r')
 		if next < 0 {
 			return n, err
 		}
-		at += next
-		follows := b[at+1 : n]
-		if at+1 == n {
+		i += next
+		follows := b[i+1 : n]
+		if i+1 == n {
 			follows, _ = r.in.Peek(1)
 		}
 		if !bytes.HasPrefix(follows, []byte{'\n'}) {
-			b[at] = '\n'
+			b[i] = '\n'
 		}
 	}
 }
 
-// Close closes what the rows are read from.
+// Close closes the file or stream.
 func (r *Rows) Close() error { return r.text.Close() }
 
-// Read reads all rows into columns, each from where it is in the table, and returns
-// the lines that the rows begin on.
+// Read reads all rows into columns, each from its place in the table, and returns
+// the rows' first lines.
 func (r *Rows) Read(columns []*Column) (lines []int, err error) {
 	for {
 		block, err := r.Next()
@@ -162,11 +167,11 @@ func (r *Rows) Read(columns []*Column) (lines []int, err error) {
 		if err != nil {
 			return nil, err
 		}
-		more, err := block.Into(columns)
+		added, err := block.Into(columns)
 		if err != nil {
 			return nil, err
 		}
-		lines = append(lines, more...)
+		lines = append(lines, added...)
 		n := len(lines)
 		if err = bounded(n, r.Width, n*r.Width, r.text.packed.n); err != nil {
 			return nil, r.located(err)
@@ -184,8 +189,8 @@ func (r *Rows) located(err error) error { return fmt.Errorf("%s: %w", r.name, er
 const (
 	// blockSize is enough for the work on a block to outweigh passing it on.
 	blockSize = 256 << 10
-	// maxRow is how long a row may be: a quote that is not closed makes one of
-	// all that follows.
+	// maxRow bounds the length of a row: a quote that is not closed makes one row
+	// of the rest.
 	maxRow = 16 << 20
 )
 
@@ -216,7 +221,7 @@ func (r *Rows) next() (*Block, error) {
 		case cut > 0 && (r.end || len(text) == cap(text)):
 			b := &Block{rows: r, text: text[:cut], line: r.line}
 			r.rest = text[cut:]
-			r.line = r.line + bytes.Count(b.text, []byte{'\n'})
+			r.line += bytes.Count(b.text, []byte{'\n'})
 			return b, nil
 		case len(text) > maxRow:
 			return nil, data.ErrFormat.Errorf("line %d: the row is longer than %d bytes; is a quote not closed?", r.line, maxRow)
@@ -233,7 +238,7 @@ func (r *Rows) next() (*Block, error) {
 	}
 }
 
-// lastRow returns where the last whole row of the text ends: behind its last
+// lastRow returns the end of the last whole row of the text, behind its last
 // line break that is not between quotes.
 func lastRow(text []byte) int {
 	if bytes.IndexByte(text, '"') < 0 {
@@ -255,12 +260,12 @@ func lastRow(text []byte) int {
 type Block struct {
 	rows   *Rows
 	text   []byte
-	line   int  // on which it begins
+	line   int  // the first
 	header bool // the first row is none
 }
 
-// Into adds the rows to columns, each from where it is in the table, and returns the
-// lines that the rows begin on.
+// Into adds the rows to columns, each from its place in the table, and returns the
+// rows' first lines.
 func (b *Block) Into(columns []*Column) (lines []int, err error) {
 	n := bytes.Count(b.text, []byte{'\n'}) + 1
 	lines = make([]int, 0, n)
@@ -288,8 +293,8 @@ func (b *Block) Into(columns []*Column) (lines []int, err error) {
 	return lines, nil
 }
 
-// each calls f for every row that is not empty with the line that it begins on, from 1,
-// and its cells, of which the slice is used again.
+// each calls f for every row that is not empty with its first line, from 1, and its cells,
+// in a slice that is used again.
 func (b *Block) each(f func(line int, cells []string) error) error {
 	if len(b.text) > 2*blockSize { // a row is longer than a block, and becomes cells as a whole
 		cells := 1 + bytes.Count(b.text, []byte(string(b.rows.comma)))
@@ -298,8 +303,8 @@ func (b *Block) each(f func(line int, cells []string) error) error {
 		}
 	}
 	if !utf8.Valid(b.text) {
-		before := b.text[:bytes.IndexRune(b.text, utf8.RuneError)]
-		line := b.line + bytes.Count(before, []byte{'\n'})
+		valid := b.text[:bytes.IndexRune(b.text, utf8.RuneError)]
+		line := b.line + bytes.Count(valid, []byte{'\n'})
 		return data.ErrFormat.Errorf("line %d: it is not UTF-8 but maybe Windows-1252, as old spreadsheets write it; save it as UTF-8", line)
 	}
 	in := csv.NewReader(bytes.NewReader(b.text))

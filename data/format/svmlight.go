@@ -58,8 +58,8 @@ func parseSVMLight(r *text) (*table, error) {
 		}
 		p.last--
 	}
-	x, err := data.NewCSR(p.last+1, p.begin, p.index, p.value)
-	p.x = x
+	var err error
+	p.x, err = data.NewCSR(p.last+1, p.begin, p.index, p.value)
 	return p.table, err
 }
 
@@ -99,15 +99,15 @@ func (p *svmlightParser) row(line []byte) error {
 	}
 	previous := -1
 	for _, pair := range pairs {
-		before, after, found := bytes.Cut(pair, []byte{':'})
-		index, err := strconv.Atoi(string(before))
+		key, value, found := bytes.Cut(pair, []byte{':'})
+		index, err := strconv.Atoi(string(key))
 		switch {
 		case !found || err != nil || index < 0 || index > maxColumns:
 			return data.ErrFormat.Errorf("%q is not index:value, with an index up to %d", pair, maxColumns)
 		case index <= previous:
 			return data.ErrFormat.Errorf("the index %d comes after %d; indices must ascend", index, previous)
 		}
-		v, err := parseFeature(string(after))
+		v, err := parseFeature(string(value))
 		if err != nil {
 			return fmt.Errorf("index %d: %w", index, err)
 		}
