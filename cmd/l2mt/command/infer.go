@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"io"
+	"math"
 	"runtime"
 	"slices"
 
@@ -94,7 +95,11 @@ func printOmega(e *env, network *solve.Finder, p *data.ProblemData) error {
 	}
 	return e.print(of, func(w io.Writer) {
 		fmt.Fprintf(w, "problem %s, %d tasks\n", of.Problem, len(of.Tasks))
-		writeCorrelations(w, fmt.Sprintf("task correlations that the network finds; relative error expected %.4f", of.Expected), of.Tasks, correlationOf(f.Omega))
+		title := "task correlations that the network finds"
+		if of.Expected <= math.MaxFloat64 { // else the network says nothing
+			title += fmt.Sprintf("; relative error expected %.4f", of.Expected)
+		}
+		writeCorrelations(w, title, of.Tasks, correlationOf(f.Omega))
 	})
 }
 
