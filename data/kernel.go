@@ -22,10 +22,8 @@ const explained = 1e-3
 // alike is how close two rows are explained if rounding may decide which is less.
 const alike = 1e-9
 
-// FitKernel fits the step of a kernel of width g to rows, with so many landmarks at most. It
-// returns the matrix A (landmarks x landmarks), in row order, that gives rows k of the step the
-// coordinates k A, whose inner products are the kernel.
-func FitKernel(kind string, g float64, x Matrix, most int) (Step, []float64) {
+// FitKernel fits the step of a kernel of width g to rows, with so many landmarks at most.
+func FitKernel(kind string, g float64, x Matrix, most int) Step {
 	_, deviation := moments(x)
 	size := floats.Sum(deviation)
 	if kind == StepGauss {
@@ -33,12 +31,21 @@ func FitKernel(kind string, g float64, x Matrix, most int) (Step, []float64) {
 	}
 	s := Step{Kind: kind, Cols: x.Cols(), Width: g / cmp.Or(size, 1)} // 0 where all rows are alike
 	s.Low, s.High = extremes(x)
-	pivots := s.landmarks(x, min(most, x.Rows()))
-	n := len(pivots)
+	s.landmarks(x, min(most, x.Rows()))
+	return s
+}
+
+// Coordinates is the matrix A (landmarks x landmarks), in row order, that gives rows k of a
+// kernel's step the coordinates k A, whose inner products are the kernel.
+func (s Step) Coordinates() []float64 {
+	n := len(s.Landmarks)
 	l := make([]float64, n*n)
-	for i, row := range pivots {
-		copy(l[i*n:], row)
+	for i, z := range s.Landmarks {
+		for j, other := range s.Landmarks[:i+1] {
+			l[i*n+j] = s.near(z, other)
+		}
 	}
+	linalg.Cholesky(linalg.Default(), n, l, n)
 	linalg.Invert(linalg.Default(), n, l, n)
 	a := make([]float64, n*n)
 	for i := range n {
@@ -46,11 +53,11 @@ func FitKernel(kind string, g float64, x Matrix, most int) (Step, []float64) {
 			a[i*n+j] = l[j*n+i]
 		}
 	}
-	return s, a
+	return a
 }
 
-// landmarks finds the landmarks, and their rows of the Cholesky factor of their kernel.
-func (s *Step) landmarks(x Matrix, most int) (pivots [][]float64) {
+// landmarks finds the landmarks.
+func (s *Step) landmarks(x Matrix, most int) {
 	n := x.Rows()
 	left := make([]float64, n)
 	floats.AddConst(1, left)
@@ -66,14 +73,11 @@ func (s *Step) landmarks(x Matrix, most int) (pivots [][]float64) {
 		root := math.Sqrt(left[p])
 		column := make([]float64, n)
 		for i := range n {
-			column[i] = math.Exp(-s.Width * distance(s.Kind, x.Row(i).Value, z))
+			column[i] = s.near(x.Row(i).Value, z)
 		}
-		var pivot []float64
 		for _, c := range columns {
 			floats.AddScaled(column, -c[p], c)
-			pivot = append(pivot, c[p])
 		}
-		pivots = append(pivots, append(pivot, root))
 		floats.Scale(1/root, column)
 		columns = append(columns, column)
 		for i, v := range column {
@@ -81,7 +85,6 @@ func (s *Step) landmarks(x Matrix, most int) (pivots [][]float64) {
 		}
 		left[p] = 0
 	}
-	return pivots
 }
 
 // leastExplained is the row of which most is left, of equals the one of the largest sum, so that
@@ -112,8 +115,13 @@ func rowSums(x Matrix) []float64 {
 // kernelRow makes the kernel of a row with as many landmarks as dst holds.
 func (s Step) kernelRow(dst []float32, r Row) {
 	for i := range dst {
-		dst[i] = float32(math.Exp(-s.Width * distance(s.Kind, r.Value, s.Landmarks[i])))
+		dst[i] = float32(s.near(r.Value, s.Landmarks[i]))
 	}
+}
+
+// near is the kernel of two rows.
+func (s *Step) near(x, z []float32) float64 {
+	return math.Exp(-s.Width * distance(s.Kind, x, z))
 }
 
 // distance is ||x - z||^2 or ||x - z||_1.

@@ -47,7 +47,8 @@ func TestKernelsAreInnerProducts(t *testing.T) {
 	} {
 		name := fmt.Sprintf("%s of %d rows, %d landmarks at most", c.kind, c.n, c.most)
 		x := scattered(1, Regression, 1, c.n, c.d).Tasks[0].TrainSet.X
-		step, a := FitKernel(c.kind, c.width, x, c.most)
+		step := FitKernel(c.kind, c.width, x, c.most)
+		a := step.Coordinates()
 		made := must(step.Apply(x))(t)
 		n := step.Makes()
 		if n > min(c.most, x.Rows()) || n != len(step.Landmarks) || len(a) != n*n || made.Cols() != n {
@@ -102,7 +103,8 @@ func checkRoundTrip(t *testing.T, step Step) {
 // A kernel of rows that are all alike has one landmark, with a coordinate of 1.
 func TestKernelOfEqualRows(t *testing.T) {
 	x := must(NewDense(3, 2, []float32{4, 5, 4, 5, 4, 5}))(t)
-	step, a := FitKernel(StepGauss, 0.5, x, 10)
+	step := FitKernel(StepGauss, 0.5, x, 10)
+	a := step.Coordinates()
 	made := must(step.Apply(x))(t)
 	if step.Makes() != 1 || a[0] != 1 || made.Row(2).Value[0] != 1 {
 		t.Errorf("%d landmarks, A %v, row %v", step.Makes(), a, made.Row(2))
@@ -112,7 +114,7 @@ func TestKernelOfEqualRows(t *testing.T) {
 // Views have the columns of their parts side by side.
 func TestViewsPutPartsSideBySide(t *testing.T) {
 	x := scattered(2, Regression, 1, 20, 3).Tasks[0].TrainSet.X
-	kernel, _ := FitKernel(StepLaplace, 1, x, 7)
+	kernel := FitKernel(StepLaplace, 1, x, 7)
 	parts := []Step{Straight(x), kernel, FitCurves(x)}
 	views := Views(parts...)
 	names := []string{"a", "b", "c"}
@@ -156,7 +158,7 @@ func TestViewsAreValidated(t *testing.T) {
 		"has 1 numbers for":  func(s *Step) { s.Parts[0].Curves[1].Bends = [][]float64{{1}} },
 		"for 2 columns; the": func(s *Step) { s.Low = s.Low[:2] },
 	} {
-		kernel, _ := FitKernel(StepLaplace, 1, x, 7)
+		kernel := FitKernel(StepLaplace, 1, x, 7)
 		views := Views(FitCurves(x), kernel)
 		forge(&views)
 		err := views.Validate(3)

@@ -5,6 +5,7 @@ import (
 	"encoding/binary"
 	"fmt"
 	"hash/maphash"
+	"maps"
 	"math"
 	"regexp"
 	"slices"
@@ -258,21 +259,22 @@ func (r *reader) expand() error {
 	if r.x != nil { // of a file that has features
 		return nil
 	}
-	for _, c := range r.features {
-		made, err := r.makes(c)
-		if err != nil {
-			return err
-		}
-		r.Recipe.Columns = append(r.Recipe.Columns, made)
+	if err := r.makeColumns(); err != nil {
+		return err
 	}
 	width := r.Recipe.Width()
 	rows := len(r.places)
 	if rows*width > max(freeFeatures, featuresPerCell*rows*len(r.features)) {
 		return data.ErrInvalid.Errorf("%s: words make %d features; leave out columns of many words with --ignore", r.sheets[0].path, width)
 	}
-	value, row, err := r.Recipe.Make(r.features, rows, Unseen{})
+	unseen := Unseen{}
+	value, row, err := r.Recipe.Make(r.features, rows, unseen)
 	if err != nil {
 		return r.fault(row, err)
+	}
+	notes := unseen.Notes()
+	for _, note := range slices.Sorted(maps.Keys(notes)) {
+		r.note("%d %s", notes[note], note)
 	}
 	for _, c := range r.features {
 		*c = format.Column{} // its memory
@@ -283,6 +285,53 @@ func (r *reader) expand() error {
 	}
 	r.x, err = data.NewDense(rows, width, value)
 	return err
+}
+
+// makeColumns makes the columns of the recipe, or takes those of an older one.
+func (r *reader) makeColumns() error {
+	if r.After != nil {
+		return r.recall()
+	}
+	for _, c := range r.features {
+		made, err := r.makes(c)
+		if err != nil {
+			return err
+		}
+		r.Recipe.Columns = append(r.Recipe.Columns, made)
+	}
+	return nil
+}
+
+// recall finds the columns of an older recipe, and leaves others out.
+func (r *reader) recall() error {
+	var names []string
+	for _, c := range r.features {
+		names = append(names, c.Name)
+	}
+	older := *r.After
+	if older.ByPosition == r.Recipe.ByPosition {
+		older.ByPosition = false // names are numbers in both
+	} else if !older.ByPosition {
+		names = nil
+	}
+	places, err := older.Bind(names, len(names), r.MissingColumns == Mean)
+	if err != nil {
+		return fmt.Errorf("%s: %w", r.sheets[0].path, err)
+	}
+	columns := r.After.ColumnsAt(places)
+	for i, j := range places {
+		if j >= 0 {
+			columns[i] = r.features[j]
+			names[j] = ""
+		}
+	}
+	names = slices.DeleteFunc(names, func(name string) bool { return name == "" })
+	if len(names) > 0 {
+		r.note("the older model has no column %s: left out", format.Abridge(names))
+	}
+	r.features = columns
+	r.Recipe.Columns = r.After.Columns
+	return nil
 }
 
 // tell notes in a line what became of words, dates and blanks.
@@ -399,6 +448,9 @@ func (r *reader) centre(c *Column, features [][]float64, weights []float64) {
 // steps fits the steps, or the one that is needed, and applies them.
 func (r *reader) steps() error {
 	kinds := r.Steps
+	if r.After != nil {
+		return r.repeat()
+	}
 	if slices.Equal(kinds, []string{None}) {
 		return nil
 	}
@@ -421,6 +473,17 @@ func (r *reader) steps() error {
 			return err
 		}
 		r.Recipe.Steps = append(r.Recipe.Steps, step)
+	}
+	return nil
+}
+
+// repeat applies the steps of an older recipe.
+func (r *reader) repeat() (err error) {
+	r.Recipe.Steps = r.After.Steps
+	for _, step := range r.Recipe.Steps {
+		if r.x, err = step.Apply(r.x); err != nil {
+			return err
+		}
 	}
 	return nil
 }

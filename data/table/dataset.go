@@ -14,6 +14,9 @@ func (r *reader) readDataset(paths []string) error {
 	}
 	o := r.Format
 	path := paths[0]
+	if r.After != nil {
+		return data.ErrInvalid.Errorf("%s: an older model (--after) goes with CSV and TSV, whose columns have names", path)
+	}
 	r.Kind = cmp.Or(r.Kind, o.Kind)
 	o.Kind = r.Kind
 	o.Group = cmp.Or(r.Task, o.Group)

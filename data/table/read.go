@@ -25,9 +25,11 @@ type Options struct {
 	Strict         bool      `help:"Refuse words, dates and missing values in columns of features, rather than make categories, numbers and means of them."`
 	NA             []string  `name:"na" help:"Cells that mean that there is no value, beside empty ones; by default NA, N/A, #N/A, NaN, null, none and ?. --na= leaves the empty ones alone."`
 	MissingColumns string    `enum:",mean" default:"" help:"\"mean\" puts the mean of a column where a file lacks it."`
-	Steps          []string  `name:"step" help:"Steps to apply to the features: standardise, unit, tfidf, or none. By default dense features of unlike scales are standardised."`
+	Steps          []string  `name:"step" xor:"after" help:"Steps to apply to the features: standardise, unit, tfidf, or none. By default dense features of unlike scales are standardised."`
 	SkipUnlabelled bool      `help:"Leave out rows without a label; among several targets some may always be missing."`
 	SkipTasks      bool      `help:"Leave out tasks that borrow all from the others: with a single row, or one class."`
+	// After is the recipe of an older model, which makes the features; nil for none.
+	After *Recipe `kong:"-"`
 	// Format is how the files are read. Its labels, groups and kinds are for formats that
 	// are not text.
 	Format format.Options `embed:""`
@@ -317,6 +319,10 @@ func (r *reader) column(name, role string) *format.Column {
 		return c
 	}
 	c := &format.Column{Name: name, AsText: role == isCategory, Joins: true}
+	if r.After != nil {
+		isText := func(older Column) bool { return older.Name == name && older.Levels != nil }
+		c.AsText = slices.ContainsFunc(r.After.Columns, isText)
+	}
 	r.named[name] = c
 	r.columns = append(r.columns, c)
 	if role == isTarget {

@@ -1,6 +1,7 @@
 package table
 
 import (
+	"fmt"
 	"math"
 	"path/filepath"
 	"slices"
@@ -217,6 +218,19 @@ type Unseen map[UnseenLevel]int
 // UnseenLevel is a level that a recipe does not know, or empty for missing values of a
 // column that had none. Its rows have none of the levels, or the mean.
 type UnseenLevel struct{ Column, Level string }
+
+// Notes say what counts for nothing, and of how many rows.
+func (u Unseen) Notes() map[string]int {
+	notes := map[string]int{}
+	for level, n := range u {
+		note := fmt.Sprintf("rows have the level %q in column %q, which the model has not seen; it counts for nothing", level.Level, level.Column)
+		if level.Level == "" {
+			note = fmt.Sprintf("rows have no value in column %q, where the tables fitted had one in every row; they have the mean", level.Column)
+		}
+		notes[note] = n
+	}
+	return notes
+}
 
 // ColumnsAt returns the columns of a table that features are made of, without rows. They
 // are where Bind has found them.

@@ -32,7 +32,7 @@ func (r *reader) findWords() (any bool) {
 				rows = rows + n
 			}
 		}
-		if words == nil || c.AsText {
+		if words == nil || c.AsText || r.After != nil {
 			continue
 		}
 		isDate := func(layout string) bool {

@@ -39,6 +39,8 @@ type Options struct {
 	Balanced bool
 	// Workers is the number of goroutines; the result does not depend on it. 0 means 1.
 	Workers int
+	// After is what an older model knows, whose Recipe has made the rows; nil for none.
+	After *saved.Prior
 	// Progress follows what is tried. Nil means that nothing does.
 	Progress progress.Reporter
 }
@@ -93,6 +95,12 @@ func NewBench(f *Finder, p *data.ProblemData, o Options) (*Bench, error) {
 	b := &Bench{finder: f, problem: p, options: o, judged: map[string]*Judged{}, spaces: map[float64]*space{}}
 	b.options.Progress = cmp.Or(o.Progress, progress.Silent())
 	var err error
+	if o.After != nil {
+		err = o.After.Check(p)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("problem %q: %w", p.Name, err)
+	}
 	if f != nil {
 		if b.problem, err = f.Features(p); err != nil {
 			return nil, err
@@ -252,6 +260,8 @@ func (b *Bench) check(c Candidate) error {
 	switch {
 	case c.Structure != (Structure{}) && !slices.Contains(Structures(), c.Structure):
 		fault = "it is no structure"
+	case c.View == After && b.options.After == nil:
+		fault = "there is no older model (--after)"
 	case !(c.Ridge >= 0 && c.Drawn >= 0):
 		fault = "its ridge and the rows that draw its intercepts must be at least 0"
 	case c.View != "" && data.IsSparse(b.rows.Tasks[0].TrainSet.X):
@@ -340,7 +350,7 @@ func (b *Bench) measure(ctx context.Context, structures []*Judged) error {
 		variances[k] = make([][][]float64, len(b.folds))
 	}
 	fold := func(k, workers int) error {
-		f, err := newFeatures(b.folds[k].ProblemData, slices.ContainsFunc(structures, (*Judged).near))
+		f, err := newFeatures(b.folds[k].ProblemData, slices.ContainsFunc(structures, (*Judged).near), b.options.After)
 		if err != nil {
 			return err
 		}

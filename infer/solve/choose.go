@@ -42,12 +42,15 @@ type Choice struct {
 
 // Candidates are the ways to fit a problem that Choose weighs. The structures of the mixed model
 // are among them, but where rows are sparse, and of classes of many columns, where the evidence
-// believes what fits by chance. There, and where few tasks are classes, as in the problems that
+// believes what fits by chance. What an older model knows is the first candidate. There, and where few tasks are classes, as in the problems that
 // the network has learned from, candidates are problem (1) in the common metric: with what the
 // network finds, with half of that, and without.
 func (b *Bench) Candidates(without Parts) (all []Candidate) {
+	if without.View == "" && b.options.After != nil {
+		all = []Candidate{{Structure: Structure{View: After}}}
+	}
 	if without.View != "" || !b.wide() {
-		all = b.structures(without.View)
+		all = append(all, b.structures(without.View)...)
 	}
 	if without.View == "" && (b.wide() || !b.regression() && len(b.rows.Tasks) <= fewTasks) {
 		all = append(all, b.metrics(without.NoNetwork)...)

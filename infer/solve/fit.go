@@ -153,7 +153,7 @@ func (b *Bench) seen(f *Fitted) (*features, error) {
 	if !mixed {
 		return nil, nil
 	}
-	seen, err := newFeatures(b.problem, kernel)
+	seen, err := newFeatures(b.problem, kernel, b.options.After)
 	if err == nil {
 		f.steps = seen.steps
 		f.problem = seen.ProblemData

@@ -33,6 +33,7 @@ const (
 	Straight = "straight" // a weight for every column
 	Curves   = "curves"   // a weight and bends for every column
 	Kernel   = "kernel"   // weights, and a Laplace kernel of all columns
+	After    = "after"    // what an older model knows of a new task
 )
 
 // Sharings.
@@ -52,7 +53,7 @@ func Structures() (all []Structure) {
 			all = append(all, Structure{view, sharing})
 		}
 	}
-	return append(all, Structure{View: Level})
+	return append(all, Structure{View: Level}, Structure{View: After})
 }
 
 // Name is what a structure is called in files and flags.
@@ -64,6 +65,9 @@ func (s Structure) Name() string {
 func (s Structure) Title() string {
 	if s.View == Level {
 		return "the level of each task"
+	}
+	if s.View == After {
+		return "the older model, adapted to each task"
 	}
 	view := map[string]string{
 		Straight: "straight columns",
@@ -111,46 +115,36 @@ type features struct {
 	center, scale     []float64
 	loading           []float64
 	near              [][]float64 // coordinates of every task's rows
+	mean              []float64   // a level and weights of the rows made, by an older model
+	root              [][]float64 // of their covariance
+	noise             float64     // of targets
 }
 
 // feature is what a feature is of.
 type feature struct {
-	view   string // Level, Straight, Curves (a bend) or Kernel
+	view   string // Level, Straight, Curves (a bend), Kernel or After
 	column int
 }
 
-// newFeatures fits the steps to the training rows of a problem.
-func newFeatures(p *data.ProblemData, kernel bool) (*features, error) {
+// newFeatures fits the steps to the training rows of a problem, or takes the steps of an older
+// model.
+func newFeatures(p *data.ProblemData, kernel bool, after *saved.Prior) (*features, error) {
 	names := table.Numbers(p.Features, p.Cols())
 	f := &features{ProblemData: p, names: names.Features()}
-	x := p.TrainingRows()
-	standardise, err := data.FitStep(data.StepStandardise, x)
-	if err != nil {
+	var err error
+	if f.steps, err = steps(p, kernel, after); err != nil {
 		return nil, err
 	}
-	if x, err = standardise.Apply(x); err != nil {
-		return nil, err
-	}
-	curves := data.Straight(x)
-	if x.Cols() <= mostCurved {
-		curves = data.FitCurves(x)
-	}
-	parts := []data.Step{curves}
-	if kernel {
-		landmarks := manyLandmarks
-		if p.OwnUnits {
-			landmarks = mostLandmarks
-		}
-		step, coordinates := data.FitKernel(data.StepLaplace, kernelWidth, x, landmarks)
-		f.coordinates = coordinates
-		f.landmarks = len(step.Landmarks)
-		parts = append(parts, step)
-	}
-	f.steps = []data.Step{standardise, data.Views(parts...)}
 	for _, step := range f.steps {
 		if f.ProblemData, err = step.Problem(f.ProblemData); err != nil {
 			return nil, err
 		}
+	}
+	standardise := f.steps[0]
+	curves := f.steps[1].Parts[0]
+	for _, kernel := range f.steps[1].Parts[1:] {
+		f.landmarks = len(kernel.Landmarks)
+		f.coordinates = kernel.Coordinates()
 	}
 	f.columns = []feature{{view: Level}}
 	used := 0
@@ -172,10 +166,60 @@ func newFeatures(p *data.ProblemData, kernel bool) (*features, error) {
 	if f.OwnUnits {
 		f.loading = f.leading()
 	}
+	if after != nil {
+		f.recall(after)
+	}
 	for _, t := range f.Tasks {
 		f.near = append(f.near, f.nearness(t.TrainSet.X))
 	}
 	return f, nil
+}
+
+// steps standardise columns, and make their views.
+func steps(p *data.ProblemData, kernel bool, after *saved.Prior) ([]data.Step, error) {
+	x := p.TrainingRows()
+	standardise, err := data.FitStep(data.StepStandardise, x)
+	if after != nil {
+		standardise = after.Steps[0]
+	}
+	if err != nil {
+		return nil, err
+	}
+	if x, err = standardise.Apply(x); err != nil {
+		return nil, err
+	}
+	var views []data.Step
+	switch {
+	case after != nil:
+		views = slices.Clip(after.Steps[1].Parts)
+	case x.Cols() <= mostCurved:
+		views = []data.Step{data.FitCurves(x)}
+	default:
+		views = []data.Step{data.Straight(x)}
+	}
+	if kernel && len(views) == 1 {
+		landmarks := manyLandmarks
+		if p.OwnUnits {
+			landmarks = mostLandmarks
+		}
+		views = append(views, data.FitKernel(data.StepLaplace, kernelWidth, x, landmarks))
+	}
+	return []data.Step{standardise, data.Views(views...)}, nil
+}
+
+// recall takes what an older model knows, in the units of the rows' targets.
+func (f *features) recall(after *saved.Prior) {
+	unit := 1 / f.scale[0]
+	f.noise = after.Noise * unit * unit
+	f.mean = slices.Clone(after.Mean)
+	f.mean[0] -= f.center[0]
+	floats.Scale(unit, f.mean)
+	for _, row := range after.Root {
+		row = slices.Clone(row)
+		floats.Scale(unit, row)
+		f.root = append(f.root, row)
+		f.columns = append(f.columns, feature{view: After})
+	}
 }
 
 // labels are the targets of the training rows of every task.
@@ -217,7 +261,7 @@ func (f *features) nearness(x data.Matrix) []float64 {
 	rows := make([]float64, x.Rows()*f.landmarks)
 	for i := range x.Rows() {
 		row := rows[i*f.landmarks:][:f.landmarks]
-		for k, v := range x.Row(i).Value[len(f.columns)-f.landmarks-1:] {
+		for k, v := range x.Row(i).Value[f.Cols()-f.landmarks:] {
 			coordinates := f.coordinates[k*f.landmarks:][:f.landmarks]
 			floats.AddScaled(row, float64(v), coordinates)
 		}
@@ -228,13 +272,16 @@ func (f *features) nearness(x data.Matrix) []float64 {
 // rows are the chosen features of a task's training rows.
 func (f *features) rows(task int, chosen []int) []float64 {
 	x := f.Tasks[task].TrainSet.X
-	straight := len(f.columns) - f.landmarks
+	wide := 1 + f.Cols()
+	straight := wide - f.landmarks
 	rows := make([]float64, 0, x.Rows()*len(chosen))
 	for i := range x.Rows() {
 		made := x.Row(i).Value
 		for _, j := range chosen {
 			v := 1.0
 			switch {
+			case j >= wide:
+				v = saved.Affine(f.root[j-wide], made)
 			case j >= straight:
 				v = f.near[task][i*f.landmarks+j-straight]
 			case j > 0:
@@ -266,6 +313,14 @@ func (f *features) components(s Structure) (p mixed.Problem, chosen []int) {
 		p.Part = append(p.Part, k)
 		chosen = append(chosen, j)
 	}
+	if f.Kind() == data.Classification {
+		p.Loss = mixed.Logistic{}
+	}
+	if s.View == After {
+		p.Components[0].Own = 1
+		p.Noise = f.noise
+		return p, chosen
+	}
 	share := explainedAtFirst / float64(2*len(p.Components))
 	for k := range p.Components {
 		c := &p.Components[k]
@@ -281,8 +336,7 @@ func (f *features) components(s Structure) (p mixed.Problem, chosen []int) {
 	}
 	p.Components[0].Fixed = true
 	p.Components[0].Common = flat
-	if f.Kind() == data.Classification {
-		p.Loss = mixed.Logistic{}
+	if p.Loss != nil {
 		p.Components[0].Common = flatClasses
 	}
 	return p, chosen
@@ -293,7 +347,11 @@ func (f *features) problem(s Structure, class int) mixed.Problem {
 	p, chosen := f.components(s)
 	for i, t := range f.Tasks {
 		task := mixed.Task{Loading: f.loading[i], Features: f.rows(i, chosen)}
-		for _, y := range t.TrainSet.Y {
+		for r, y := range t.TrainSet.Y {
+			if s.View == After {
+				made := t.TrainSet.X.Row(r).Value
+				task.Offset = append(task.Offset, saved.Affine(f.mean, made))
+			}
 			if f.Several() > 0 {
 				y = float64(2*btoi(multitask.LabelOf(y, f.Several()) == class) - 1)
 			}
@@ -315,9 +373,9 @@ func btoi(is bool) int {
 func (s Structure) has(view string) bool {
 	switch view {
 	case Level:
-		return true
+		return s.View != After
 	case Straight:
-		return s.View != Level
+		return s.View != Level && s.View != After
 	}
 	return view == s.View
 }
@@ -336,7 +394,7 @@ func (f *features) fit(
 	ctx context.Context, s Structure, workers int, start []*mixed.Fit,
 ) (*posterior, error) {
 	classes := max(1, f.Several())
-	wide := len(f.columns) - 1
+	wide := f.Cols()
 	m := len(f.Tasks)
 	r := &multitask.Result{Model: s.Name(), Status: multitask.Converged}
 	r.W = mat.NewDense(classes*wide, m+1, nil)
@@ -345,10 +403,11 @@ func (f *features) fit(
 	result := &posterior{Result: r, structure: s}
 	for class := range classes {
 		p := f.problem(s, class)
-		if start != nil {
+		given := s.View == After
+		if start != nil && !given {
 			begin(&p, start[class])
 		}
-		fit, err := sampledFit(ctx, p, workers)
+		fit, err := sampledFit(ctx, p, mixed.Options{Workers: workers, Given: given})
 		if err != nil {
 			return nil, err
 		}
@@ -361,6 +420,10 @@ func (f *features) fit(
 				floats.Add(w, fit.Own[i])
 			}
 			made, level := f.pull(s, w)
+			if s.View == After {
+				level += f.mean[0]
+				floats.Add(made[:len(f.mean)-1], f.mean[1:])
+			}
 			floats.Scale(f.scale[t], made)
 			for j, v := range made {
 				r.W.Set(class*wide+j, i, v)
@@ -400,9 +463,8 @@ func begin(p *mixed.Problem, start *mixed.Fit) {
 const mostWork = 3e7
 
 // sampledFit fits a mixed model.
-func sampledFit(ctx context.Context, p mixed.Problem, workers int) (*mixed.Fit, error) {
-	o := mixed.Options{Workers: workers}
-	if share := mostWork / work(p); share < 1 {
+func sampledFit(ctx context.Context, p mixed.Problem, o mixed.Options) (*mixed.Fit, error) {
+	if share := mostWork / work(p); share < 1 && !o.Given {
 		part, err := mixed.New(ctx, sampled(p, share), o)
 		if err != nil {
 			return nil, err
@@ -483,8 +545,10 @@ func (f *features) doubt(p *posterior) *saved.Doubt {
 		doubt.Noise = 0
 	}
 	add := func(to *[]float64, w []float64) {
-		made, level := f.pull(p.structure, w)
-		*to = append(append(*to, level), made...)
+		if floats.Norm(w, 1) > 0 {
+			made, level := f.pull(p.structure, w)
+			*to = append(append(*to, level), made...)
+		}
 	}
 	for row := range slices.Chunk(fit.Root, d) {
 		add(&doubt.Common, row)
@@ -493,9 +557,7 @@ func (f *features) doubt(p *posterior) *saved.Doubt {
 	for j, k := range parts.Part {
 		w := make([]float64, d)
 		w[j] = math.Sqrt(fit.Components[k].Own)
-		if w[j] > 0 {
-			add(&doubt.Own, w)
-		}
+		add(&doubt.Own, w)
 	}
 	for i, left := range fit.Left {
 		task := saved.TaskDoubt{Left: left, Loading: f.loading[i], Scale: f.scale[i]}
@@ -510,14 +572,14 @@ func (f *features) doubt(p *posterior) *saved.Doubt {
 // new task has the mean of all.
 func (f *features) embed(r *multitask.Result) *multitask.Result {
 	standardise := f.steps[0]
-	wide := len(f.columns) - 1
+	wide := f.Cols()
 	rows, m := r.W.Dims()
 	classes := rows / standardise.Cols
 	embedded := *r
 	embedded.W = mat.NewDense(classes*wide, m+1, nil)
 	embedded.B = append(slices.Clone(r.B), make([]float64, classes)...)
 	for class := range classes {
-		for k, of := range f.columns[1:] {
+		for k, of := range f.columns[1 : wide+1] {
 			if of.view != Straight {
 				continue
 			}
@@ -565,10 +627,14 @@ func (f *features) pull(s Structure, w []float64) (made []float64, level float64
 			next++
 		}
 	}
-	near := slices.Clone(full[d-f.landmarks:])
+	wide := 1 + f.Cols()
+	near := slices.Clone(full[wide-f.landmarks : wide])
 	for k := range near {
 		coordinates := f.coordinates[k*f.landmarks:][:f.landmarks]
-		full[d-f.landmarks+k] = floats.Dot(coordinates, near)
+		full[wide-f.landmarks+k] = floats.Dot(coordinates, near)
 	}
-	return full[1:], full[0]
+	for k, row := range f.root {
+		floats.AddScaled(full[:len(row)], full[wide+k], row)
+	}
+	return full[1:wide], full[0]
 }

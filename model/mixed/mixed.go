@@ -51,6 +51,8 @@ type Task struct {
 	Y []float64
 	// Loading is the task's share l_t of the common weights.
 	Loading float64
+	// Offset is what f has in each row beside its features; nil means 0.
+	Offset []float64
 }
 
 // Problem holds the rows of all tasks and the components of their features.
@@ -167,7 +169,7 @@ type search struct {
 // for more than D.
 type block struct {
 	Task
-	score    []float64 // f of every row
+	score    []float64 // f of every row, less its offset
 	rows     int       // k
 	first    int       // row of the stack that its rows begin at
 	f        []float64 // k x D, features
@@ -196,13 +198,18 @@ func newSearch(p Problem, o Options) *search {
 	s.common = make([]float64, s.d)
 	s.blocks = make([]block, len(p.Tasks))
 	for i, t := range p.Tasks {
+		if t.Offset == nil {
+			t.Offset = make([]float64, len(t.Y))
+		}
 		s.blocks[i] = block{Task: t, score: make([]float64, len(t.Y))}
 	}
 	s.measure(o.Given)
 	s.spread()
 	if p.Loss == nil {
 		s.each(func(b *block, _ *scratch) {
-			s.whiten(b, b.Features, b.Y)
+			rest := make([]float64, len(b.Y))
+			floats.SubTo(rest, b.Y, b.Offset)
+			s.whiten(b, b.Features, rest)
 		})
 	}
 	return s
@@ -340,7 +347,7 @@ func (s *search) linearise(b *block, _ *scratch) {
 	z := room(b.z, len(b.Y))
 	f := append(b.f[:0], b.Features...)
 	for i, y := range b.Y {
-		_, slope, curvature := s.Loss.At(b.score[i], y)
+		_, slope, curvature := s.Loss.At(b.score[i]+b.Offset[i], y)
 		curvature = max(curvature, leastCurvature)
 		root := math.Sqrt(curvature)
 		z[i] = root * (b.score[i] - slope/curvature)

@@ -51,6 +51,7 @@ type Rows struct {
 	carried []int          // columns that are carried along
 	number  map[string]int // of a task by its name, and by the key of that
 	notes   map[string]int // what the user should know, of how many rows or cells
+	keeps   bool           // the rows made
 }
 
 // Answer is a prediction of a row.
@@ -68,6 +69,7 @@ type Block struct {
 	Answers []Answer         // row by row, each as in Asked
 	Carried []*format.Column // as text
 	Text    []byte           // for what work makes of them
+	made    data.Matrix      // the rows as the fit makes them, where these are kept
 	notes   map[string]int
 	err     error
 }
@@ -250,13 +252,7 @@ func (r *Rows) fill(b *Block, text *format.Block) error {
 	if err != nil {
 		return r.in.Fault(lines[row], err)
 	}
-	for u, n := range unseen {
-		note := fmt.Sprintf("rows have the level %q in column %q, which the model has not seen; it counts for nothing", u.Level, u.Column)
-		if u.Level == "" {
-			note = fmt.Sprintf("rows have no value in column %q, where the tables fitted had one in every row; they have the mean", u.Column)
-		}
-		b.notes[note] = n
-	}
+	maps.Copy(b.notes, unseen.Notes())
 	for j := range b.Rows {
 		for k, a := range r.Asked {
 			if r.column >= 0 {
@@ -337,6 +333,9 @@ func (r *Rows) predict(b *Block, given data.Matrix) error {
 		x, outside, err := m.Prepare(given)
 		if err != nil {
 			return err
+		}
+		if r.keeps {
+			b.made = x
 		}
 		if n == 0 && outside > 0 {
 			b.notes["cells are outside of the values that the model was fitted on, where curves go on straight and kernels end"] = outside

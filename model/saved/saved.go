@@ -133,17 +133,7 @@ func New(r *multitask.Result, problem *data.ProblemData, recipe table.Recipe) (*
 		if len(y) == 0 { // nothing tells the task from others
 			y = targets
 		}
-		mean := []float64{stat.Mean(y, nil)}
-		if s.Kind == data.Classification {
-			mean = make([]float64, max(2, len(s.Classes)))
-			for _, v := range y {
-				mean[multitask.LabelOf(v, len(s.Classes))]++
-			}
-			for c := range mean {
-				mean[c] /= float64(len(y)) // counts are exact, so that no share is above 1
-			}
-		}
-		s.Tasks = append(s.Tasks, Task{Name: t.Name, Negative: t.Negative, Positive: t.Positive, Rows: len(t.TrainSet.Y), Mean: mean})
+		s.Tasks = append(s.Tasks, Task{Name: t.Name, Negative: t.Negative, Positive: t.Positive, Rows: len(t.TrainSet.Y), Mean: s.mean(y)})
 	}
 	if last := len(recipe.Steps) - 1; last >= 0 && recipe.Steps[last].Kind == data.StepStandardise {
 		s.Scale = &recipe.Steps[last]
@@ -152,6 +142,21 @@ func New(r *multitask.Result, problem *data.ProblemData, recipe table.Recipe) (*
 	}
 	s.Features = s.Recipe.Made()
 	return s, s.Validate()
+}
+
+// mean is the mean of targets, or the share of each of their classes.
+func (s *Fit) mean(y []float64) []float64 {
+	if s.Kind == data.Regression {
+		return []float64{stat.Mean(y, nil)}
+	}
+	mean := make([]float64, max(2, len(s.Classes)))
+	for _, v := range y {
+		mean[multitask.LabelOf(v, len(s.Classes))]++
+	}
+	for c := range mean {
+		mean[c] /= float64(len(y)) // counts are exact, so that no share is above 1
+	}
+	return mean
 }
 
 // largest bounds the numbers of a model: what is predicted of 32-bit features, and its square,

@@ -15,6 +15,7 @@ import (
 	"l2mt/data/table"
 	"l2mt/infer/solve"
 	"l2mt/model/multitask"
+	"l2mt/model/saved"
 )
 
 type fitCmd struct {
@@ -28,6 +29,7 @@ type fitCmd struct {
 	View          string  `enum:",${views}" default:"" help:"How columns are seen: ${views}. By default the rows held out choose. A kernel compares rows with some of those fitted on, which the model then contains."`
 	ClassWeight   string  `enum:",balanced" default:"" help:"\"balanced\" weighs rows so that the classes of a task count the same in a fit. Probabilities mean the frequencies in the tables all the same, and the class predicted is the likeliest."`
 	Lambda1       float64 `name:"lambda1" help:"Strength of tr(W Omega^-1 W')/2; by default the rows held out choose."`
+	After         string  `type:"existingdir" xor:"after" help:"Saved model of older tasks of the same kind: rows held out say how much the new tasks take of it. Columns are matched by name."`
 	Structures    bool    `help:"List what was weighed, with its loss on rows held out and its weight."`
 	Workers       int     `help:"Fits at a time; 0 means one per CPU."`
 	Out           string  `type:"path" help:"Directory to save the model to."`
@@ -74,6 +76,10 @@ func (c *fitCmd) Run(e *env) error {
 		defer remove()
 		c.Files[i] = kept
 	}
+	prior, err := c.older()
+	if err != nil {
+		return err
+	}
 	t, err := table.Read(c.Files, c.Options)
 	if err != nil {
 		return err
@@ -92,7 +98,7 @@ func (c *fitCmd) Run(e *env) error {
 		return fmt.Errorf("%d tasks: a fit keeps covariances of tasks x tasks, and takes %d at most; put tasks together, or fit parts of them", m, mostTasks)
 	}
 	defer debug.SetGCPercent(debug.SetGCPercent(collected(t.Problem)))
-	o := solve.Options{Folds: c.Folds, Seed: c.Seed, Together: t.Together, Held: t.Held, Balanced: c.ClassWeight != "", Workers: cmp.Or(c.Workers, runtime.GOMAXPROCS(0)), Progress: e.reporter()}
+	o := solve.Options{After: prior, Folds: c.Folds, Seed: c.Seed, Together: t.Together, Held: t.Held, Balanced: c.ClassWeight != "", Workers: cmp.Or(c.Workers, runtime.GOMAXPROCS(0)), Progress: e.reporter()}
 	if c.Lambda1 != 0 {
 		o.Lambda1 = []float64{c.Lambda1}
 	}
@@ -148,6 +154,24 @@ func (c *fitCmd) candidates() (all []solve.Candidate, err error) {
 		all = []solve.Candidate{{Model: model}}
 	}
 	return all, nil
+}
+
+// older is what the model of --after knows, whose recipe then reads the tables.
+func (c *fitCmd) older() (*saved.Prior, error) {
+	if c.After == "" {
+		return nil, nil
+	}
+	model, err := saved.Load(c.After)
+	if err != nil {
+		return nil, err
+	}
+	prior, err := model.Prior()
+	if err != nil {
+		return nil, fmt.Errorf("--after=%s: %w", c.After, err)
+	}
+	c.Options.After = &prior.Recipe
+	c.Kind = cmp.Or(c.Kind, model.Kind)
+	return prior, nil
 }
 
 // few leaves out of several candidates those that take too long with the tasks of a table.

@@ -21,6 +21,7 @@ type predictCmd struct {
 	File             string `arg:"" help:"CSV or TSV file of rows to predict, or - for a table that comes in through stdin."`
 	Model            string `required:"" type:"path" help:"Directory that fit or infer saved a model to."`
 	saved.RowOptions `embed:""`
+	Adapt            string   `type:"existingfile" help:"Table of a few labelled rows of new tasks, which the model then predicts as if it had been fitted to them too."`
 	Interval         float64  `help:"Adds columns low and high, between which a fresh row lies with this probability, 0.9 say; regression only."`
 	Keep             []string `help:"Columns of the table to carry along, such as an id."`
 	Out              string   `type:"path" help:"CSV file to write, by default stdout, as -. Where the table has labels, the errors of the model then go to stdout, and else to stderr."`
@@ -39,6 +40,9 @@ func (c *predictCmd) Run(e *env) error {
 		return err
 	}
 	fit, err := saved.Load(c.Model)
+	if err == nil && c.Adapt != "" {
+		fit, err = fit.Adapt(e, c.Adapt, c.RowOptions)
+	}
 	if err != nil {
 		return err
 	}
