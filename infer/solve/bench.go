@@ -258,10 +258,10 @@ func (b *Bench) regression() bool { return b.rows.Kind() == data.Regression }
 func (b *Bench) check(c Candidate) error {
 	fault := ""
 	switch {
+	case c.Structure == Structure{View: After} && b.options.After != nil:
+		return nil
 	case c.Structure != (Structure{}) && !slices.Contains(Structures(), c.Structure):
 		fault = "it is no structure"
-	case c.View == After && b.options.After == nil:
-		fault = "there is no older model (--after)"
 	case !(c.Ridge >= 0 && c.Drawn >= 0):
 		fault = "its ridge and the rows that draw its intercepts must be at least 0"
 	case c.View != "" && data.IsSparse(b.rows.Tasks[0].TrainSet.X):

@@ -46,14 +46,14 @@ const (
 // Views are the views that a user may ask for.
 func Views() []string { return []string{Straight, Curves, Kernel} }
 
-// Structures are all forms, by their names.
+// Structures are all forms that need no older model, by their names.
 func Structures() (all []Structure) {
 	for _, view := range []string{Straight, Curves, Kernel} {
 		for _, sharing := range []string{Shared, Alone, Pooled} {
 			all = append(all, Structure{view, sharing})
 		}
 	}
-	return append(all, Structure{View: Level}, Structure{View: After})
+	return append(all, Structure{View: Level})
 }
 
 // Name is what a structure is called in files and flags.

@@ -34,13 +34,15 @@ type Prior struct {
 func (s *Fit) Prior() (*Prior, error) {
 	steps := s.Recipe.Steps
 	n := len(steps) - 2
+	varies := s.Doubt != nil && s.Shared != nil
 	switch {
-	case s.Doubt == nil || s.Shared == nil || n < 0 || !viewed(steps[n:]):
-		return nil, data.ErrInvalid.Errorf("the model %q has no variances of weights; those that l2mt chooses have them, of numbers and of two classes", s.Model)
+	case !varies || n < 0 || !viewed(steps[n:]):
+		return nil, data.ErrInvalid.Errorf("the model %q has no variances of weights; fit it with --view curves, to numbers or two classes", s.Model)
 	case len(s.Recipe.Targets) > 1:
 		return nil, data.ErrInvalid.Errorf("the tasks of the model are %d targets, which tell nothing of another one; a column must name the tasks", len(s.Recipe.Targets))
 	}
-	p := &Prior{Recipe: s.Recipe, Steps: steps[n:], kind: s.Kind, classes: s.ClassesOf(0)}
+	p := &Prior{Recipe: s.Recipe, Steps: steps[n:], kind: s.Kind}
+	p.classes = s.ClassesOf(0)
 	p.Recipe.Steps = steps[:n]
 	p.Mean = s.weights(Average)
 	m := len(s.Tasks)

@@ -22,7 +22,7 @@ import (
 // another module.
 var budgets = map[string]int{
 	"cmd/l2mt":               15,
-	"cmd/l2mt/command":       29130, // 46: builds are told apart, streams
+	"cmd/l2mt/command":       29380, // 46: builds are told apart, streams
 	"cmd/l2mt/internal/plot": 4606,
 	"data":                   21442, // 46: steps of models are checked
 	"data/datatest":          272,
@@ -34,11 +34,11 @@ var budgets = map[string]int{
 	"data/images":            2669,
 	"data/progress":          75,
 	"data/safetensors":       2337,
-	"data/table":             11720, // issue 46: columns are centred, and wrong data named
+	"data/table":             12360, // 46: columns are centred, and wrong data named; 48: columns of older models
 	"examples/own-estimator": 212,
 	"infer":                  1569,
 	"infer/compare":          5295,  // 46: outcomes are checked
-	"infer/solve":            13690, // 47: the decision; 19,500 with evidence and mixed is the goal
+	"infer/solve":            14430, // 47: the decision; 19,500 with evidence and mixed is the goal
 	"infer/solve/solvetest":  1134,
 	"layers":                 14317,
 	"layers/linalg":          6501,
@@ -46,11 +46,11 @@ var budgets = map[string]int{
 	"layers/vgg":             3031,
 	"model":                  18463,
 	"model/evidence":         9237,
-	"model/mixed":            6060, // 47: the mixed model
+	"model/mixed":            6200, // 47: the mixed model
 	"model/modeltest":        3836,
 	"model/multitask":        19752, // 46: gaps below zero
 	"model/pretrained":       121,
-	"model/saved":            7249, // 46: a model is one thing, and is checked
+	"model/saved":            8969, // 46: a model is one thing, and is checked; 48: what it knows of new tasks
 	"model/settings":         1426,
 	"testdata/learned":       1070,
 	"train":                  10111,
@@ -106,7 +106,6 @@ var wideLines = map[string]int{
 	"data/files/log.go":                  1,
 	"data/filter.go":                     2,
 	"data/folds.go":                      6,
-	"data/kernel.go":                     4,
 	"data/labelgraph.go":                 4,
 	"data/matrix.go":                     9,
 	"data/metric.go":                     10,
