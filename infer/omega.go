@@ -57,7 +57,7 @@ type Solution struct {
 // has no eigendecomposition in float64.
 func Omega(phi *mat.SymDense, rho float64) (*Solution, error) {
 	if phi == nil || phi.IsEmpty() {
-		return nil, ErrInvalid.Errorf("Phi: it is empty")
+		return nil, ErrInvalid.Errorf("Phi: it is empty; it needs a row for every task")
 	}
 	m := phi.SymmetricDim()
 	for i := range m {
@@ -242,11 +242,11 @@ func DualScan(kappa []float64, rho float64) (mu []float64, tau, objective float6
 func checkSpectrum(kappa []float64) error {
 	switch {
 	case len(kappa) == 0:
-		return ErrInvalid.Errorf("kappa: it is empty")
+		return ErrInvalid.Errorf("kappa: it is empty; it needs an eigenvalue for every task")
 	case !finite(kappa[0]) || !finite(kappa[len(kappa)-1]):
 		return ErrInvalid.Errorf("kappa: it runs from %v to %v; it must be finite", kappa[0], kappa[len(kappa)-1])
 	case !slices.IsSorted(kappa):
-		return ErrInvalid.Errorf("kappa: it must ascend")
+		return ErrInvalid.Errorf("kappa: it does not ascend; sort the eigenvalues")
 	}
 	return nil
 }

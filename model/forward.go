@@ -40,7 +40,7 @@ type Estimate struct {
 // features that the whole head makes.
 func NewForward(n *Network, head ...layers.Connected) (*Forward, error) {
 	if n == nil {
-		return nil, ErrConfig.Errorf("there is no network")
+		return nil, ErrConfig.Errorf("there is no network; load one, or make one with NewNetwork")
 	}
 	if err := checkHead(n.Config, head); err != nil {
 		return nil, err

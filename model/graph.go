@@ -35,7 +35,7 @@ type Tuple struct {
 	Omega []float64
 	// O is the test error divided by the error of single-task learning.
 	O float64
-	// Lambda1 belongs to the refit whose error O has; 0 if it is not known.
+	// Lambda1 belongs to the refit with the error O; 0 if it is not known.
 	Lambda1 float64
 }
 
@@ -188,7 +188,7 @@ func (n *core) put(g *layers.Graph, params Params, p *Payload, tuples []Tuple) e
 		return fmt.Errorf("parameters: %w", err)
 	}
 	if len(tuples) > n.size.Tuples {
-		return ErrMismatch.Errorf("%d tuples in a graph for up to %d", len(tuples), n.size.Tuples)
+		return ErrMismatch.Errorf("there are %d tuples; the graph takes up to %d", len(tuples), n.size.Tuples)
 	}
 	if p.batch != nil {
 		if err := n.slot.Put(p.batch); err != nil {
@@ -198,7 +198,7 @@ func (n *core) put(g *layers.Graph, params Params, p *Payload, tuples []Tuple) e
 	m := p.Tasks()
 	tasks := n.size.Tasks
 	if m > tasks {
-		return ErrMismatch.Errorf("a problem of %d tasks in a graph for up to %d", m, tasks)
+		return ErrMismatch.Errorf("the problem has %d tasks; the graph takes up to %d", m, tasks)
 	}
 	if err := n.putProblem(g, params, p); err != nil {
 		return err

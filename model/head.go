@@ -72,29 +72,14 @@ type connectedArrays struct {
 	transposed   bool // the weight is out x in
 }
 
+// readHead finds the layers among the arrays of a file.
 func readHead(arrays []Tensor) (head layers.Head, err error) {
-	found, err := layerArrays(arrays)
-	if err != nil {
-		return nil, err
-	}
-	for _, a := range found {
-		l, err := a.layer()
-		if err != nil {
-			return nil, err
-		}
-		head = append(head, l)
-	}
-	return head, nil
-}
-
-// layerArrays finds the layers among the arrays of a file.
-func layerArrays(arrays []Tensor) (found []*connectedArrays, err error) {
 	var names []string
 	for _, a := range arrays {
 		names = append(names, a.Name)
 	}
 	for _, pattern := range namings {
-		layers := map[int]*connectedArrays{}
+		numbered := map[int]*connectedArrays{}
 		for i, name := range names {
 			m := pattern.FindStringSubmatch(name)
 			if m == nil {
@@ -104,23 +89,27 @@ func layerArrays(arrays []Tensor) (found []*connectedArrays, err error) {
 			if err != nil {
 				return nil, data.ErrFormat.Errorf("array %q: %w", name, err)
 			}
-			if layers[number] == nil {
-				layers[number] = &connectedArrays{transposed: pattern != numpy}
+			if numbered[number] == nil {
+				numbered[number] = &connectedArrays{transposed: pattern != numpy}
 			}
-			field := &layers[number].bias
+			field := &numbered[number].bias
 			if kind := m[pattern.SubexpIndex("kind")]; kind == "W" || kind == "weight" {
-				field = &layers[number].weight
+				field = &numbered[number].weight
 			}
 			if *field != nil {
 				return nil, data.ErrFormat.Errorf("%q and %q have one number; give the layers of the head alone", (*field).Name, name)
 			}
 			*field = &arrays[i]
 		}
-		for _, number := range slices.Sorted(maps.Keys(layers)) {
-			found = append(found, layers[number])
+		for _, number := range slices.Sorted(maps.Keys(numbered)) {
+			l, err := numbered[number].layer()
+			if err != nil {
+				return nil, err
+			}
+			head = append(head, l)
 		}
-		if len(found) > 0 {
-			return found, nil
+		if len(head) > 0 {
+			return head, nil
 		}
 	}
 	return nil, data.ErrFormat.Errorf("the arrays are %q; a head has W0, b0, W1, b1, ... (or W and b), or 0.weight, 0.bias, ... with or without \"classifier.\" before it", names)

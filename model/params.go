@@ -105,7 +105,7 @@ func (p Params) Clone() Params {
 func (p Params) matches(c Config) error {
 	specs := c.Specs()
 	if len(p) != len(specs) {
-		return ErrMismatch.Errorf("%d tensors, but the configuration has %d", len(p), len(specs))
+		return ErrMismatch.Errorf("there are %d tensors, but the configuration has %d", len(p), len(specs))
 	}
 	for i, s := range specs {
 		switch t := p[i]; {

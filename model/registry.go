@@ -61,7 +61,7 @@ type Inputs map[string]*layers.Node
 // building the graph turns into an error.
 func (in Inputs) Get(name string) *layers.Node {
 	if in[name] == nil {
-		panic(ErrConfig.Errorf("there is no parameter %q", name))
+		panic(ErrConfig.Errorf("there is no parameter %q; declare it in Params", name))
 	}
 	return in[name]
 }

@@ -23,8 +23,7 @@ type Network struct {
 	// Head makes the network's features, as Config.Head says; nil where they are
 	// the dataset's.
 	Head layers.Head
-	// Provenance says what the network was trained on and how, in the
-	// trainer's own words: experience, seed, epoch, versions. It may be empty.
+	// Provenance says how the network was trained, in the trainer's own words: experience, seed, epoch, versions. It may be empty.
 	Provenance map[string]string
 }
 
@@ -84,18 +83,25 @@ type configFile struct {
 // replaces the old one at once. Parameters are rounded to the precision of the
 // configuration, in which the graphs see them anyway.
 func (n *Network) Save(dir string) error {
-	if err := n.Params.matches(n.Config); err != nil {
+	if err := n.save(dir); err != nil {
 		return fmt.Errorf("save to %s: %w", dir, err)
 	}
+	return nil
+}
+
+func (n *Network) save(dir string) error {
+	if err := n.Params.matches(n.Config); err != nil {
+		return err
+	}
 	if n.Head.String() != n.Config.Head {
-		return ErrMismatch.Errorf("save to %s: the head is %q, but the configuration says %q", dir, n.Head, n.Config.Head)
+		return ErrMismatch.Errorf("the head is %q, but the configuration says %q", n.Head, n.Config.Head)
 	}
 	if err := os.MkdirAll(dir, 0o755); err != nil {
-		return fmt.Errorf("save: %w", err)
+		return err
 	}
 	text, err := json.MarshalIndent(configFile{configSchema, n.Config, n.Provenance}, "", "  ")
 	if err != nil {
-		return fmt.Errorf("save to %s: %w", dir, err)
+		return err
 	}
 	stored := slices.Clone(n.Params)
 	for i := range stored {
@@ -103,17 +109,14 @@ func (n *Network) Save(dir string) error {
 	}
 	if n.Head != nil {
 		if err := saveHead(dir, n.Head); err != nil {
-			return fmt.Errorf("save: %w", err)
+			return err
 		}
 	}
 	metadata := map[string]string{configKey: string(text)}
 	if err := safetensors.Write(filepath.Join(dir, WeightsFile), stored, metadata); err != nil {
-		return fmt.Errorf("save: %w", err)
+		return err
 	}
-	if err := files.WriteFile(filepath.Join(dir, ConfigFile), append(text, '\n')); err != nil {
-		return fmt.Errorf("save: %w", err)
-	}
-	return nil
+	return files.WriteFile(filepath.Join(dir, ConfigFile), append(text, '\n'))
 }
 
 // Load reads a network that Save wrote, and checks that its files are whole,

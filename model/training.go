@@ -79,16 +79,17 @@ func (t *TrainingGraph) define(g *layers.Graph, c Config, size Capacity, outcome
 	t.deviation = g.Capture(scale)
 	t.fs = g.Capture(t.f)
 	t.vs = g.Capture(t.v)
+	specs := c.Specs()
 	var inputs layers.Nodes
-	for _, s := range c.Specs() {
+	for _, s := range specs {
 		inputs = append(inputs, t.params[s.Name])
 	}
 	for i, gradient := range layers.Gradient(loss, append(inputs, t.weights...)...) {
-		if i >= len(c.Specs()) {
+		if i >= len(specs) {
 			t.held = append(t.held, g.Hold(gradient))
 			continue
 		}
-		s := c.Specs()[i]
+		s := specs[i]
 		value := g.Capture(gradient).Value
 		t.gradient = append(t.gradient, Tensor{Name: s.Name, Shape: s.Shape, Value: value})
 	}

@@ -60,7 +60,7 @@ type Result struct {
 	A *mat.Dense
 	// Objective is the value of problem (1).
 	Objective float64
-	// Iterations counts what MaxIterations limits.
+	// Iterations is the count that MaxIterations limits.
 	Iterations int
 	// Status says how the fit ended.
 	Status Status
@@ -76,14 +76,14 @@ type Result struct {
 	coords *mat.Dense   // W there, if set has a span
 }
 
-// Scores are what the fit predicts of rows of one of its tasks: the targets of a
+// Scores are the fit's predictions for rows of one of its tasks: the targets of a
 // regression, and for two classes numbers that are positive where the class is +1.
-// Of more classes every row has one for each, which stand row by row.
+// Of more classes every row has a score for each, which stand row by row.
 func (r *Result) Scores(task int, x data.Matrix) []float64 {
 	return LinearOf(r.W, r.B, task).Scores(x)
 }
 
-// Linear is what predicts the rows of a task: X W + 1 b'.
+// Linear predicts the rows of a task: X W + 1 b'.
 type Linear struct {
 	// W is d x k, row-major; there is a column for every class, or k = 1.
 	W []float64

@@ -67,7 +67,6 @@ func graphicalLasso(c *mat.SymDense, alpha float64, h Hint) (omega *mat.SymDense
 	if err := linalg.Finite(c); err != nil {
 		return nil, 0, err
 	}
-	const sweeps = 500
 	m := c.SymmetricDim()
 	x := shifted(c, alpha)
 	// Where alpha is next to nothing, rounding errors may hide it.
@@ -81,7 +80,7 @@ func graphicalLasso(c *mat.SymDense, alpha float64, h Hint) (omega *mat.SymDense
 	}
 	columns := mat.NewDense(m, m, nil) // row j has the lasso of row j
 	gap = math.Inf(1)
-	for range sweeps {
+	for range 500 {
 		p, _, err := inverted(x) // the gradient of the dual
 		if err != nil {
 			break // rounding errors are left

@@ -22,8 +22,8 @@ import (
 //
 // A task that borrows (data.Samples.Borrows) cannot find its own intercept: one row is fitted
 // exactly, and one class has none. Where there are such tasks, every model draws intercepts
-// together: at 0 the other tasks by one row, while a borrowing task has the common intercept,
-// and so the mean or the frequencies of all tasks.
+// together: if Drawn is 0, by one row, and a borrowing task has the common intercept, and so
+// the mean or the frequencies of all tasks.
 //
 // A task that lacks a class of several has the common intercept of that class. At 0 it is the
 // limit as Drawn goes to 0, a mean over the tasks that have the class. Its odds are brought
@@ -146,7 +146,7 @@ func (p *TrainingSet) common(v *point, pull []float64) (settled bool) {
 		slopes[m+i%p.classes] += floats.Sum(v.r[i])
 		total[i] = floats.Sum(v.h[i])
 	}
-	move := p.follow(slopes, total, pull)
+	move := p.response(slopes, total, pull)
 	settled = true
 	for c := m; c < len(move); c++ {
 		if p.loss == Logistic {
@@ -164,10 +164,10 @@ func (p *TrainingSet) common(v *point, pull []float64) (settled bool) {
 	return settled
 }
 
-// follow returns how intercepts move down the slopes of a function with respect to them, the
-// weights held: the inverse of the Hessian times these, negative. Total has the second
-// derivatives of the losses. Slopes and moves of the common ones stand last.
-func (p *TrainingSet) follow(slopes, total, pull []float64) []float64 {
+// response returns the moves of the intercepts down the slopes of a function with respect to
+// them, the weights held: the inverse of the Hessian times the slopes, negative. Total has the
+// second derivatives of the losses. Slopes and moves of common intercepts stand last.
+func (p *TrainingSet) response(slopes, total, pull []float64) []float64 {
 	m := len(p.tasks)
 	k := p.classes
 	move := make([]float64, m+k)

@@ -136,7 +136,7 @@ func norm1(a mat.Matrix) float64 {
 func inverted(a *mat.SymDense) (inverse *mat.SymDense, logDet float64, err error) {
 	var c mat.Cholesky
 	if !c.Factorize(a) {
-		return nil, 0, ErrInvalidOmega.Errorf("a matrix of size %d has no inverse", a.SymmetricDim())
+		return nil, 0, ErrInvalidOmega.Errorf("a matrix of size %d has no inverse; it must be positive definite", a.SymmetricDim())
 	}
 	inverse = new(mat.SymDense)
 	c.InverseTo(inverse) // of an ill-conditioned one nearly

@@ -64,8 +64,9 @@ func (l Loss) sum(score, y []float64, b float64, w weights) (sum float64) {
 			e := s + b - y[j]
 			sum += w[0] * e * e
 		} else {
+			// ln(1 + exp(-t)), without overflow
 			t := y[j] * (s + b)
-			loss := max(0, -t) + math.Log1p(math.Exp(-math.Abs(t))) // without overflow
+			loss := max(0, -t) + math.Log1p(math.Exp(-math.Abs(t)))
 			sum += w[LabelOf(y[j], 1)] * loss
 		}
 	}

@@ -16,7 +16,7 @@ import (
 var (
 	// ErrInvalidData marks training data that no model can be fitted to.
 	ErrInvalidData = fault.New("invalid training data")
-	// ErrInvalidParams marks hyperparameters outside of what a model allows.
+	// ErrInvalidParams marks hyperparameters that a model does not allow.
 	ErrInvalidParams = fault.New("invalid hyperparameters")
 	// ErrInvalidOmega marks a task covariance that is not finite, symmetric
 	// and positive semidefinite.
@@ -95,7 +95,7 @@ type Params struct {
 	Lambda1 float64 `json:"lambda1"`
 	// Lambda2 is the strength of g(Omega). 0 means the model's default.
 	Lambda2 float64 `json:"lambda2,omitempty"`
-	// Hyper holds a model's own hyperparameters by name. Those left out have
+	// Hyper holds a model's own hyperparameters by name. Missing ones have
 	// their defaults.
 	Hyper map[string]float64 `json:"hyper,omitempty"`
 }

@@ -21,7 +21,7 @@ func (p *TrainingSet) Slope(
 	x := newRidge(p, factor(r.Omega), r.Params.Lambda1, r.Params, 1)
 	x.take(r)
 	p.score(&x.point, x.pull, 1)
-	x.bend()
+	x.differentiate()
 	slopes := make([]float64, len(x.w))
 	biases := make([]float64, len(x.b)) // the slopes with respect to W', m x d, and b
 	for i, derivative := range derivatives {
@@ -37,10 +37,7 @@ func (p *TrainingSet) Slope(
 	if pull[0] == 0 && p.classes > 1 { // lent intercepts follow the lenders' intercepts
 		pull = p.Pulls(Params{Hyper: map[string]float64{Drawn: 1e-9}})
 	}
-	moves := p.follow(biases, x.total, pull) // the biases follow W on the training rows
-	for i, b := range moves[:len(x.total)] {
-		add(b, p.part(i, x.mean), p.part(i, slopes))
-	}
+	x.addResponse(slopes, biases, pull) // the biases follow W on the training rows
 	rest := slices.Clone(slopes)
 	floats.Scale(-1, rest)
 	_, w, _ := x.conjugate(rest, 1e-12*quadratic(x.omega, rest))

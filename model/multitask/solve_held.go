@@ -97,8 +97,8 @@ func (p *TrainingSet) gradient(dst []float64, v *point, workers int) {
 	})
 }
 
-// bend computes the slopes of the losses and what addHessian needs.
-func (x *ridge) bend() {
+// differentiate computes the slopes of the losses, and the sums for addHessian.
+func (x *ridge) differentiate() {
 	x.set.gradient(x.slopes, &x.point, x.workers)
 	clear(x.mean)
 	x.set.each(x.workers, func(i int, t *task) {
@@ -116,9 +116,14 @@ func (x *ridge) addHessian(dst, v []float64) {
 		row := p.part(i, v)
 		sums[i] = t.x.AddGram(p.part(i, dst), row, x.h[i])
 	})
-	moves := p.follow(sums, x.total, x.pull)
+	x.addResponse(dst, sums, x.pull)
+}
+
+// addResponse adds to dst the change of the losses' gradient as the biases respond to slopes.
+func (x *ridge) addResponse(dst, slopes, pull []float64) {
+	moves := x.set.response(slopes, x.total, pull)
 	for i, b := range moves[:len(x.total)] {
-		add(b, p.part(i, x.mean), p.part(i, dst))
+		add(b, x.set.part(i, x.mean), x.set.part(i, dst))
 	}
 }
 
@@ -159,7 +164,7 @@ func (x *ridge) conjugate(rest []float64, target float64) (a, w []float64, slope
 // downhill returns the negative gradient with respect to W' and its square <rest, Omega rest>,
 // which over 2 Lambda bounds the gap.
 func (x *ridge) downhill() (rest []float64, norm float64) {
-	x.bend()
+	x.differentiate()
 	rest = floats.ScaleTo(make([]float64, len(x.a)), -1, x.slopes)
 	add(-x.lambda, x.a, rest)
 	return rest, quadratic(x.omega, rest)
@@ -172,9 +177,9 @@ func quadratic(omega mat.Matrix, x []float64) float64 {
 	return floats.Dot(x, product)
 }
 
-// along moves along the direction until the objective falls by a fair part of the slope's
+// descend moves along the direction until the objective falls by a fair part of the slope's
 // promise, and reports whether it does.
-func (x *ridge) along(a, w []float64, slope float64) bool {
+func (x *ridge) descend(a, w []float64, slope float64) bool {
 	trial := newPoint(x.set)
 	moves := make([][]float64, len(x.total))
 	sums := make([]float64, len(x.b))
@@ -183,7 +188,7 @@ func (x *ridge) along(a, w []float64, slope float64) bool {
 		t.x.Mul(moves[i], x.set.part(i, w), 1)
 		sums[i] = floats.Dot(x.h[i], moves[i])
 	})
-	biases := x.set.follow(sums, x.total, x.pull)
+	biases := x.set.response(sums, x.total, x.pull)
 	linear := x.lambda * floats.Dot(x.a, w)
 	square := x.lambda / 2 * floats.Dot(a, w)
 	penalty := x.lambda / 2 * math.Abs(floats.Dot(x.a, x.w))
@@ -264,7 +269,7 @@ func solveHeld(ctx context.Context, set *TrainingSet, name string,
 		}
 		a, w, slope := x.conjugate(rest, target)
 		r.Iterations++
-		if !x.along(a, w, slope) {
+		if !x.descend(a, w, slope) {
 			r.Status = Stalled
 		}
 	}

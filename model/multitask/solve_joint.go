@@ -96,7 +96,7 @@ func solveJoint(ctx context.Context, set *TrainingSet, model Convex, p Params, o
 		}
 	}
 	if best.goal == nil {
-		return nil, ErrInvalidData.Errorf("fitting %q: the objective is not finite", r.Model)
+		return nil, ErrInvalidData.Errorf("fitting %q: the objective is not finite; scale the features and targets to about 1", r.Model)
 	}
 	if best.cov == nil {
 		var err error
@@ -123,7 +123,7 @@ func newSplitting(set *TrainingSet, model Convex, p Params, opt Options) *splitt
 	}
 	set.score(&x.point, x.pull, opt.Workers)
 	x.v = slices.Clone(x.w)
-	x.bend()
+	x.differentiate()
 	x.addHessian(x.goal, x.slopes)
 	rho := floats.Dot(x.slopes, x.goal) / floats.Dot(x.slopes, x.slopes)
 	if rho > 0 && !math.IsInf(rho, 0) {
@@ -134,8 +134,8 @@ func newSplitting(set *TrainingSet, model Convex, p Params, opt Options) *splitt
 	return x
 }
 
-// sweep takes some steps. It may change rho, until the distance of W and V, relative to V, is
-// the last move of V, relative to U.
+// sweep takes some steps. It may change rho, so that the distance of W and V, relative to V,
+// becomes the last move of V, relative to U.
 func (x *splitting) sweep(adapt bool) error {
 	var last []float64 // V' before a step
 	for range sweep {
@@ -225,7 +225,7 @@ func (x *splitting) lossStep() {
 	add(-1, x.v, x.a)
 	add(1, x.u, x.a)
 	rest, norm := x.downhill()
-	x.along(x.conjugate(rest, 0.01*norm))
+	x.descend(x.conjugate(rest, 0.01*norm))
 }
 
 // candidate returns V with its Omega.

@@ -90,7 +90,7 @@ func TestFewerRowsHaveTheSameLoss(t *testing.T) {
 			at[i] = newRidge(p, nil, 1, Params{}, 1)
 			copy(at[i].w, normals(data.Stream(5, "rows"), s.m*s.d))
 			p.score(&at[i].point, at[i].pull, 1)
-			at[i].bend()
+			at[i].differentiate()
 		}
 		near(t, "loss", at[1].loss, at[0].loss, 1e-12)
 		nearMatrix(t, "biases", mat.NewVecDense(s.m, at[1].b[:s.m]), mat.NewVecDense(s.m, at[0].b[:s.m]), 1e-12)

@@ -73,8 +73,8 @@ func clip(values []float64, small float64) {
 	}
 }
 
-// eigenvalues returns the eigenvalues of Omega with those below 1e-12 of the
-// largest set to zero.
+// eigenvalues returns the eigenvalues of Omega, with zero for any below 1e-12 of the
+// largest.
 func eigenvalues(omega *mat.SymDense) []float64 {
 	e, err := linalg.Eigen(omega)
 	if err != nil {

@@ -29,7 +29,7 @@ type TrainingSet struct {
 	features int // d of g(Omega), which is more in a span
 	classes  int // C, or 1: then W is d x m
 	tasks    []task
-	span     *span // in whose coordinates this is, or nil
+	span     *span // has the coordinates of this set; nil for the features
 	// view returns the training set that fits are fastest on: one of fewer rows, in the span of
 	// the rows, or this one.
 	view func() *TrainingSet
@@ -86,7 +86,7 @@ func Training(problem *data.ProblemData) (*TrainingSet, error) {
 	}
 	p.share()
 	for c := range p.classes {
-		if err := p.tell(c, problem.Tasks); err != nil {
+		if err := p.omit(c, problem.Tasks); err != nil {
 			return nil, err
 		}
 	}
@@ -117,9 +117,9 @@ func (p *TrainingSet) share() {
 	}
 }
 
-// tell leaves out the rows of tasks that lack a class of several, unless it is in tasks alone
+// omit leaves out the rows of tasks that lack a class of several, unless it is in tasks alone
 // that have no other. It is foreign to tasks as the classes of another target of a table are.
-func (p *TrainingSet) tell(class int, tasks []data.TaskData) error {
+func (p *TrainingSet) omit(class int, tasks []data.TaskData) error {
 	if p.loss == Square {
 		return nil
 	}
@@ -167,7 +167,7 @@ func Against(y []float64, class int) []float64 {
 // checkSamples refuses rows of a task that are unfit for training.
 func (p *TrainingSet) checkSamples(s data.Samples) error {
 	if s.X.Cols() == 0 {
-		return ErrInvalidData.Errorf("features: it needs at least one feature")
+		return ErrInvalidData.Errorf("features: there are none; a task needs at least one")
 	}
 	for i, v := range s.X.SquaredNorms() {
 		if math.IsNaN(v) || math.IsInf(v, 0) {
