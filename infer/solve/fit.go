@@ -166,7 +166,7 @@ func (b *Bench) seen(f *Fitted) (*features, error) {
 func (f *Fitted) fitted(
 	ctx context.Context, seen *features, j *Judged, workers int,
 ) (*multitask.Result, error) {
-	p, err := seen.fit(ctx, j.Structure, workers, j.first)
+	p, err := seen.fit(ctx, j.Structure, workers, nil)
 	if err != nil {
 		return nil, err
 	}

@@ -439,9 +439,9 @@ func (f *features) fit(
 // littleShare is what a variance has at first at least: one that is 0 would stay there.
 const littleShare = 1e-3
 
-// begin takes the variances of a fit of other rows, whose components have the same names.
+// begin takes the variances of a fit of other rows, whose components have the same names. Its
+// noise is left, as the prior of a kernel's noise is where a search begins.
 func begin(p *mixed.Problem, start *mixed.Fit) {
-	p.Noise = start.Noise
 	for k := range p.Components {
 		c := &p.Components[k]
 		for _, found := range start.Components {
