@@ -108,7 +108,6 @@ func TestWeightsPredictAsTheMixedModel(t *testing.T) {
 		j := Candidate{Structure: Structure{View: Straight}}
 		b := bench(t, nil, p, Options{})
 		got := fit(t, b, j)
-		begin(&by, b.judged[j.Name()].first[0])
 		want := must(mixed.New(t.Context(), by, mixed.Options{}))(t)
 		for i, task := range p.Tasks {
 			scores := must(got.Scores(i, task.TestSet.X))(t)
@@ -134,7 +133,6 @@ func TestStepsPredictAsTheFeatures(t *testing.T) {
 			got := fit(t, b, Candidate{Structure: s})
 			seen := must(newFeatures(b.problem, s.View == Kernel, nil))(t)
 			q := seen.problem(s, 0)
-			begin(&q, b.judged[s.Name()].first[0])
 			want := must(mixed.New(t.Context(), q, mixed.Options{}))(t)
 			for i, task := range q.Tasks {
 				scores := must(got.Scores(i, p.Tasks[i].TrainSet.X))(t)
