@@ -2,13 +2,14 @@ package layers
 
 import "fmt"
 
-// Activate is Z_1 + Z_2 + ... + 1 b', every Z being n x h and b of length h, or ReLU of
-// that where it is to be rectified.
+// Activate is Z_1 + Z_2 + ... + 1 b', every Z being n x h and b of length h, or the sum's
+// ReLU if rectified.
 func Activate(s *Slot, rectified bool, b *Node, z ...*Node) *Node {
 	return Apply(Op{
 		Name: fmt.Sprintf("activate%t#%s", rectified, s.name),
 		Shape: func(in []Shape) Shape {
-			fit(len(in) > 1 && len(in[0]) == 1 && len(in[1]) == 2 && in[0][0] == in[1][1],
+			fit(len(in) > 1 && len(in[0]) == 1 &&
+				len(in[1]) == 2 && in[0][0] == in[1][1],
 				"activation: the bias has shape %v, the operands %v; their columns must agree", in[0], in[1:])
 			return in[1]
 		},
@@ -16,7 +17,10 @@ func Activate(s *Slot, rectified bool, b *Node, z ...*Node) *Node {
 		F64: activate[float64](s, rectified),
 		Grad: func(in Nodes, out, grad *Node) Nodes {
 			if rectified {
-				grad = Apply(Op{Name: "relu'#" + s.name, Shape: SameShape, F32: reluGrad[float32](s), F64: reluGrad[float64](s)}, out, grad)
+				grad = Apply(Op{
+					Name: "relu'#" + s.name, Shape: SameShape,
+					F32: reluGrad[float32](s), F64: reluGrad[float64](s),
+				}, out, grad)
 			}
 			n := Nodes{columnSums(s, grad)}
 			for range in[1:] {
@@ -27,12 +31,13 @@ func Activate(s *Slot, rectified bool, b *Node, z ...*Node) *Node {
 	}, append(Nodes{b}, z...)...)
 }
 
-// activate takes some rows at a time, which stay in the nearest cache.
-func activate[T Float](s *Slot, rectified bool) func(View[T], []View[T]) {
+// activate takes chunks of rows, which stay in the nearest cache.
+func activate[T Float](s *Slot, rectified bool) Body[T] {
 	return func(out View[T], in []View[T]) {
-		const some = 32
-		for i := 0; i < s.batch.rows; i += some {
-			from, to := i*out.Cols, min(i+some, s.batch.rows)*out.Cols
+		const chunk = 32
+		for i := 0; i < s.batch.rows; i += chunk {
+			from := i * out.Cols
+			to := min(i+chunk, s.batch.rows) * out.Cols
 			y := out.Data[from:to]
 			copy(y, in[1].Data[from:to])
 			for _, z := range in[2:] {
@@ -54,9 +59,9 @@ func relu[T Float](z []T) {
 	}
 }
 
-// reluGrad is the gradient with respect to z, given relu(z) and the gradient of that. It
+// reluGrad is the gradient with respect to z, given relu(z) and its gradient. It
 // multiplies by 0 or 1: the signs are random, and a branch on them is slow.
-func reluGrad[T Float](s *Slot) func(View[T], []View[T]) {
+func reluGrad[T Float](s *Slot) Body[T] {
 	return func(out View[T], in []View[T]) {
 		n := s.batch.rows * out.Cols
 		g := in[1].Data[:n]

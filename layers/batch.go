@@ -28,7 +28,7 @@ func (x matrixPoints) Visit(i int, entry func(j int, v float64)) {
 	}
 }
 
-// Task is what the network sees of one task.
+// Task is the input of one task.
 type Task struct {
 	// X is n x d.
 	X Points
@@ -89,9 +89,11 @@ func NewBatch(dtype DType, norm Norm, tasks []Task) (*Batch, error) {
 		n := t.X.Rows()
 		switch {
 		case n == 0 || len(t.Weights) != n:
-			return nil, data.ErrInvalid.Errorf("task %d: %d rows and %d readout weights; it needs as many, at least one", j, n, len(t.Weights))
+			return nil, data.ErrInvalid.Errorf("task %d: %d rows and %d readout weights; it needs as many, at least one",
+				j, n, len(t.Weights))
 		case t.X.Cols() != tasks[0].X.Cols():
-			return nil, data.ErrMismatch.Errorf("task %d: %d features, but task 0 has %d", j, t.X.Cols(), tasks[0].X.Cols())
+			return nil, data.ErrMismatch.Errorf("task %d: %d features, but task 0 has %d",
+				j, t.X.Cols(), tasks[0].X.Cols())
 		case t.Graph != nil && len(t.Graph.Class) != n:
 			return nil, data.ErrMismatch.Errorf("task %d: %d rows, but its label graph has %d", j, n, len(t.Graph.Class))
 		case (t.Graph == nil) != (tasks[0].Graph == nil):
@@ -132,7 +134,9 @@ func newStack[T Float](b *Batch, tasks []Task) *stack[T] {
 func newAggregation[T Float](b *Batch, graphs []*data.LabelGraph) *aggregation[T] {
 	a := &aggregation[T]{}
 	var scale []T // of every row
-	ptr, index, value := []int32{0}, []int32{}, []T{}
+	var index []int32
+	var value []T
+	ptr := []int32{0}
 	classes := 0
 	for j, g := range graphs {
 		w := T(1)
@@ -151,11 +155,11 @@ func newAggregation[T Float](b *Batch, graphs []*data.LabelGraph) *aggregation[T
 		classes += g.Classes
 	}
 	a.minus = linalg.NewCSR(b.rows, ptr, index, value)
-	each := make([]int32, b.rows+1) // the rows of scale C have one entry
-	for i := range each {
-		each[i] = int32(i)
+	rows := make([]int32, b.rows+1) // of scale C, with one entry each
+	for i := range rows {
+		rows[i] = int32(i)
 	}
-	a.classes = linalg.NewCSR(classes, each, a.class, scale).Transpose()
+	a.classes = linalg.NewCSR(classes, rows, a.class, scale).Transpose()
 	return a
 }
 
@@ -168,8 +172,8 @@ func stackOf[T Float](b *Batch) *stack[T] {
 	return s.(*stack[T])
 }
 
-// graphOf is what Aggregate goes over: the batch's label graph, unless Regraph
-// has made another.
+// graphOf is Aggregate's graph: the batch's label graph, unless Regraph has made
+// another.
 func graphOf[T Float](s *Slot) *aggregation[T] {
 	if g, ok := s.graph.(*aggregation[T]); ok {
 		return g
@@ -199,7 +203,8 @@ func NewSlot(name string, rows, tasks int) *Slot {
 
 // fit panics unless a matrix has the rows of the slot.
 func (s *Slot) fit(what string, in Shape) {
-	fit(len(in) == 2 && in[0] == s.rows, "%s of an operand of shape %v; it must be a matrix with a row for each of the problem's, up to %d", what, in, s.rows)
+	fit(len(in) == 2 && in[0] == s.rows,
+		"%s of an operand of shape %v; it must be a matrix with a row for each of the problem's, up to %d", what, in, s.rows)
 }
 
 // Put makes b the batch of the next runs.
@@ -207,6 +212,7 @@ func (s *Slot) Put(b *Batch) error {
 	if b.Rows() > s.rows || b.Tasks() > s.tasks {
 		return data.ErrMismatch.Errorf("a problem of %d rows and %d tasks in a graph for up to %d rows and %d tasks", b.Rows(), b.Tasks(), s.rows, s.tasks)
 	}
-	s.batch, s.graph = b, nil
+	s.batch = b
+	s.graph = nil
 	return nil
 }

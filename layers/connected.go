@@ -11,11 +11,9 @@ import (
 	"strings"
 
 	"l2mt/data"
-	"l2mt/layers/linalg"
 )
 
-// A head is what turns the features of a dataset into those that the network
-// works on: the fully connected layers of a vision network, say, in front of
+// A head turns the features of a dataset into the network's features: the fully connected layers of a vision network, say, in front of
 //
 //	H_1 = act(F L_1 + b_1),  F = ReLU(... ReLU(X W_1 + 1 c_1') ...) W_k + 1 c_k'
 //
@@ -25,7 +23,7 @@ import (
 
 // Connected is a fully connected layer, X W + 1 b'.
 type Connected struct {
-	// In and Out are the numbers that go into the layer and come out of it.
+	// In and Out are the widths of the layer's input and output.
 	In, Out int
 	// W is In x Out, row-major, and B has length Out.
 	W, B []float32
@@ -61,8 +59,10 @@ func (h Head) Validate() error {
 	}
 	for i, l := range h {
 		switch {
-		case l.In < 1 || l.Out < 1 || len(l.W) != l.In*l.Out || len(l.B) != l.Out:
-			return data.ErrInvalid.Errorf("head: layer %d: it is %d x %d with %d weights and %d biases; it needs in x out weights and out biases", i, l.In, l.Out, len(l.W), len(l.B))
+		case l.In < 1 || l.Out < 1 ||
+			len(l.W) != l.In*l.Out || len(l.B) != l.Out:
+			return data.ErrInvalid.Errorf("head: layer %d: it is %d x %d with %d weights and %d biases; it needs in x out weights and out biases",
+				i, l.In, l.Out, len(l.W), len(l.B))
 		case i > 0 && l.In != h[i-1].Out:
 			return data.ErrMismatch.Errorf("head: layer %d: it takes %d numbers, but layer %d makes %d; the layers must chain", i, l.In, i-1, h[i-1].Out)
 		}
@@ -71,7 +71,8 @@ func (h Head) Validate() error {
 			value []float32
 		}{{"weight", l.W}, {"bias", l.B}} {
 			if j := firstNotFinite(part.value); j >= 0 {
-				return data.ErrInvalid.Errorf("head: layer %d: %s (%d, %d) is %v; it must be finite", i, part.name, j/l.Out, j%l.Out, part.value[j])
+				return data.ErrInvalid.Errorf("head: layer %d: %s (%d, %d) is %v; it must be finite",
+					i, part.name, j/l.Out, j%l.Out, part.value[j])
 			}
 		}
 	}
@@ -89,13 +90,13 @@ func firstNotFinite[T Float](x []T) int {
 }
 
 // Sum is the SHA-256 of the weights, W before b and layer after layer, as the
-// bytes of little-endian numbers: that of the data in a safetensors file.
+// bytes of little-endian numbers: the checksum of a safetensors file's data.
 func (h Head) Sum() string {
 	sum := sha256.New()
 	for _, l := range h {
 		for _, part := range [][]float32{l.W, l.B} {
-			for some := range slices.Chunk(part, 1<<14) {
-				_ = binary.Write(sum, binary.LittleEndian, some) // sums have no error
+			for chunk := range slices.Chunk(part, 1<<14) {
+				_ = binary.Write(sum, binary.LittleEndian, chunk) // sums have no error
 			}
 		}
 	}
@@ -112,7 +113,7 @@ func (h Head) Clone() Head {
 	return c
 }
 
-// Copy sets the weights to those of a head of the same shapes.
+// Copy takes the weights of a head of the same shapes.
 func (h Head) Copy(from Head) {
 	for i, l := range from {
 		copy(h[i].W, l.W)
@@ -124,16 +125,22 @@ func (h Head) Copy(from Head) {
 func (h Head) Zero() Head {
 	z := make(Head, len(h))
 	for i, l := range h {
-		z[i] = Connected{In: l.In, Out: l.Out, W: make([]float32, len(l.W)), B: make([]float32, len(l.B))}
+		z[i] = newConnected(l.In, l.Out)
 	}
 	return z
+}
+
+// newConnected is a layer of zeros.
+func newConnected(in, out int) Connected {
+	return Connected{In: in, Out: out,
+		W: make([]float32, in*out), B: make([]float32, out)}
 }
 
 // rowsAtOnce bounds the memory of Apply.
 const rowsAtOnce = 256
 
-// Apply returns what the first n layers make of the rows of x; n = 0 gives x
-// itself. ReLU follows every layer but the head's last.
+// Apply returns the output of the first n layers for the rows of x, x itself for
+// n = 0. ReLU follows every layer but the head's last.
 func (h Head) Apply(x data.Matrix, n int) (data.Matrix, error) {
 	if n == 0 {
 		return x, nil
@@ -141,36 +148,29 @@ func (h Head) Apply(x data.Matrix, n int) (data.Matrix, error) {
 	if x.Cols() != h.In() {
 		return nil, data.ErrMismatch.Errorf("head: there are %d features, but the head takes %d", x.Cols(), h.In())
 	}
-	ker := kernels()
 	width := h[n-1].Out
 	out := make([]float32, x.Rows()*width)
 	for lo := 0; lo < x.Rows(); lo += rowsAtOnce {
 		hi := min(lo+rowsAtOnce, x.Rows())
-		in := make([]float32, (hi-lo)*x.Cols())
+		in := newView[float32](hi-lo, x.Cols())
 		for i := lo; i < hi; i++ {
-			to, r := in[(i-lo)*x.Cols():][:x.Cols()], x.Row(i)
-			if r.Index == nil {
-				copy(to, r.Value)
-			}
-			for p, j := range r.Index {
-				to[j] = r.Value[p]
+			r := x.Row(i)
+			row := in.Row(i - lo)
+			for p, v := range r.Value {
+				row[r.Column(p)] = v
 			}
 		}
 		for k, l := range h[:n] {
-			next := out[lo*width : hi*width]
+			next := View[float32]{hi - lo, width, out[lo*width : hi*width]}
 			if k < n-1 {
-				next = make([]float32, (hi-lo)*l.Out)
+				next = newView[float32](hi-lo, l.Out)
 			}
-			linalg.Gemm(ker, linalg.NoTrans, linalg.NoTrans, hi-lo, l.Out, l.In, 1, in, l.In, l.W, l.Out, 0, next, l.Out)
-			for i := range hi - lo {
-				y := next[i*l.Out:][:l.Out]
-				add(y, l.B)
-				if k == len(h)-1 {
-					continue
-				}
-				for j, v := range y {
-					y[j] = max(v, 0)
-				}
+			gemm(noTrans, in, View[float32]{l.In, l.Out, l.W}, next)
+			for i := range next.Rows {
+				add(next.Row(i), l.B)
+			}
+			if k < len(h)-1 {
+				relu(next.Data)
 			}
 			in = next
 		}
@@ -178,29 +178,35 @@ func (h Head) Apply(x data.Matrix, n int) (data.Matrix, error) {
 	return data.NewDense(x.Rows(), width, out)
 }
 
-// Times is H L for rows of the batch that the graph itself has made: n x d times
+// Times is H L for rows that the graph itself has made of the batch: n x d times
 // d x h. Product is the same for the rows of X.
 func Times(s *Slot, h, l *Node) *Node {
 	return Apply(Op{
 		Name: "H*#" + s.name,
 		Shape: func(in []Shape) Shape {
-			fit(len(in[0]) == 2 && len(in[1]) == 2 && in[0][1] == in[1][0], "product of rows of shape %v with a matrix of shape %v; the columns of one must be the rows of the other", in[0], in[1])
+			fit(len(in[0]) == 2 && len(in[1]) == 2 &&
+				in[0][1] == in[1][0],
+				"product of rows of shape %v with a matrix of shape %v; the columns of one must be the rows of the other", in[0], in[1])
 			return Shape{in[0][0], in[1][1]}
 		},
 		F32: multiplied[float32](s, noTrans),
 		F64: multiplied[float64](s, noTrans),
 		Grad: func(in Nodes, _, grad *Node) Nodes {
 			dh := Apply(Op{ // G L'
-				Name:  "G*L'#" + s.name,
-				Shape: func(in []Shape) Shape { return Shape{in[0][0], in[1][0]} },
-				F32:   multiplied[float32](s, secondTrans),
-				F64:   multiplied[float64](s, secondTrans),
+				Name: "G*L'#" + s.name,
+				Shape: func(in []Shape) Shape {
+					return Shape{in[0][0], in[1][0]}
+				},
+				F32: multiplied[float32](s, secondTrans),
+				F64: multiplied[float64](s, secondTrans),
 			}, grad, in[1])
 			dl := Apply(Op{ // H' G
-				Name:  "H'*G#" + s.name,
-				Shape: func(in []Shape) Shape { return Shape{in[0][1], in[1][1]} },
-				F32:   multiplied[float32](s, firstTrans),
-				F64:   multiplied[float64](s, firstTrans),
+				Name: "H'*G#" + s.name,
+				Shape: func(in []Shape) Shape {
+					return Shape{in[0][1], in[1][1]}
+				},
+				F32: multiplied[float32](s, firstTrans),
+				F64: multiplied[float64](s, firstTrans),
 			}, in[0], grad)
 			return Nodes{dh, dl}
 		},
@@ -222,7 +228,7 @@ func Regraph(s *Slot, k int, f *Node) *Node {
 	}, f)
 }
 
-func regraph[T Float](s *Slot, k int) func(View[T], []View[T]) {
+func regraph[T Float](s *Slot, k int) Body[T] {
 	return func(out View[T], in []View[T]) {
 		n := s.batch.rows * in[0].Cols
 		copy(out.Data[:n], in[0].Data[:n])
@@ -246,7 +252,8 @@ func neighbours[T Float](b *Batch, k int, f View[T]) *aggregation[T] {
 		n := b.start[j+1] - b.start[j]
 		x, err := data.NewDense(n, f.Cols, single)
 		if err == nil {
-			graphs[j], err = data.NewLabelGraph(x, b.graphs[j].Class, min(k, n-1))
+			graphs[j], err = data.NewLabelGraph(x,
+				b.graphs[j].Class, min(k, n-1))
 		}
 		if err != nil {
 			panic(err) // Run returns it
@@ -256,13 +263,14 @@ func neighbours[T Float](b *Batch, k int, f View[T]) *aggregation[T] {
 }
 
 // RandomHead draws layers of the given widths: weights from N(0, 2/in), which
-// keeps the scale of what goes through ReLU, and biases of zero. It stands for a
+// keeps the scale of numbers through ReLU, and biases of zero. It stands for a
 // pretrained head where there is none.
 func RandomHead(seed uint64, widths ...int) Head {
 	h := make(Head, len(widths)-1)
 	for i := range h {
-		h[i] = Connected{In: widths[i], Out: widths[i+1], W: make([]float32, widths[i]*widths[i+1]), B: make([]float32, widths[i+1])}
-		r, deviation := data.Stream(seed, "random head", uint64(i)), math.Sqrt(2/float64(widths[i]))
+		h[i] = newConnected(widths[i], widths[i+1])
+		r := data.Stream(seed, "random head", uint64(i))
+		deviation := math.Sqrt(2 / float64(widths[i]))
 		for j := range h[i].W {
 			h[i].W[j] = float32(deviation * r.NormFloat64())
 		}

@@ -3,8 +3,8 @@
 // aggregation over the label graph, activations, readouts, and distances
 // between tasks.
 //
-// A Graph is built once and serves every multitask problem. What changes from
-// problem to problem, the data of its tasks, is a Batch, which is put into a
+// A Graph is built once and serves every multitask problem. The data of a
+// problem's tasks are a Batch, which is put into a
 // Slot of the graph before a run; the operations that look into the slot work
 // on as many rows as the batch has, within a capacity fixed at the start.
 //

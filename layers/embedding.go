@@ -22,9 +22,10 @@ func Readout(s *Slot, h *Node) *Node {
 	}, h)
 }
 
-func readout[T Float](s *Slot) func(View[T], []View[T]) {
+func readout[T Float](s *Slot) Body[T] {
 	return func(out View[T], in []View[T]) {
-		b, weights := s.batch, stackOf[T](s.batch).weights
+		b := s.batch
+		weights := stackOf[T](b).weights
 		clear(out.Data)
 		for j := range b.Tasks() {
 			for i := b.start[j]; i < b.start[j+1]; i++ {
@@ -44,9 +45,10 @@ func readoutGrad(s *Slot, grad *Node) *Node {
 	}, grad)
 }
 
-func readoutGradBody[T Float](s *Slot) func(View[T], []View[T]) {
+func readoutGradBody[T Float](s *Slot) Body[T] {
 	return func(out View[T], in []View[T]) {
-		b, weights := s.batch, stackOf[T](s.batch).weights
+		b := s.batch
+		weights := stackOf[T](b).weights
 		for j := range b.Tasks() {
 			for i := b.start[j]; i < b.start[j+1]; i++ {
 				y := out.Row(i)
@@ -57,7 +59,9 @@ func readoutGradBody[T Float](s *Slot) func(View[T], []View[T]) {
 	}
 }
 
-func axpy[T Float](y []T, a T, x []T) { linalg.Axpy(a, x, y) }
+func axpy[T Float](y []T, a T, x []T) {
+	linalg.Axpy(a, x, y)
+}
 
 func dot[T Float](x, y []T) (s T) {
 	y = y[:len(x)]
@@ -75,7 +79,10 @@ func Unit(e *Node) *Node {
 		F32:   unit[float32],
 		F64:   unit[float64],
 		Grad: func(in Nodes, out, grad *Node) Nodes {
-			return Nodes{Apply(Op{Name: "unit'", Shape: SameShape, F32: unitGrad[float32], F64: unitGrad[float64]}, in[0], out, grad)}
+			return Nodes{Apply(Op{
+				Name: "unit'", Shape: SameShape,
+				F32: unitGrad[float32], F64: unitGrad[float64],
+			}, in[0], out, grad)}
 		},
 	}, e)
 }
@@ -93,7 +100,8 @@ func unit[T Float](out View[T], in []View[T]) {
 func unitGrad[T Float](out View[T], in []View[T]) {
 	clear(out.Data)
 	for i := range out.Rows {
-		u, g := in[1].Row(i), in[2].Row(i)
+		u := in[1].Row(i)
+		g := in[2].Row(i)
 		if r := length(in[0].Row(i)); r > 0 {
 			axpy(out.Row(i), 1/r, g)
 			axpy(out.Row(i), -dot(u, g)/r, u)
@@ -101,4 +109,6 @@ func unitGrad[T Float](out View[T], in []View[T]) {
 	}
 }
 
-func length[T Float](x []T) T { return T(math.Sqrt(float64(dot(x, x)))) }
+func length[T Float](x []T) T {
+	return T(math.Sqrt(float64(dot(x, x))))
+}

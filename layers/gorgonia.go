@@ -12,33 +12,35 @@ import (
 )
 
 // Gorgonia's own operations may stand anywhere in a graph. Shapes and gradients are
-// Gorgonia's; what runs are the bodies below, by the names that Gorgonia prints. They
+// Gorgonia's; the bodies below run, by the names that Gorgonia prints. They
 // keep their memory between runs, write to no operand, and multiply matrices by our
 // kernels.
 
 // entrywise are the operations entry by entry.
 var entrywise = map[string]func(x float64) float64{
-	"abs":      math.Abs,
-	"ceil":     math.Ceil,
-	"cos":      math.Cos,
-	"cube":     func(x float64) float64 { return x * x * x },
-	"exp":      math.Exp,
-	"expm1":    math.Expm1,
-	"floor":    math.Floor,
-	"inv":      func(x float64) float64 { return 1 / x },
-	"ln":       math.Log,
-	"log1p":    math.Log1p,
-	"neg":      func(x float64) float64 { return -x },
-	"sigmoid":  func(x float64) float64 { return 1 / (1 + math.Exp(-x)) },
-	"sign":     func(x float64) float64 { return truth(x > 0) - truth(x < 0) },
-	"sin":      math.Sin,
-	"softplus": func(x float64) float64 { return max(x, 0) + math.Log1p(math.Exp(-math.Abs(x))) },
-	"sqrt":     math.Sqrt,
-	"square":   func(x float64) float64 { return x * x },
-	"tanh":     math.Tanh,
+	"abs":     math.Abs,
+	"ceil":    math.Ceil,
+	"cos":     math.Cos,
+	"cube":    func(x float64) float64 { return x * x * x },
+	"exp":     math.Exp,
+	"expm1":   math.Expm1,
+	"floor":   math.Floor,
+	"inv":     func(x float64) float64 { return 1 / x },
+	"ln":      math.Log,
+	"log1p":   math.Log1p,
+	"neg":     func(x float64) float64 { return -x },
+	"sigmoid": func(x float64) float64 { return 1 / (1 + math.Exp(-x)) },
+	"sign":    func(x float64) float64 { return truth(x > 0) - truth(x < 0) },
+	"sin":     math.Sin,
+	"softplus": func(x float64) float64 {
+		return max(x, 0) + math.Log1p(math.Exp(-math.Abs(x)))
+	},
+	"sqrt":   math.Sqrt,
+	"square": func(x float64) float64 { return x * x },
+	"tanh":   math.Tanh,
 }
 
-// zips are those on the entries of two operands of one shape, or one of them a scalar.
+// zips are the operations on the entries of two operands of one shape, or of one and a scalar.
 // In single precision, rounding the double of a sum or a product is rounding it once.
 var zips = map[string]func(x, y float64) float64{
 	"+ false": func(x, y float64) float64 { return x + y },
@@ -68,14 +70,14 @@ var (
 	secondTrans = [2]linalg.Transpose{linalg.NoTrans, linalg.Trans}
 )
 
-// products are those of matrices A and B and of vectors a and b, which are columns.
+// products are the products of matrices A and B and of vectors a and b, which are columns.
 var products = map[string][2]linalg.Transpose{
 	"A × B": noTrans, "Aᵀ × B": firstTrans, "A × Bᵀ": secondTrans,
 	"A × b": noTrans, "Aᵀ × b": firstTrans,
 	"a ⋅ b": firstTrans, outer: secondTrans,
 }
 
-// outer is what the gradient of a matrix times a vector needs.
+// outer is in the gradient of a matrix times a vector.
 const outer = "a ⊗ b"
 
 // refused are kinds of operations that Gorgonia gets wrong, or that see the rows and tasks
@@ -91,18 +93,22 @@ var refused = map[string]string{
 
 // theirs is the operation of a node of Gorgonia's, with a body. Its gradient is Gorgonia's.
 func theirs(n *Node) Op {
-	operands, kind, name := operandsOf(n), kindOf(n), fmt.Sprint(n.Op())
+	operands := operandsOf(n)
+	kind := kindOf(n)
+	name := fmt.Sprint(n.Op())
 	fit(operands != nil, "node %s of shape %v is no input of this graph; declare a parameter", n.Name(), n.Shape())
 	in := make([]Shape, len(operands))
 	for i, operand := range operands {
 		in[i] = Shape(operand.Shape())
 		fit(kindOf(operand) != "sizeOp" || kind == "repeatOp", "operation %s: %s", name, refused["sizeOp"])
 	}
-	for _, wrong := range []string{kind, name} {
-		fit(refused[wrong] == "" || kind == "sizeOp", "operation %s: %s", name, refused[wrong])
+	for _, key := range []string{kind, name} {
+		fit(refused[key] == "" || kind == "sizeOp", "operation %s: %s", name, refused[key])
 	}
-	op := Op{Name: name, F32: body[float32](kind, name, in), F64: body[float64](kind, name, in)}
-	fit(op.F64 != nil && n.Dims() <= 2, "operation %s of shape %v does not run here; write it as an Op of layers", name, n.Shape())
+	op := Op{Name: name, F32: body[float32](kind, name, in)}
+	op.F64 = body[float64](kind, name, in)
+	fit(op.F64 != nil && n.Dims() <= 2,
+		"operation %s of shape %v does not run here; write it as an Op of layers", name, n.Shape())
 	return op
 }
 
@@ -111,8 +117,8 @@ func kindOf(n *Node) string {
 	return strings.TrimPrefix(strings.TrimPrefix(fmt.Sprintf("%T", n.Op()), "*"), "gorgonia.")
 }
 
-// body is that of an operation on operands of the given shapes, or nil.
-func body[T Float](kind, name string, in []Shape) func(out View[T], in []View[T]) {
+// body is the body of an operation on operands of the given shapes, or nil.
+func body[T Float](kind, name string, in []Shape) Body[T] {
 	switch kind {
 	case "elemUnaryOp":
 		if f := entrywise[name]; f != nil {
@@ -157,7 +163,7 @@ func body[T Float](kind, name string, in []Shape) func(out View[T], in []View[T]
 	return nil
 }
 
-func mapped[T Float](f func(x float64) float64) func(View[T], []View[T]) {
+func mapped[T Float](f func(x float64) float64) Body[T] {
 	return func(out View[T], in []View[T]) {
 		for i, x := range in[0].Data {
 			out.Data[i] = T(f(float64(x)))
@@ -166,17 +172,20 @@ func mapped[T Float](f func(x float64) float64) func(View[T], []View[T]) {
 }
 
 // zipped reads an operand that is a scalar with a stride of zero.
-func zipped[T Float](f func(x, y float64) float64, in []Shape) func(View[T], []View[T]) {
-	p, q := min(1, in[0].Size()-1), min(1, in[1].Size()-1)
+func zipped[T Float](f func(x, y float64) float64, in []Shape) Body[T] {
+	p := min(1, in[0].Size()-1)
+	q := min(1, in[1].Size()-1)
 	return func(out View[T], in []View[T]) {
-		x, y := in[0].Data, in[1].Data
+		x := in[0].Data
+		y := in[1].Data
 		for i := range out.Data {
-			out.Data[i] = T(f(float64(x[p*i]), float64(y[q*i])))
+			v := f(float64(x[p*i]), float64(y[q*i]))
+			out.Data[i] = T(v)
 		}
 	}
 }
 
-// plus is the sum of operands of one shape, as of the gradients of what is used twice.
+// plus is the sum of operands of one shape, such as the gradients of a node with two uses.
 func plus[T Float](out View[T], in []View[T]) {
 	copy(out.Data, in[0].Data)
 	add(out.Data, in[1].Data)
@@ -196,19 +205,21 @@ func weightedRows[T Float](out View[T], in []View[T]) {
 }
 
 // multiplied is a product, in a slot of as many rows as its batch has.
-func multiplied[T Float](s *Slot, turn [2]linalg.Transpose) func(View[T], []View[T]) {
+func multiplied[T Float](s *Slot, turn [2]linalg.Transpose) Body[T] {
 	return func(out View[T], in []View[T]) {
-		a, b := in[0], in[1]
-		rows := a.Rows
+		a := in[0]
 		if s != nil {
-			rows = s.batch.rows
+			a.Rows = s.batch.rows
 		}
-		inner := a.Cols
-		if turn[0] == linalg.Trans {
-			rows, inner = inner, rows
-		}
-		linalg.Gemm(kernels(), turn[0], turn[1], rows, out.Cols, inner, 1, a.Data, a.Cols, b.Data, b.Cols, 0, out.Data, out.Cols)
+		gemm(turn, a, in[1], out)
 	}
+}
+
+// gemm sets out to op(A) op(B).
+func gemm[T Float](turn [2]linalg.Transpose, a, b, out View[T]) {
+	rows, inner := Shape{a.Rows, a.Cols}.turned(turn[0])
+	linalg.Gemm(kernels(), turn[0], turn[1], rows, out.Cols, inner,
+		1, a.Data, a.Cols, b.Data, b.Cols, 0, out.Data, out.Cols)
 }
 
 // totals are the sums of rows, or of everything.
@@ -238,12 +249,15 @@ func transposed[T Float](out View[T], in []View[T]) {
 	}
 }
 
-func copied[T Float](out View[T], in []View[T]) { copy(out.Data, in[0].Data) }
+func copied[T Float](out View[T], in []View[T]) {
+	copy(out.Data, in[0].Data)
+}
 
 // repeated has every row or every column several times.
 func repeated[T Float](out View[T], in []View[T]) {
 	x := in[0]
-	down, across := out.Rows/x.Rows, out.Cols/x.Cols
+	down := out.Rows / x.Rows
+	across := out.Cols / x.Cols
 	for i := range x.Rows {
 		row := out.Row(i * down)
 		for j, v := range x.Row(i) {
@@ -260,7 +274,7 @@ func repeated[T Float](out View[T], in []View[T]) {
 // slicePattern is a slice as Gorgonia prints it, of rows or, after a colon, of columns.
 var slicePattern = regexp.MustCompile(`^T\[(:, )?(?:(\d+):\d+:[01]|:)\.\.\.\]`)
 
-// slice says where a slice begins, in rows or in columns.
+// slice is the first row or column of a slice.
 func slice(name string, in Shape) (from int, ofColumns bool) {
 	found := slicePattern.FindStringSubmatch(name)
 	fit(found != nil, "slice %s: it must be of rows or columns one after the other", name)
@@ -269,21 +283,24 @@ func slice(name string, in Shape) (from int, ofColumns bool) {
 		axis = 1
 	}
 	if found[2] != "" { // else it is all
-		fit(in[axis] < 256, "slice %s of an operand of shape %v: Gorgonia takes slices for one another whose bounds differ by 256; write it as an Op of layers", name, in)
+		fit(in[axis] < 256,
+			"slice %s of an operand of shape %v: Gorgonia takes slices for one another whose bounds differ by 256; write it as an Op of layers", name, in)
 		from, _ = strconv.Atoi(found[2])
 	}
 	return from, axis == 1
 }
 
-func sliced[T Float](from int, ofColumns bool) func(View[T], []View[T]) {
+func sliced[T Float](from int, ofColumns bool) Body[T] {
 	if ofColumns {
 		return columns[T](from)
 	}
-	return func(out View[T], in []View[T]) { copy(out.Data, in[0].Data[from*in[0].Cols:]) }
+	return func(out View[T], in []View[T]) {
+		copy(out.Data, in[0].Data[from*in[0].Cols:])
+	}
 }
 
 // spread is zero except in the slice, which is the second operand.
-func spread[T Float](from int, ofColumns bool) func(View[T], []View[T]) {
+func spread[T Float](from int, ofColumns bool) Body[T] {
 	return func(out View[T], in []View[T]) {
 		if ofColumns {
 			columnsGrad[T](from)(out, in[1:])

@@ -57,7 +57,8 @@ func Build(dtype DType, define func(g *Graph)) (graph *Graph, err error) {
 	defer building.Unlock()
 	defer func() {
 		if err != nil {
-			graph, err = nil, ErrGraph.Errorf("%w", err)
+			graph = nil
+			err = ErrGraph.Errorf("%w", err)
 		}
 	}()
 	defer recoverTo(&err)
@@ -83,21 +84,23 @@ func (g *Graph) compile() error {
 	if len(g.captures) == 0 {
 		return errors.New("nothing is captured")
 	}
-	place, seen := map[*Node]int{}, map[uint32]*Node{}
+	place := map[*Node]int{}
+	nodes := map[uint32]*Node{}
 	var visit func(n *Node) error
 	visit = func(n *Node) error {
 		if _, done := place[n]; done {
 			return nil
 		}
-		value, constant := n.Value(), kindOf(n) == "constantScalar"
-		if twin := seen[n.Hashcode()]; twin != nil {
+		value := n.Value()
+		constant := kindOf(n) == "constantScalar"
+		if twin := nodes[n.Hashcode()]; twin != nil {
 			if constant && gorgonia.ValueEq(value, twin.Value()) { // Gorgonia has some of its own
 				place[n] = place[twin]
 				return nil
 			}
 			return fmt.Errorf("nodes %v and %v have the same identity; give one another name", twin, n)
 		}
-		seen[n.Hashcode()] = n
+		nodes[n.Hashcode()] = n
 		if value != nil {
 			if !constant && g.inputs[n.Name()] != n {
 				return fmt.Errorf("a constant of shape %v, which Gorgonia may take for another; declare a parameter", n.Shape())
@@ -113,7 +116,8 @@ func (g *Graph) compile() error {
 			}
 			s.from = append(s.from, place[operand])
 		}
-		s.to, s.in = len(g.values), make([]gorgonia.Value, len(s.from))
+		s.to = len(g.values)
+		s.in = make([]gorgonia.Value, len(s.from))
 		place[n] = s.to
 		g.values = append(g.values, nil)
 		g.steps = append(g.steps, s)
@@ -144,13 +148,16 @@ func operandsOf(n *Node) (operands Nodes) {
 
 // Input adds an input, a vector or a matrix of zeros until Set.
 func (g *Graph) Input(name string, shape ...int) *Node {
-	return g.input(name, shape, tensor.New(tensor.Of(g.dtype), tensor.WithShape(shape...)))
+	zeros := tensor.New(tensor.Of(g.dtype), tensor.WithShape(shape...))
+	return g.input(name, shape, zeros)
 }
 
 func (g *Graph) input(name string, shape []int, value *tensor.Dense) *Node {
 	fit(g.inputs[name] == nil, "input %q exists already", name)
-	fit(len(shape) == 1 || len(shape) == 2, "input %q has %d dimensions; it must have 1 or 2", name, len(shape))
-	n := gorgonia.NewTensor(g.expr, g.dtype, len(shape), gorgonia.WithShape(shape...), gorgonia.WithName(name), gorgonia.WithValue(value))
+	fit(len(shape) == 1 || len(shape) == 2,
+		"input %q has %d dimensions; it must have 1 or 2", name, len(shape))
+	n := gorgonia.NewTensor(g.expr, g.dtype, len(shape), gorgonia.WithShape(shape...),
+		gorgonia.WithName(name), gorgonia.WithValue(value))
 	g.inputs[name] = n
 	return n
 }
@@ -214,7 +221,7 @@ func (g *Graph) Capture(n *Node) *Capture {
 	return c
 }
 
-func keep[T Float](c *Capture) func(View[T], []View[T]) {
+func keep[T Float](c *Capture) Body[T] {
 	return func(out View[T], in []View[T]) {
 		for i, v := range in[0].Data {
 			c.Value[i] = float64(v)
@@ -223,15 +230,15 @@ func keep[T Float](c *Capture) func(View[T], []View[T]) {
 	}
 }
 
-// Check panics if what makes a node is refused, before Gorgonia stumbles over it.
+// Check panics if an operation below a node is refused, before Gorgonia stumbles over it.
 func Check(n *Node) {
-	seen := map[*Node]bool{}
+	checked := map[*Node]bool{}
 	var check func(n *Node)
 	check = func(n *Node) {
-		if seen[n] || n.Value() != nil {
+		if checked[n] || n.Value() != nil {
 			return
 		}
-		seen[n] = true
+		checked[n] = true
 		op := boundTo(n)
 		fit(op.Name != outer, "operation OuterProd: Gorgonia's gradient of it is wrong; take Mul of matrices")
 		for _, operand := range operandsOf(n) {
@@ -266,7 +273,8 @@ func (g *Graph) Hold(n *Node) *Held {
 		Name:  fmt.Sprintf("hold%d", len(g.captures)),
 		Shape: ScalarShape,
 		F32: func(out View[float32], in []View[float32]) {
-			h.Value, out.Data[0] = in[0].Data, 0
+			h.Value = in[0].Data
+			out.Data[0] = 0
 		},
 		F64: func(out View[float64], in []View[float64]) {
 			if h.Value == nil {
@@ -296,7 +304,7 @@ func (g *Graph) Run() (err error) {
 	defer func() {
 		switch r := recover().(type) {
 		case nil:
-		case error: // callers may look for it: that of a cancelled context, say
+		case error: // callers may look for it, say for a cancelled context
 			err = fmt.Errorf("run: operation %s: %w", running, r)
 		default:
 			err = fmt.Errorf("run: operation %s: %v", running, r)

@@ -32,7 +32,7 @@ func Distances(sign int, e *Node) *Node {
 
 // distances takes differences first: ||e||^2 + ||e'||^2 - 2 <e, e'> would lose
 // the distance between close embeddings.
-func distances[T Float](sign int) func(View[T], []View[T]) {
+func distances[T Float](sign int) Body[T] {
 	return func(out View[T], in []View[T]) {
 		for i := range out.Rows {
 			for j := range out.Cols {
@@ -51,9 +51,10 @@ func distances[T Float](sign int) func(View[T], []View[T]) {
 // distancesGrad is 2 sum_j (g_ij + g_ji)(e_i + sign e_j) in row i: entry ij
 // pulls e_i along e_i + sign e_j, and entry ji along sign (e_j + sign e_i), which
 // is the same direction.
-func distancesGrad[T Float](sign int) func(View[T], []View[T]) {
+func distancesGrad[T Float](sign int) Body[T] {
 	return func(out View[T], in []View[T]) {
-		e, g := in[0], in[1]
+		e := in[0]
+		g := in[1]
 		clear(out.Data)
 		for i := range e.Rows {
 			for j := range e.Rows {

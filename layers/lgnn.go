@@ -30,16 +30,20 @@ func Product(s *Slot, l *Node) *Node {
 	}, l)
 }
 
-func product[T Float](s *Slot) func(View[T], []View[T]) {
-	return func(out View[T], in []View[T]) { stackOf[T](s.batch).x.mul(out.Data, in[0].Data, out.Cols) }
+func product[T Float](s *Slot) Body[T] {
+	return func(out View[T], in []View[T]) {
+		stackOf[T](s.batch).x.mul(out, in[0])
+	}
 }
 
-func productT[T Float](s *Slot) func(View[T], []View[T]) {
-	return func(out View[T], in []View[T]) { stackOf[T](s.batch).x.mulT(out.Data, in[0].Data, out.Cols) }
+func productT[T Float](s *Slot) Body[T] {
+	return func(out View[T], in []View[T]) {
+		stackOf[T](s.batch).x.mulT(out, in[0])
+	}
 }
 
-// columns are those of a matrix from one on.
-func columns[T Float](from int) func(View[T], []View[T]) {
+// columns are a matrix's columns from one on.
+func columns[T Float](from int) Body[T] {
 	return func(out View[T], in []View[T]) {
 		for i := range out.Rows {
 			copy(out.Row(i), in[0].Row(i)[from:])
@@ -47,7 +51,7 @@ func columns[T Float](from int) func(View[T], []View[T]) {
 	}
 }
 
-func columnsGrad[T Float](from int) func(View[T], []View[T]) {
+func columnsGrad[T Float](from int) Body[T] {
 	return func(out View[T], in []View[T]) {
 		clear(out.Data)
 		for i := range out.Rows {
@@ -72,10 +76,11 @@ func Aggregate(s *Slot, h *Node) *Node {
 	}, h)
 }
 
-func aggregate[T Float](s *Slot) func(View[T], []View[T]) {
+func aggregate[T Float](s *Slot) Body[T] {
 	var memory []T
 	return func(out View[T], in []View[T]) {
-		p, h := graphOf[T](s), in[0]
+		p := graphOf[T](s)
+		h := in[0]
 		size := p.classes.Rows() * h.Cols
 		memory = slices.Grow(memory[:0], size)[:size]
 		sums := View[T]{p.classes.Rows(), h.Cols, memory}
@@ -99,7 +104,7 @@ func columnSums(s *Slot, z *Node) *Node {
 	}, z)
 }
 
-func columnSumsBody[T Float](s *Slot) func(View[T], []View[T]) {
+func columnSumsBody[T Float](s *Slot) Body[T] {
 	return func(out View[T], in []View[T]) {
 		clear(out.Data)
 		for i := range s.batch.rows {
@@ -116,7 +121,8 @@ func Penalty(l *Node) *Node {
 		F32:   sumSquares[float32],
 		F64:   sumSquares[float64],
 		Grad: func(in Nodes, _, grad *Node) Nodes {
-			return Nodes{gorgonia.Must(gorgonia.HadamardProd(gorgonia.Must(gorgonia.Add(grad, grad)), in[0]))}
+			twice := gorgonia.Must(gorgonia.Add(grad, grad))
+			return Nodes{gorgonia.Must(gorgonia.HadamardProd(twice, in[0]))}
 		},
 	}, l)
 }

@@ -30,7 +30,14 @@ type View[T Float] struct {
 }
 
 // Row returns row i.
-func (v View[T]) Row(i int) []T { return v.Data[i*v.Cols:][:v.Cols:v.Cols] }
+func (v View[T]) Row(i int) []T {
+	return v.Data[i*v.Cols:][:v.Cols:v.Cols]
+}
+
+// newView is a matrix of zeros.
+func newView[T Float](rows, cols int) View[T] {
+	return View[T]{rows, cols, make([]T, rows*cols)}
+}
 
 // Shape is the shape of an operand: its dimensions, none for a scalar.
 type Shape []int
@@ -52,7 +59,7 @@ func (s Shape) matrix() (rows, cols int) {
 	return s.Size(), 1
 }
 
-// turned is the shape of its View, or of that transposed.
+// turned is the shape of its View, or of the View's transpose.
 func (s Shape) turned(t linalg.Transpose) (rows, cols int) {
 	rows, cols = s.matrix()
 	if t == linalg.Trans {
@@ -61,25 +68,28 @@ func (s Shape) turned(t linalg.Transpose) (rows, cols int) {
 	return rows, cols
 }
 
-// SameShape is the Shape of an Op whose result has that of its first operand.
+// SameShape is the Shape of an Op whose result has its first operand's shape.
 func SameShape(in []Shape) Shape { return in[0] }
 
 // ScalarShape is the Shape of an Op whose result is a scalar.
 func ScalarShape([]Shape) Shape { return nil }
 
+// Body computes a result from the operands. Out holds stale numbers: every entry has to be
+// written.
+type Body[T Float] func(out View[T], in []View[T])
+
 // Op describes an operation of a graph. Gorgonia asks a dozen methods of one;
 // they follow from these few fields.
 type Op struct {
 	// Name distinguishes operations: two of the same name on the same operands
-	// are one. Whatever the body depends on beside its operands belongs in it.
+	// are one. Everything that the body depends on beside its operands belongs in it.
 	Name string
 	// Shape gives the shape of the result, with no dimensions for a scalar.
 	// It panics when the operands do not fit.
 	Shape func(in []Shape) Shape
-	// F32 and F64 are the body in both precisions, usually one generic
-	// function. Out holds stale numbers: every entry has to be written.
-	F32 func(out View[float32], in []View[float32])
-	F64 func(out View[float64], in []View[float64])
+	// F32 and F64 are the body in both precisions, usually one generic function.
+	F32 Body[float32]
+	F64 Body[float64]
 	// Grad returns the gradient with respect to every operand, given the
 	// gradient with respect to the result. An Op without Grad can only be used
 	// where nothing is differentiated, such as in a gradient.
@@ -107,7 +117,7 @@ func Apply(op Op, in ...*Node) *Node {
 }
 
 // boundOp is an Op on particular operands, as Gorgonia wants it. It keeps the
-// memory of its result, and how it looks at its operands.
+// memory of its result, and the views of its operands.
 type boundOp struct {
 	Op
 	types  []hm.Type // of the operands, then of the result
@@ -159,16 +169,17 @@ func newValue(dtype tensor.Dtype, shape tensor.Shape) gorgonia.Value {
 	}
 }
 
-// views are the result and the operands of an operation as matrices. Those of
-// tensors stay as they are while the tensors do.
+// views are the result and the operands of an operation as matrices. Tensors'
+// views stay as they are while the tensors do.
 type views[T Float] struct {
 	values []gorgonia.Value
 	views  []View[T]
 }
 
-func (w *views[T]) run(body func(View[T], []View[T]), out gorgonia.Value, in []gorgonia.Value) {
+func (w *views[T]) run(body Body[T], out gorgonia.Value, in []gorgonia.Value) {
 	if w.values == nil {
-		w.values, w.views = make([]gorgonia.Value, 1+len(in)), make([]View[T], 1+len(in))
+		w.values = make([]gorgonia.Value, 1+len(in))
+		w.views = make([]View[T], 1+len(in))
 	}
 	w.look(0, out)
 	for i, v := range in {
@@ -186,7 +197,8 @@ func (w *views[T]) run(body func(View[T], []View[T]), out gorgonia.Value, in []g
 
 func (w *views[T]) look(i int, v gorgonia.Value) {
 	if w.values[i] != v {
-		w.values[i], w.views[i] = v, view[T](v)
+		w.values[i] = v
+		w.views[i] = view[T](v)
 	}
 	switch s := v.(type) {
 	case *gorgonia.F64:
@@ -199,7 +211,7 @@ func (w *views[T]) look(i int, v gorgonia.Value) {
 func view[T Float](v gorgonia.Value) View[T] {
 	t, ok := v.(*tensor.Dense)
 	if !ok {
-		return View[T]{1, 1, make([]T, 1)}
+		return newView[T](1, 1)
 	}
 	rows, cols := Shape(t.Shape()).matrix()
 	return View[T]{rows, cols, entries[T](t)}
@@ -217,7 +229,7 @@ func (o *boundOp) DiffWRT(n int) []bool {
 	return slices.Repeat([]bool{o.Grad != nil}, n)
 }
 
-func (o *boundOp) SymDiff(in gorgonia.Nodes, out, grad *gorgonia.Node) (n gorgonia.Nodes, err error) {
+func (o *boundOp) SymDiff(in Nodes, out, grad *Node) (n Nodes, err error) {
 	if o.Grad == nil {
 		return nil, fmt.Errorf("operation %s has no gradient", o.Name)
 	}
@@ -246,20 +258,22 @@ func fit(ok bool, format string, args ...any) {
 // Outside adds a scalar function that is computed outside of the graph, in double
 // precision: it returns its value, and sets its slopes with respect to the operands.
 func Outside(name string, f func(in, slopes []View[float64]) float64, operands ...*Node) *Node {
-	o := &outside{f: f, in: make([]View[float64], len(operands)), slopes: make([]View[float64], len(operands))}
-	for i, n := range operands {
+	o := &outside{f: f}
+	for _, n := range operands {
 		rows, cols := Shape(n.Shape()).matrix()
-		o.in[i] = View[float64]{rows, cols, make([]float64, rows*cols)}
-		o.slopes[i] = View[float64]{rows, cols, make([]float64, rows*cols)}
+		o.in = append(o.in, newView[float64](rows, cols))
+		o.slopes = append(o.slopes, newView[float64](rows, cols))
 	}
 	return Apply(Op{
-		Name: name, Shape: ScalarShape, F32: runOutside[float32](o), F64: runOutside[float64](o),
+		Name: name, Shape: ScalarShape,
+		F32: runOutside[float32](o), F64: runOutside[float64](o),
 		Grad: func(in Nodes, out, grad *Node) (n Nodes) {
 			for i, operand := range in {
 				n = append(n, Apply(Op{ // of out, so that it runs after the function
 					Name:  fmt.Sprint(name, "'", i),
 					Shape: func([]Shape) Shape { return Shape(operand.Shape()) },
-					F32:   scaledSlope[float32](&o.slopes[i]), F64: scaledSlope[float64](&o.slopes[i]),
+					F32:   scaledSlope[float32](&o.slopes[i]),
+					F64:   scaledSlope[float64](&o.slopes[i]),
 				}, grad, out))
 			}
 			return n
@@ -272,7 +286,7 @@ type outside struct {
 	in, slopes []View[float64]
 }
 
-func runOutside[T Float](o *outside) func(View[T], []View[T]) {
+func runOutside[T Float](o *outside) Body[T] {
 	return func(out View[T], in []View[T]) {
 		for i, v := range in {
 			clear(o.slopes[i].Data)
@@ -284,7 +298,7 @@ func runOutside[T Float](o *outside) func(View[T], []View[T]) {
 	}
 }
 
-func scaledSlope[T Float](slope *View[float64]) func(View[T], []View[T]) {
+func scaledSlope[T Float](slope *View[float64]) Body[T] {
 	return func(out View[T], in []View[T]) {
 		for j, v := range slope.Data {
 			out.Data[j] = in[0].Data[0] * T(v)
