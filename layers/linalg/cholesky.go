@@ -5,22 +5,26 @@ import (
 	lapack "gonum.org/v1/gonum/lapack/gonum"
 )
 
-// A lower triangle (n x n, by rows) is factorized or inverted some columns at a time:
+// A lower triangle (n x n, by rows) is factorized or inverted by panels of columns:
 // gonum does the blocks on its diagonal, and nearly all of the work are dense products.
-// What stands above the diagonal is not read, and of no meaning afterwards.
+// Entries above the diagonal are not read, and mean nothing afterwards.
 
-// panel are the columns at a time.
+// panel is the number of columns at a time.
 const panel = 32
 
 // Cholesky overwrites A with L, where A = L Lᵀ. It returns false if A is not
 // positive definite.
 func Cholesky(ker Kernels, n int, a []float64, lda int) bool {
-	inverse, work := make([]float64, panel*panel), make([]float64, n*panel)
+	inverse := make([]float64, panel*panel)
+	work := make([]float64, n*panel)
 	for j := 0; j < n; j += panel {
 		w := min(panel, n-j)
-		below, left, corner := n-j-w, a[j*lda:], a[j*lda+j:]
-		if j > 0 { // less what the columns to the left make
-			Gemm(ker, NoTrans, Trans, w+below, w, j, -1, left, lda, left, lda, 1, corner, lda)
+		below := n - j - w
+		left := a[j*lda:]
+		corner := left[j:]
+		if j > 0 { // less the columns to the left
+			Gemm(ker, NoTrans, Trans, w+below, w, j,
+				-1, left, lda, left, lda, 1, corner, lda)
 		}
 		if !(lapack.Implementation{}).Dpotrf(blas.Lower, w, corner, lda) {
 			return false
@@ -42,8 +46,8 @@ func Cholesky(ker Kernels, n int, a []float64, lda int) bool {
 }
 
 // Invert overwrites a lower triangular matrix, whose diagonal must have no zero,
-// with its inverse, and sets what is above the diagonal to zero. It has the inverse of
-// the lower right blocks when it comes to some columns:
+// with its inverse, and sets the entries above the diagonal to zero. It has the inverse
+// of the lower right blocks when it comes to a panel:
 //
 //	[ L11     ]-1   [ L11^-1                     ]
 //	[ L21 L22 ]   = [ -L22^-1 L21 L11^-1  L22^-1 ]
@@ -54,15 +58,18 @@ func Invert(ker Kernels, n int, l []float64, ldl int) {
 	}
 	for j := (n+panel-1)/panel*panel - panel; j >= 0; j -= panel { // none of an empty matrix
 		w := min(panel, n-j)
-		below, l11 := n-j-w, l[j*ldl+j:]
+		below := n - j - w
+		l11 := l[j*ldl+j:]
 		lapack.Implementation{}.Dtrtri(blas.Lower, blas.NonUnit, w, l11, ldl)
 		if below == 0 {
 			continue
 		}
-		l21, l22 := l[(j+w)*ldl+j:], l[(j+w)*ldl+j+w:]
+		l21 := l[(j+w)*ldl+j:]
+		l22 := l21[w:]
 		for i := 0; i < below; i += blockM { // not all the zeros of L22^-1
 			rows := min(blockM, below-i)
-			Gemm(ker, NoTrans, NoTrans, rows, w, i+rows, -1, l22[i*ldl:], ldl, l21, ldl, 0, work[i*w:], w)
+			Gemm(ker, NoTrans, NoTrans, rows, w, i+rows,
+				-1, l22[i*ldl:], ldl, l21, ldl, 0, work[i*w:], w)
 		}
 		Gemm(ker, NoTrans, NoTrans, below, w, w, 1, work, w, l11, ldl, 0, l21, ldl)
 	}

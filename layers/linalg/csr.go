@@ -22,7 +22,8 @@ type CSR[T Float] struct {
 // made here. Columns may come in any order and more than once. It panics if the
 // matrix is malformed.
 func NewCSR[T Float](cols int, ptr, idx []int32, val []T) *CSR[T] {
-	if len(ptr) == 0 || ptr[0] != 0 || int(ptr[len(ptr)-1]) != len(idx) || len(idx) != len(val) || !slices.IsSorted(ptr) {
+	if len(ptr) == 0 || ptr[0] != 0 || !slices.IsSorted(ptr) ||
+		int(ptr[len(ptr)-1]) != len(idx) || len(idx) != len(val) {
 		panic(fmt.Sprintf("linalg: row pointers must ascend from 0 to the number of columns, %d, and of values, %d", len(idx), len(val)))
 	}
 	for p, j := range idx {
@@ -38,7 +39,9 @@ func (s *CSR[T]) Rows() int { return len(s.ptr) - 1 }
 
 // Transpose returns Sᵀ, whose columns ascend within every row.
 func (s *CSR[T]) Transpose() *CSR[T] {
-	t := &CSR[T]{s.Rows(), make([]int32, s.cols+1), make([]int32, len(s.idx)), make([]T, len(s.idx))}
+	n := len(s.idx)
+	t := &CSR[T]{s.Rows(), make([]int32, s.cols+1),
+		make([]int32, n), make([]T, n)}
 	for _, j := range s.idx {
 		t.ptr[j+1]++
 	}
@@ -49,29 +52,36 @@ func (s *CSR[T]) Transpose() *CSR[T] {
 	for i := range s.Rows() {
 		for p := s.ptr[i]; p < s.ptr[i+1]; p++ {
 			j := s.idx[p]
-			t.idx[next[j]], t.val[next[j]] = int32(i), s.val[p]
+			t.idx[next[j]] = int32(i)
+			t.val[next[j]] = s.val[p]
 			next[j]++
 		}
 	}
 	return t
 }
 
-// A csrKernel sets rows of Y to those of S L, or adds them to Y. Entry ptr[0] of
+// A csrKernel sets rows of Y to the rows of S L, or adds them to Y. Entry ptr[0] of
 // S is at idx[0] and val[0]; the last vector of columns has cols.
-type csrKernel[T Float] func(rows int, ptr, idx *int32, val, l *T, ldl int, y *T, ldy, cols int, add bool)
+type csrKernel[T Float] func(rows int, ptr, idx *int32,
+	val, l *T, ldl int, y *T, ldy, cols int, add bool)
 
 // CSRMul sets Y = S L on the kernels ker, or Y = Y + S L, where L has h columns and a row
 // for each column of S, and Y has h columns and a row for each row of S. It panics if a
 // slice is too short.
-func CSRMul[T Float](ker Kernels, s *CSR[T], h int, l, y []T, add bool) {
-	if h < 0 || len(l) < s.cols*h || len(y) < s.Rows()*h {
-		panic(fmt.Sprintf("linalg: %d and %d numbers for %d columns of %d and %d rows", len(l), len(y), h, s.cols, s.Rows()))
+func CSRMul[T Float](ker Kernels, s *CSR[T], h int,
+	l, y []T, add bool) {
+	rows := s.Rows()
+	if h < 0 || len(l) < s.cols*h || len(y) < rows*h {
+		panic(fmt.Sprintf("linalg: %d and %d numbers for %d columns of %d and %d rows",
+			len(l), len(y), h, s.cols, rows))
 	}
-	if s.Rows() == 0 || h == 0 {
+	if rows == 0 || h == 0 {
 		return
 	}
-	p, parts := sparseProduct[T]{s, h, l, y, add}, parts(ker.Threads, len(s.idx)*h)
-	parallel(parts, func(i int) int { return s.bound(i, parts) }, func(lo, hi int) {
+	p := sparseProduct[T]{s, h, l, y, add}
+	parts := parts(ker.Threads, len(s.idx)*h)
+	bound := func(i int) int { return s.bound(i, parts) }
+	parallel(parts, bound, func(lo, hi int) {
 		if ker.set != nil && len(s.idx) > 0 {
 			p.run(kernelsOf[T](ker.set).csr, lo, hi)
 		} else {
@@ -85,7 +95,9 @@ func (s *CSR[T]) bound(i, parts int) int {
 	if i == parts {
 		return s.Rows()
 	}
-	return sort.Search(s.Rows(), func(r int) bool { return int(s.ptr[r])*parts >= len(s.idx)*i })
+	return sort.Search(s.Rows(), func(r int) bool {
+		return int(s.ptr[r])*parts >= len(s.idx)*i
+	})
 }
 
 // A sparseProduct is Y = S L or, with add, Y += S L.
@@ -104,13 +116,16 @@ func (p sparseProduct[T]) run(kernels []csrKernel[T], lo, hi int) {
 	vectors := (p.h + lanes - 1) / lanes
 	passes := (vectors + len(kernels) - 1) / len(kernels)
 	for pass := range passes {
-		first, end := vectors*pass/passes, vectors*(pass+1)/passes
+		first := vectors * pass / passes
+		end := vectors * (pass + 1) / passes
 		j := first * lanes
 		cols := min(lanes, p.h-(end-1)*lanes) // of the last vector
 		kernel := kernels[end-first-1]
 		for i := lo; i < hi; i += chunk {
 			e := min(int(p.ptr[i]), len(p.idx)-1) // past the end only if no entry follows
-			kernel(min(chunk, hi-i), &p.ptr[i], &p.idx[e], &p.val[e], &p.l[j], p.h, &p.y[i*p.h+j], p.h, cols, p.add)
+			kernel(min(chunk, hi-i), &p.ptr[i], &p.idx[e],
+				&p.val[e], &p.l[j], p.h,
+				&p.y[i*p.h+j], p.h, cols, p.add)
 		}
 	}
 }
@@ -123,7 +138,8 @@ func (p sparseProduct[T]) generic(lo, hi int) {
 			clear(y)
 		}
 		for e := p.ptr[i]; e < p.ptr[i+1]; e++ {
-			Axpy(p.val[e], p.l[int(p.idx[e])*p.h:][:p.h], y)
+			l := p.l[int(p.idx[e])*p.h:][:p.h]
+			Axpy(p.val[e], l, y)
 		}
 	}
 }
@@ -135,8 +151,10 @@ func CSRGram[T Float](s, transposed *CSR[T], a []T) {
 	for i := range n {
 		row := a[i*n:][:i+1]
 		for p := s.ptr[i]; p < s.ptr[i+1]; p++ {
-			j, v := s.idx[p], s.val[p]
-			lo, hi := transposed.ptr[j], transposed.ptr[j+1]
+			v := s.val[p]
+			j := s.idx[p]
+			lo := transposed.ptr[j]
+			hi := transposed.ptr[j+1]
 			value := transposed.val[lo:hi]
 			for q, k := range transposed.idx[lo:hi] {
 				if int(k) > i {
@@ -151,10 +169,12 @@ func CSRGram[T Float](s, transposed *CSR[T], a []T) {
 // Axpy adds a x to y.
 func Axpy[T Float](a T, x, y []T) {
 	var g gonum.Implementation
-	switch x := any(x).(type) {
+	switch y := any(y).(type) {
 	case []float32:
-		g.Saxpy(len(x), float32(a), x, 1, any(y).([]float32), 1)
+		x := any(x).([]float32)
+		g.Saxpy(len(x), float32(a), x, 1, y, 1)
 	case []float64:
-		g.Daxpy(len(x), float64(a), x, 1, any(y).([]float64), 1)
+		x := any(x).([]float64)
+		g.Daxpy(len(x), float64(a), x, 1, y, 1)
 	}
 }

@@ -17,30 +17,34 @@ import (
 // Gonum's mat.EigenSym turns pairs of vectors one at a time to come from T to eigenvectors.
 // Here most of that work are dense products.
 type Tridiagonal struct {
-	d, e, tau []float64  // its diagonal, what is beside it, and the sizes of reflections
+	d, e, tau []float64  // its diagonal, the entries beside it, and the sizes of reflections
 	q         *mat.Dense // the reflections that make up Q, as LAPACK keeps them
 }
 
 // Tridiagonalise returns T of A, whose entries must be finite.
 func Tridiagonalise(a *mat.SymDense) *Tridiagonal {
 	n := a.SymmetricDim()
-	t := &Tridiagonal{make([]float64, n), make([]float64, n-1), make([]float64, n-1), mat.DenseCopyOf(a)}
+	t := &Tridiagonal{make([]float64, n), make([]float64, n-1),
+		make([]float64, n-1), mat.DenseCopyOf(a)}
 	work := make([]float64, 64*n)
-	lapack.Implementation{}.Dsytrd(blas.Lower, n, t.q.RawMatrix().Data, n, t.d, t.e, t.tau, work, len(work))
+	lapack.Implementation{}.Dsytrd(blas.Lower, n, t.q.RawMatrix().Data, n,
+		t.d, t.e, t.tau, work, len(work))
 	return t
 }
 
 // Values are the eigenvalues, ascending. It returns false where they do not converge.
 func (t *Tridiagonal) Values() ([]float64, bool) {
-	kappa, e := slices.Clone(t.d), slices.Clone(t.e)
-	size := max(floats.Norm(kappa, math.Inf(1)), floats.Norm(e, math.Inf(1)))
+	kappa := slices.Clone(t.d)
+	e := slices.Clone(t.e)
+	largest := math.Inf(1)
+	size := max(floats.Norm(kappa, largest), floats.Norm(e, largest))
 	if size == 0 {
 		return kappa, true
 	}
 	if math.IsNaN(size) || math.IsInf(size, 0) {
-		return nil, false // on which gonum may not return
+		return nil, false // gonum may not return
 	}
-	floats.Scale(1/size, kappa) // for gonum panics on values that are to be scaled
+	floats.Scale(1/size, kappa) // because gonum panics where it would scale
 	floats.Scale(1/size, e)
 	ok := lapack.Implementation{}.Dsterf(len(kappa), kappa, e)
 	floats.Scale(size, kappa)
@@ -50,27 +54,33 @@ func (t *Tridiagonal) Values() ([]float64, bool) {
 // Lowest returns the vectors of the k lowest of the eigenvalues kappa, as rows. It
 // returns false where they do not converge.
 //
-// They come of inverse iteration: each x becomes (T - kappa I)^-1 x, and then all are
-// made orthonormal, so that those of equal eigenvalues part. It takes a step or two.
+// Inverse iteration finds them: each x becomes (T - kappa I)^-1 x, and then all are
+// made orthonormal, so that vectors of equal eigenvalues part. It takes a step or two.
 func (t *Tridiagonal) Lowest(kappa []float64, k int) (*mat.Dense, bool) {
-	const most = 8 // steps
+	const steps = 8
 	ker := Default()
 	ker.Threads = runtime.GOMAXPROCS(0)
 	n := len(kappa)
 	scale := max(-kappa[0], kappa[n-1])
-	random, v := rand.New(rand.NewPCG(uint64(n), uint64(k))), mat.NewDense(k, n, nil)
+	random := rand.New(rand.NewPCG(uint64(n), uint64(k)))
+	v := mat.NewDense(k, n, nil)
 	v.Apply(func(_, _ int, _ float64) float64 { return random.Float64() - 0.5 }, v)
-	far := make([]float64, k)
-	for step := range most {
-		t.each(ker, k, func(j int) { t.solve(kappa[j]+float64(step)*0x1p-52*scale, v.RawRowView(j)) })
+	residuals := make([]float64, k)
+	for step := range steps {
+		shift := float64(step) * 0x1p-52 * scale
+		t.each(ker, k, func(j int) {
+			t.solve(kappa[j]+shift, v.RawRowView(j))
+		})
 		if step == 0 {
 			continue // one is hardly ever enough
 		}
 		if !orthonormalise(ker, v) {
 			break
 		}
-		t.each(ker, k, func(j int) { far[j] = t.residual(v.RawRowView(j), kappa[j]) })
-		if floats.Max(far) <= 4e-15*float64(n)*scale {
+		t.each(ker, k, func(j int) {
+			residuals[j] = t.residual(v.RawRowView(j), kappa[j])
+		})
+		if floats.Max(residuals) <= 4e-15*float64(n)*scale {
 			t.back(v)
 			return v, true
 		}
@@ -81,7 +91,8 @@ func (t *Tridiagonal) Lowest(kappa []float64, k int) (*mat.Dense, bool) {
 // each calls f for 0..k-1, on all processors if that is worth it.
 func (t *Tridiagonal) each(ker Kernels, k int, f func(j int)) {
 	parts := parts(ker.Threads, k*len(t.d)*16)
-	parallel(parts, func(i int) int { return k * i / parts }, func(lo, hi int) {
+	bound := func(i int) int { return k * i / parts }
+	parallel(parts, bound, func(lo, hi int) {
 		for j := lo; j < hi; j++ {
 			f(j)
 		}
@@ -93,7 +104,8 @@ func (t *Tridiagonal) solve(kappa float64, x []float64) {
 	diagonal := slices.Clone(t.d)
 	floats.AddConst(-kappa, diagonal)
 	var y mat.VecDense
-	if mat.NewTridiag(len(x), t.e, diagonal, t.e).SolveVecTo(&y, false, mat.NewVecDense(len(x), x)) == nil {
+	shifted := mat.NewTridiag(len(x), t.e, diagonal, t.e)
+	if shifted.SolveVecTo(&y, false, mat.NewVecDense(len(x), x)) == nil {
 		copy(x, y.RawVector().Data)
 	}
 	floats.Scale(1/floats.Norm(x, math.Inf(1)), x)
@@ -103,17 +115,20 @@ func (t *Tridiagonal) solve(kappa float64, x []float64) {
 // residual is ||T x - kappa x||.
 func (t *Tridiagonal) residual(x []float64, kappa float64) float64 {
 	var r mat.VecDense
-	of := mat.NewVecDense(len(x), x)
-	mat.NewTridiag(len(x), t.e, t.d, t.e).MulVecTo(&r, false, of)
-	r.AddScaledVec(&r, -kappa, of)
+	v := mat.NewVecDense(len(x), x)
+	mat.NewTridiag(len(x), t.e, t.d, t.e).
+		MulVecTo(&r, false, v)
+	r.AddScaledVec(&r, -kappa, v)
 	return mat.Norm(&r, 2)
 }
 
-// orthonormalise replaces the rows V by L^-1 V, where V V' = L L': each by what it adds to
-// those before it. Twice is enough. It returns false if there are dependent ones.
+// orthonormalise replaces the rows V by L^-1 V, where V V' = L L': each by its part beyond the
+// rows before it. Twice is enough. It returns false if rows are dependent.
 func orthonormalise(ker Kernels, v *mat.Dense) bool {
 	k, n := v.Dims()
-	x, l, y := v.RawMatrix().Data, make([]float64, k*k), make([]float64, k*n)
+	x := v.RawMatrix().Data
+	l := make([]float64, k*k)
+	y := make([]float64, k*n)
 	for range 2 {
 		Gemm(ker, NoTrans, Trans, k, k, n, 1, x, n, x, n, 0, l, k)
 		if !Cholesky(ker, k, l, k) {
@@ -133,5 +148,8 @@ func (t *Tridiagonal) back(v *mat.Dense) {
 		return
 	}
 	work := make([]float64, 64*max(n, k))
-	lapack.Implementation{}.Dormqr(blas.Right, blas.Trans, k, n-1, n-1, t.q.RawMatrix().Data[n:], n, t.tau, v.RawMatrix().Data[1:], n, work, len(work))
+	q := t.q.RawMatrix().Data
+	rows := v.RawMatrix().Data
+	lapack.Implementation{}.Dormqr(blas.Right, blas.Trans, k, n-1, n-1,
+		q[n:], n, t.tau, rows[1:], n, work, len(work))
 }

@@ -42,7 +42,9 @@ const (
 // on the kernels ker, where op(A) is m×k, op(B) is k×n and C is m×n, all stored
 // by rows, and beta is 0 or 1. With beta = 0 the old C is not read. Like gonum's
 // routines it panics if a stride or a slice is too short.
-func Gemm[T Float](ker Kernels, tA, tB Transpose, m, n, k int, alpha T, a []T, lda int, b []T, ldb int, beta T, c []T, ldc int) {
+func Gemm[T Float](ker Kernels, tA, tB Transpose, m, n, k int,
+	alpha T, a []T, lda int, b []T, ldb int,
+	beta T, c []T, ldc int) {
 	if beta != 0 && beta != 1 {
 		panic("linalg: beta is neither 0 nor 1")
 	}
@@ -63,7 +65,8 @@ func Gemm[T Float](ker Kernels, tA, tB Transpose, m, n, k int, alpha T, a []T, l
 	case m == 0 || n == 0:
 	case k > 0:
 		parts := parts(ker.Threads, m*n*k)
-		parallel(parts, func(i int) int { return m * i / parts }, func(lo, hi int) { p.rows(lo, hi).run() })
+		bound := func(i int) int { return m * i / parts }
+		parallel(parts, bound, func(lo, hi int) { p.rows(lo, hi).run() })
 	case !p.add:
 		for i := range m {
 			clear(p.c.from(i, 0).data[:n])
@@ -71,13 +74,19 @@ func Gemm[T Float](ker Kernels, tA, tB Transpose, m, n, k int, alpha T, a []T, l
 	}
 }
 
-func gonumGemm[T Float](tA, tB Transpose, m, n, k int, alpha T, a []T, lda int, b []T, ldb int, beta T, c []T, ldc int) {
+func gonumGemm[T Float](tA, tB Transpose, m, n, k int,
+	alpha T, a []T, lda int, b []T, ldb int,
+	beta T, c []T, ldc int) {
 	var g gonum.Implementation
 	switch a := any(a).(type) {
 	case []float32:
-		g.Sgemm(tA, tB, m, n, k, float32(alpha), a, lda, any(b).([]float32), ldb, float32(beta), any(c).([]float32), ldc)
+		g.Sgemm(tA, tB, m, n, k, float32(alpha), a, lda,
+			any(b).([]float32), ldb,
+			float32(beta), any(c).([]float32), ldc)
 	case []float64:
-		g.Dgemm(tA, tB, m, n, k, float64(alpha), a, lda, any(b).([]float64), ldb, float64(beta), any(c).([]float64), ldc)
+		g.Dgemm(tA, tB, m, n, k, float64(alpha), a, lda,
+			any(b).([]float64), ldb,
+			float64(beta), any(c).([]float64), ldc)
 	}
 }
 
@@ -88,7 +97,8 @@ type matrix[T Float] struct {
 }
 
 // operand returns op(X), which is rows x cols, after checking its storage.
-func operand[T Float](name string, t Transpose, rows, cols int, x []T, ld int) matrix[T] {
+func operand[T Float](name string, t Transpose, rows, cols int,
+	x []T, ld int) matrix[T] {
 	if rows < 0 || cols < 0 {
 		panic("linalg: negative dimension of " + name)
 	}
@@ -96,7 +106,7 @@ func operand[T Float](name string, t Transpose, rows, cols int, x []T, ld int) m
 	switch t {
 	case NoTrans:
 	case Trans, blas.ConjTrans:
-		v.rs, v.cs = 1, ld
+		v = v.transposed()
 		rows, cols = cols, rows
 	default:
 		panic("linalg: bad transposition of " + name)
@@ -112,20 +122,25 @@ func operand[T Float](name string, t Transpose, rows, cols int, x []T, ld int) m
 
 // from returns the matrix that begins at entry (i, j) of x.
 func (x matrix[T]) from(i, j int) matrix[T] {
-	return matrix[T]{x.data[i*x.rs+j*x.cs:], x.rs, x.cs}
+	x.data = x.data[i*x.rs+j*x.cs:]
+	return x
 }
 
 // transposed returns Xᵀ.
-func (x matrix[T]) transposed() matrix[T] { return matrix[T]{x.data, x.cs, x.rs} }
+func (x matrix[T]) transposed() matrix[T] {
+	return matrix[T]{x.data, x.cs, x.rs}
+}
 
 // A copyKernel copies k rows of src to panels, each of k rows: first to whole
-// ones of width columns, then to one of which cols are used and the rest is zero.
-type copyKernel[T Float] func(k int, src *T, ld int, dst *T, width, whole, cols int)
+// ones of width columns, then to one with cols columns and zeros beyond them.
+type copyKernel[T Float] func(k int, src *T, ld int,
+	dst *T, width, whole, cols int)
 
 // A gemmKernel sets a tile of C to the product of k columns of A, whose entry
 // (i, q) is a[i*rs+q*cs], and a packed panel of B, or adds the product to it. It
 // reads as many rows of A as the largest tile has.
-type gemmKernel[T Float] func(k int, a *T, rs, cs int, b, c *T, ldc, rows, cols int, add bool)
+type gemmKernel[T Float] func(k int, a *T, rs, cs int,
+	b, c *T, ldc, rows, cols int, add bool)
 
 // A product is C = alpha A B or, with add, C += alpha A B. None of m, n, k is 0.
 type product[T Float] struct {
@@ -138,7 +153,9 @@ type product[T Float] struct {
 
 // rows returns the part of the product that makes rows lo to hi of C.
 func (p product[T]) rows(lo, hi int) product[T] {
-	p.m, p.a, p.c = hi-lo, p.a.from(lo, 0), p.c.from(lo, 0)
+	p.m = hi - lo
+	p.a = p.a.from(lo, 0)
+	p.c = p.c.from(lo, 0)
 	return p
 }
 
@@ -152,11 +169,14 @@ func (p product[T]) run() {
 		for q := 0; q < p.k; q += blockK {
 			b := block[T]{
 				kernels: p.kernels, packed: w,
-				n: min(blockN, p.n-j), k: min(blockK, p.k-q), add: p.add || q > 0,
+				n: min(blockN, p.n-j), k: min(blockK, p.k-q),
+				add: p.add || q > 0,
 			}
 			b.packB(p.b.from(q, j), p.alpha)
 			for i := 0; i < p.m; i += blockM {
-				b.m, b.a, b.c = min(blockM, p.m-i), p.a.from(i, q), p.c.from(i, j)
+				b.m = min(blockM, p.m-i)
+				b.a = p.a.from(i, q)
+				b.c = p.c.from(i, j)
 				b.run()
 			}
 		}
@@ -166,7 +186,7 @@ func (p product[T]) run() {
 // A workspace holds the packed blocks of A and B.
 type workspace[T Float] struct{ a, b []T }
 
-// A block is a product of which B is packed, in panels of two vectors of columns.
+// A block is a product with B packed, in panels of two vectors of columns.
 type block[T Float] struct {
 	*kernels[T]
 	m, n, k int
@@ -187,11 +207,14 @@ func (b block[T]) packB(x matrix[T], alpha T) {
 // pack returns a matrix of b.k rows and cols columns in panels of width columns,
 // one after the other. The rows of a panel follow each other, with zeros beyond
 // the last column. It reuses dst if that is large enough.
-func (b block[T]) pack(dst []T, width int, x matrix[T], cols int) []T {
+func (b block[T]) pack(dst []T, width int,
+	x matrix[T], cols int) []T {
 	whole := (cols - 1) / width
-	dst = slices.Grow(dst[:0], (whole+1)*width*b.k)[:(whole+1)*width*b.k]
+	size := (whole + 1) * width * b.k
+	dst = slices.Grow(dst[:0], size)[:size]
 	if x.cs == 1 {
-		b.copy(b.k, &x.data[0], x.rs, &dst[0], width, whole, cols-whole*width)
+		b.copy(b.k, &x.data[0], x.rs, &dst[0], width,
+			whole, cols-whole*width)
 		return dst
 	}
 	for j := 0; j < cols; j += width {
@@ -215,31 +238,37 @@ func (b block[T]) run() {
 		direct = b.m - b.m%b.rows
 	}
 	if direct < b.m {
-		b.packed.a = b.pack(b.packed.a, b.rows, b.a.from(direct, 0).transposed(), b.m-direct)
+		rest := b.a.from(direct, 0).transposed()
+		b.packed.a = b.pack(b.packed.a, b.rows, rest, b.m-direct)
 	}
 	for j := 0; j < b.n; j += 2 * b.lanes {
 		cols := min(2*b.lanes, b.n-j)
-		kernel, panel := b.gemm[(cols-1)/b.lanes], &b.packed.b[j*b.k]
+		kernel := b.gemm[(cols-1)/b.lanes]
+		panel := &b.packed.b[j*b.k]
 		for i := 0; i < b.m; i += b.rows {
-			rows, c := min(b.rows, b.m-i), &b.c.data[i*b.c.rs+j]
+			rows := min(b.rows, b.m-i)
+			a := matrix[T]{b.packed.a, 1, b.rows}
 			if i < direct {
-				kernel(b.k, &b.a.data[i*b.a.rs], b.a.rs, 1, panel, c, b.c.rs, rows, cols, b.add)
+				a = b.a.from(i, 0)
 			} else {
-				kernel(b.k, &b.packed.a[(i-direct)*b.k], 1, b.rows, panel, c, b.c.rs, rows, cols, b.add)
+				a.data = a.data[(i-direct)*b.k:]
 			}
+			kernel(b.k, &a.data[0], a.rs, a.cs,
+				panel, &b.c.data[i*b.c.rs+j],
+				b.c.rs, rows, cols, b.add)
 		}
 	}
 }
 
-// parts returns into how many parts to divide a product of that many
-// multiplications.
+// parts returns the number of parts to divide a product of so many
+// multiplications into.
 func parts(threads, multiplications int) int {
 	const grain = 1 << 20 // less is not worth a goroutine
 	return max(1, min(threads, multiplications/grain))
 }
 
-// parallel calls f for every part of the rows, of which part i ends where the
-// next begins, at bound(i+1).
+// parallel calls f for every part of the rows: part i goes from bound(i) to
+// bound(i+1).
 func parallel(parts int, bound func(i int) int, f func(lo, hi int)) {
 	var wg sync.WaitGroup
 	for i := 1; i < parts; i++ {

@@ -92,11 +92,12 @@ func Select() (Kernels, error) {
 			return Kernels{set: s}, nil
 		}
 	}
-	return Kernels{}, fmt.Errorf("environment variable %s: %w as %q in this program on this machine: it has %s, and %s for the fastest", Variable, ErrKernels, name, strings.Join(Supported(), ", "), Auto)
+	return Kernels{}, fmt.Errorf("environment variable %s: %w as %q in this program on this machine: it has %s, and %s for the fastest",
+		Variable, ErrKernels, name, strings.Join(Supported(), ", "), Auto)
 }
 
-// Default are those of Select, chosen once, and the generic ones where there is an
-// error: networks say so when they are made.
+// Default are Select's kernels, chosen once, and the generic ones after an error, which
+// networks return when they are made.
 var Default = sync.OnceValue(func() Kernels {
 	k, _ := Select()
 	return k

@@ -1,9 +1,9 @@
 package linalg
 
-// Rows of data are float32, and what they are multiplied with float64. These two do both
-// at once, so that no row has to be copied.
+// Rows of data are float32 and their factors float64. These two multiply them without a copy
+// of the row.
 
-// mixedLanes is how many entries the kernels take at a time.
+// mixedLanes is the number of entries that the kernels take at a time.
 const mixedLanes = 8
 
 // DotMixed returns <x, y> on the kernels ker. It panics if y is shorter than x.
@@ -24,7 +24,8 @@ func DotMixed(ker Kernels, x []float32, y []float64) float64 {
 	for ; j < len(x); j++ {
 		s[0] += float64(x[j]) * y[j]
 	}
-	return ((s[0] + s[4]) + (s[1] + s[5])) + ((s[2] + s[6]) + (s[3] + s[7]))
+	return ((s[0] + s[4]) + (s[1] + s[5])) +
+		((s[2] + s[6]) + (s[3] + s[7]))
 }
 
 // AxpyMixed adds a x to y on the kernels ker. It panics if y is shorter than x.
