@@ -13,18 +13,26 @@ type grid struct {
 	data                    []float32
 }
 
-// points is how many points a grid has with its border.
-func points(height, width int) int { return (height+2)*(width+1) + 1 }
+// points is the number of a grid's points with its border.
+func points(height, width int) int {
+	return (height+2)*(width+1) + 1
+}
 
-// index is where the point (y, x) is among all; -1 and the height or width are
-// in the border.
-func (g grid) index(y, x int) int { return (y+1)*(g.width+1) + x + 1 }
+// index is the place of the point (y, x); -1 and the height or width are in the
+// border.
+func (g grid) index(y, x int) int {
+	return (y+1)*(g.width+1) + x + 1
+}
 
 // from returns the activations from the point (y, x) on.
-func (g grid) from(y, x int) []float32 { return g.data[g.index(y, x)*g.channels:] }
+func (g grid) from(y, x int) []float32 {
+	return g.data[g.index(y, x)*g.channels:]
+}
 
 // at returns the channels of the point (y, x).
-func (g grid) at(y, x int) []float32 { return g.from(y, x)[:g.channels] }
+func (g grid) at(y, x int) []float32 {
+	return g.from(y, x)[:g.channels]
+}
 
 // clearBorder sets the border to zero.
 func (g grid) clearBorder() {
@@ -39,7 +47,8 @@ func (g grid) clearBorder() {
 type workspace struct{ in, out []float32 }
 
 func newWorkspace(c Config) *workspace {
-	size, side := points(c.Size, c.Size)*colours, c.Size
+	side := c.Size
+	size := points(side, side) * colours
 	for _, b := range c.Blocks {
 		size = max(size, points(side, side)*b.Channels)
 		side /= 2

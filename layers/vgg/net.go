@@ -22,9 +22,9 @@ type Net struct {
 	pool    sync.Pool // of *workspace
 }
 
-// layer is y = ReLU(x * weight + bias), without ReLU if it is the last. Of a convolution
-// the weights of the nine taps follow each other, row by row; each is in x out. Of a fully
-// connected layer they are out x in.
+// layer is y = ReLU(x * weight + bias), without ReLU if it is the last. A convolution has
+// the weights of the nine taps one after the other, row by row; each is in x out. A fully
+// connected layer has out x in weights.
 type layer struct {
 	name         string // in the file
 	shape        []int  // of its weights there, four numbers if it is a convolution
@@ -39,7 +39,8 @@ func (n *Net) Features(pictures [][]byte, workers int) ([][]float32, error) {
 	size := n.config.Size
 	for i, p := range pictures {
 		if len(p) != size*size*colours {
-			return nil, ErrInvalid.Errorf("picture %d: %d bytes; %d x %d pixels have %d", i, len(p), size, size, size*size*colours)
+			return nil, ErrInvalid.Errorf("picture %d: %d bytes; %d x %d pixels have %d",
+				i, len(p), size, size, size*size*colours)
 		}
 	}
 	if len(pictures) == 0 {
@@ -53,7 +54,8 @@ func (n *Net) Features(pictures [][]byte, workers int) ([][]float32, error) {
 	})
 	columns := safetensors.Transposed(rows, len(pictures), width)
 	for i, l := range n.layers[n.config.convolutions():] {
-		columns = l.connect(n.kernels, columns, len(pictures), workers, i < len(n.config.Dense)-1)
+		rectified := i < len(n.config.Dense)-1
+		columns = l.connect(n.kernels, columns, len(pictures), workers, rectified)
 		width = l.out
 	}
 	rows = safetensors.Transposed(columns, width, len(pictures))
@@ -64,7 +66,7 @@ func (n *Net) Features(pictures [][]byte, workers int) ([][]float32, error) {
 	return features, nil
 }
 
-// convolve runs the blocks on a picture and flattens what comes out.
+// convolve runs the blocks on a picture and flattens the result.
 func (n *Net) convolve(picture []byte, flat []float32) {
 	w, ok := n.pool.Get().(*workspace)
 	if !ok {
@@ -99,12 +101,14 @@ func prepare(picture []byte, x grid) {
 	var value [colours][256]float32
 	for i := range value {
 		for p := range value[i] {
-			value[i][p] = (float32(p) - 255*mean[i]) * (1 / (255 * deviation[i]))
+			centred := float32(p) - 255*mean[i]
+			value[i][p] = centred * (1 / (255 * deviation[i]))
 		}
 	}
 	for row := range x.height {
 		for col := range x.width {
-			pixel, point := picture[(row*x.width+col)*colours:][:colours], x.at(row, col)
+			pixel := picture[(row*x.width+col)*colours:][:colours]
+			point := x.at(row, col)
 			for i := range point {
 				point[i] = value[i][pixel[i]]
 			}
@@ -123,7 +127,7 @@ func flatten(x grid, flat []float32) {
 	}
 }
 
-// bandPoints is how many points are convolved at a time, so that they stay in the
+// bandPoints is the number of points convolved at a time, so that they stay in the
 // second-level cache for all nine taps. With fewer, more time goes into packing the
 // weights.
 const bandPoints = 900
@@ -142,12 +146,14 @@ func (c layer) convolve(k linalg.Kernels, x, y grid) {
 func (c layer) band(k linalg.Kernels, x, y grid, top, bottom int) {
 	m := (bottom-top)*(x.width+1) - 1
 	for t := range taps {
-		a, b := x.from(top+t/3-1, t%3-1), c.weight[t*c.in*c.out:]
+		a := x.from(top+t/3-1, t%3-1)
+		b := c.weight[t*c.in*c.out:]
 		beta := float32(1)
 		if t == 0 {
 			beta = 0
 		}
-		linalg.Gemm(k, linalg.NoTrans, linalg.NoTrans, m, c.out, c.in, 1, a, c.in, b, c.out, beta, y.from(top, 0), c.out)
+		linalg.Gemm(k, linalg.NoTrans, linalg.NoTrans, m, c.out, c.in,
+			1, a, c.in, b, c.out, beta, y.from(top, 0), c.out)
 	}
 	for row := top; row < bottom; row++ {
 		clear(y.at(row, -1))
@@ -165,8 +171,10 @@ func pool(x, y grid) {
 	for row := range y.height {
 		for col := range y.width {
 			out := y.at(row, col)
-			a, b := x.at(2*row, 2*col)[:len(out)], x.at(2*row, 2*col+1)[:len(out)]
-			c, d := x.at(2*row+1, 2*col)[:len(out)], x.at(2*row+1, 2*col+1)[:len(out)]
+			a := x.at(2*row, 2*col)[:len(out)]
+			b := x.at(2*row, 2*col+1)[:len(out)]
+			c := x.at(2*row+1, 2*col)[:len(out)]
+			d := x.at(2*row+1, 2*col+1)[:len(out)]
 			for i := range out {
 				out[i] = max(a[i], b[i], c[i], d[i])
 			}
@@ -180,11 +188,13 @@ func pool(x, y grid) {
 func (d layer) connect(k linalg.Kernels, x []float32, n, workers int, rectified bool) []float32 {
 	k.Threads = workers
 	y := make([]float32, d.out*n)
-	linalg.Gemm(k, linalg.NoTrans, linalg.NoTrans, d.out, n, d.in, 1, d.weight, d.in, x, n, 0, y, n)
+	linalg.Gemm(k, linalg.NoTrans, linalg.NoTrans, d.out, n, d.in,
+		1, d.weight, d.in, x, n, 0, y, n)
 	for i, b := range d.bias {
 		row := y[i*n:][:n]
 		for j, v := range row {
-			if row[j] = v + b; rectified {
+			row[j] = v + b
+			if rectified {
 				row[j] = max(row[j], 0)
 			}
 		}

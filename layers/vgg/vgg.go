@@ -11,7 +11,7 @@
 //	fc7    ReLU(W fc6 + b)
 //	fc8    W fc7 + b, the scores of ImageNet's 1,000 classes before the softmax
 //
-// Weights are those of torchvision, by its names and for pictures prepared as it does.
+// Weights are torchvision's, by its names and for pictures prepared as it does.
 //
 // Features depend neither on the number of workers nor on which pictures are
 // computed together.
@@ -23,10 +23,10 @@ import (
 	"l2mt/data/fault"
 )
 
-// ErrInvalid marks pictures that are not those of the network.
+// ErrInvalid marks pictures of another size than the network's.
 var ErrInvalid = fault.New("invalid picture")
 
-// ErrWeights marks weights that are not those of the network.
+// ErrWeights marks weights of another network.
 var ErrWeights = fault.New("weights do not fit the network")
 
 // Layer is a layer whose activations serve as features.
@@ -62,15 +62,16 @@ type Block struct{ Convolutions, Channels int }
 func VGG19() Config {
 	return Config{
 		Name: "vgg19", Size: 224,
-		Blocks: []Block{{2, 64}, {2, 128}, {4, 256}, {4, 512}, {4, 512}},
-		Dense:  [3]int{4096, 4096, 1000},
+		Blocks: []Block{{2, 64}, {2, 128}, {4, 256},
+			{4, 512}, {4, 512}},
+		Dense: [3]int{4096, 4096, 1000},
 	}
 }
 
 // side is the height and width of the last block's pooled activations.
 func (c Config) side() int { return c.Size >> len(c.Blocks) }
 
-// convolutions is how many there are.
+// convolutions is the number of convolutions.
 func (c Config) convolutions() (n int) {
 	for _, b := range c.Blocks {
 		n += b.Convolutions

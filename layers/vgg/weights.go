@@ -16,8 +16,10 @@ import (
 func Load(path string, c Config, up Layer) (*Net, error) {
 	layers := wanted(c, up)
 	tensors, _, err := safetensors.Read(path, func(name string) safetensors.DType {
-		if slices.ContainsFunc(layers, func(l layer) bool { return name == l.name+".weight" || name == l.name+".bias" }) {
-			return safetensors.F32
+		for _, l := range layers {
+			if name == l.name+".weight" || name == l.name+".bias" {
+				return safetensors.F32
+			}
 		}
 		return ""
 	})
@@ -39,10 +41,12 @@ func load(tensors []safetensors.Tensor, c Config, up Layer) (*Net, error) {
 	n := &Net{config: c, kernels: kernels, layers: wanted(c, up)}
 	for i := range n.layers {
 		l := &n.layers[i]
-		if l.weight, err = numbers(tensors, c, l.name+".weight", l.shape); err != nil {
+		l.weight, err = numbers(tensors, c, l.name+".weight", l.shape)
+		if err != nil {
 			return nil, err
 		}
-		if l.bias, err = numbers(tensors, c, l.name+".bias", []int{l.out}); err != nil {
+		l.bias, err = numbers(tensors, c, l.name+".bias", []int{l.out})
+		if err != nil {
 			return nil, err
 		}
 		if len(l.shape) == 4 {
@@ -52,25 +56,27 @@ func load(tensors []safetensors.Tensor, c Config, up Layer) (*Net, error) {
 	return n, nil
 }
 
-// layerNames are torchvision's, the convolutions first. It counts the layers of its
-// Sequential modules, in which ReLU, pooling and dropout are layers too.
+// layerNames are torchvision's names, the convolutions first. Torchvision counts ReLU,
+// pooling and dropout as layers too.
 func layerNames(c Config) (names []string) {
-	at := 0
+	number := 0
 	for _, b := range c.Blocks {
 		for range b.Convolutions {
-			names = append(names, fmt.Sprintf("features.%d", at))
-			at += 2
+			names = append(names, fmt.Sprintf("features.%d", number))
+			number += 2
 		}
-		at++
+		number++
 	}
 	return append(names, "classifier.0", "classifier.3", "classifier.6")
 }
 
 // wanted are the layers of a network up to one, without their numbers.
-func wanted(c Config, up Layer) (all []layer) {
-	names, in := layerNames(c), colours
+func wanted(c Config, up Layer) (layers []layer) {
+	names := layerNames(c)
+	in := colours
 	add := func(out int, shape ...int) {
-		all = append(all, layer{name: names[len(all)], shape: shape, in: in, out: out})
+		name := names[len(layers)]
+		layers = append(layers, layer{name: name, shape: shape, in: in, out: out})
 		in = out
 	}
 	for _, b := range c.Blocks {
@@ -82,7 +88,7 @@ func wanted(c Config, up Layer) (all []layer) {
 	for _, out := range c.Dense[:slices.Index(Layers(), up)] {
 		add(out, out, in)
 	}
-	return all
+	return layers
 }
 
 // tapsFirst turns out x in x taps into taps x in x out.
@@ -103,13 +109,13 @@ func by(shape []int) string {
 	return strings.ReplaceAll(strings.Trim(fmt.Sprint(shape), "[]"), " ", " x ")
 }
 
-// numbers are the weights or the biases of a layer, of a shape, which are finite.
+// numbers are the weights or the biases of a layer. They have a shape and are finite.
 func numbers(tensors []safetensors.Tensor, c Config, name string, shape []int) ([]float32, error) {
-	at := slices.IndexFunc(tensors, func(t safetensors.Tensor) bool { return t.Name == name })
-	if at < 0 {
+	k := slices.IndexFunc(tensors, func(t safetensors.Tensor) bool { return t.Name == name })
+	if k < 0 {
 		return nil, ErrWeights.Errorf("%s is missing; %s has it with %s, by torchvision's names", name, c.Name, by(shape))
 	}
-	t := tensors[at]
+	t := tensors[k]
 	if !slices.Equal(t.Shape, shape) {
 		return nil, ErrWeights.Errorf("%s is %s; %s has %s", name, by(t.Shape), c.Name, by(shape))
 	}
