@@ -71,8 +71,8 @@ type Statistic struct {
 	// Per is the kind of its rows, and Cols the number of its columns.
 	Per  Per
 	Cols int
-	// Of looks at the training rows of a problem. The Rows it returns compute the matrix.
-	Of func(p *data.ProblemData) (Rows, error)
+	// Compute looks at the training rows of a problem. The Rows it returns compute the matrix.
+	Compute func(p *data.ProblemData) (Rows, error)
 }
 
 // Rows appends the rows of a matrix from one up to another to out.
@@ -86,10 +86,10 @@ func RowsOf(values []float64, cols int) Rows {
 	}
 }
 
-// of is the statistic of a problem. Its rows are computed here, or later, a part at a time,
+// rows is the statistic of a problem. Its rows are computed here, or later, a part at a time,
 // where there are many tasks.
-func (s Statistic) of(p *data.ProblemData, inParts bool) (Rows, error) {
-	rows, err := s.Of(p)
+func (s Statistic) rows(p *data.ProblemData, inParts bool) (Rows, error) {
+	rows, err := s.Compute(p)
 	if err != nil {
 		return nil, s.wrong(p, err)
 	}

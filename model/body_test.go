@@ -26,7 +26,7 @@ func init() {
 				{Name: "v", Shape: []int{1, c.Hidden}, Deviation: 0.5},
 			}
 		},
-		Statistics: []model.Statistic{{Name: "size", Per: model.PerTask, Cols: 1, Of: logSizes}},
+		Statistics: []model.Statistic{{Name: "size", Per: model.PerTask, Cols: 1, Compute: logSizes}},
 		Build: func(in model.BodyInputs) *layers.Node {
 			sizes := op.Must(op.Mul(in.Statistics.Get("size"), in.Params.Get("v")))   // tasks x h
 			return op.Must(op.Add(in.Readout(in.Product(in.Params.Get("M"))), sizes)) // tasks x h
@@ -38,7 +38,7 @@ func init() {
 			return []model.Spec{{Name: "M", Shape: []int{2, 3}, Deviation: 0.5}, {Name: "b", Shape: []int{3}}}
 		},
 		Per:        model.PerPair,
-		Statistics: []model.Statistic{{Name: "products", Per: model.PerPair, Cols: 2, Of: products}},
+		Statistics: []model.Statistic{{Name: "products", Per: model.PerPair, Cols: 2, Compute: products}},
 		Build: func(in model.BodyInputs) *layers.Node {
 			s := in.Statistics.Get("products") // tasks^2 x 2
 			h := op.Must(op.Mul(s, in.Params.Get("M")))
@@ -56,10 +56,10 @@ func init() {
 		},
 	})
 	for name, values := range map[string][]float64{"test-short": {1}, "test-nan": {1, math.NaN(), 1, 1}} {
-		of := func(*data.ProblemData) (model.Rows, error) { return model.RowsOf(values, 1), nil }
+		compute := func(*data.ProblemData) (model.Rows, error) { return model.RowsOf(values, 1), nil }
 		model.RegisterBody(name, model.Body{
 			Per:        model.PerPair,
-			Statistics: []model.Statistic{{Name: "bad", Per: model.PerPair, Cols: 1, Of: of}},
+			Statistics: []model.Statistic{{Name: "bad", Per: model.PerPair, Cols: 1, Compute: compute}},
 			Build:      func(in model.BodyInputs) *layers.Node { return in.Statistics.Get("bad") },
 		})
 	}

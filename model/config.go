@@ -65,7 +65,7 @@ type Config struct {
 
 // Settings is the table of the configuration, section "model".
 func (c *Config) Settings() settings.Table {
-	return settings.Of("model", c, map[string][]string{
+	return settings.New("model", c, map[string][]string{
 		"body": Bodies(), "readout": readouts.names(), "estimator": Estimators(), "link": Links(),
 		"norm":      texts(layers.Norms()),
 		"objective": texts([]Objective{Paper, Scaled, Found}),

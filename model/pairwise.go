@@ -32,7 +32,7 @@ func init() {
 		},
 		Per: PerPair,
 		Statistics: []Statistic{
-			{Name: "pairs", Per: PerPair, Cols: pairColumns, Of: pairStatistics},
+			{Name: "pairs", Per: PerPair, Cols: pairColumns, Compute: pairStatistics},
 		},
 		Build: pairwise,
 	})

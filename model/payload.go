@@ -81,7 +81,7 @@ func PrepareIn(c Config, p *data.ProblemData, inMetric func() *data.ProblemData,
 		}
 	}
 	for _, s := range body.Statistics {
-		rows, err := s.of(p, c.inParts(len(p.Tasks)))
+		rows, err := s.rows(p, c.inParts(len(p.Tasks)))
 		if err != nil {
 			return nil, err
 		}

@@ -99,7 +99,7 @@ func (c Config) Validate() error {
 
 // own are the settings in section "train".
 func (c *Config) own() settings.Table {
-	return settings.Of("train", c, map[string][]string{
+	return settings.New("train", c, map[string][]string{
 		"head":   {string(HeadFrozen), string(HeadLast), string(HeadAll)},
 		"update": {string(ByTuple), string(ByProblem)},
 		"start":  {string(FromRegression), string(FromPreset), string(FromExperience)},

@@ -13,7 +13,7 @@ type oven struct {
 
 func Example() {
 	o := oven{Degrees: 180, Mode: "fan"}
-	table := settings.Of("oven", &o, map[string][]string{"mode": {"fan", "top"}})
+	table := settings.New("oven", &o, map[string][]string{"mode": {"fan", "top"}})
 	fmt.Println(table.Set("oven.degrees", "200"), o.Degrees)
 	fmt.Println(table.Set("oven.degrees", "300"))
 	fmt.Println(table.Set("oven.mod", "top"))

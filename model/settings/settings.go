@@ -37,10 +37,10 @@ type Setting struct {
 	value reflect.Value
 }
 
-// Of is the table of a configuration, a pointer to a struct, whose names begin
+// New is the table of a configuration, a pointer to a struct, whose names begin
 // with the section's. Names has the allowed texts of fields. Fields that are
 // structs have tables of their own.
-func Of(section string, config any, names map[string][]string) (t Table) {
+func New(section string, config any, names map[string][]string) (t Table) {
 	v := reflect.ValueOf(config).Elem()
 	for i := range v.NumField() {
 		f := v.Type().Field(i)

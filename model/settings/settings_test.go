@@ -22,7 +22,7 @@ type sample struct {
 }
 
 func table(s *sample) Table {
-	return Of("box", s, map[string][]string{"colour": {"red", "blue"}})
+	return New("box", s, map[string][]string{"colour": {"red", "blue"}})
 }
 
 func valid() sample { return sample{Width: 3, Rate: 0.5, Colour: "red"} }
