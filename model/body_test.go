@@ -55,7 +55,9 @@ func init() {
 			return op.Must(op.Mul(e, p.Get("a"))), p.Number("c", 0) // tasks^2 x 1
 		},
 	})
-	for name, values := range map[string][]float64{"test-short": {1}, "test-nan": {1, math.NaN(), 1, 1}} {
+	for name, values := range map[string][]float64{
+		"test-short": {1}, "test-nan": {1, math.NaN(), 1, 1}, "test-inf": {1, 1, math.Inf(-1), 1},
+	} {
 		compute := func(*data.ProblemData) (model.Rows, error) { return model.RowsOf(values, 1), nil }
 		model.RegisterBody(name, model.Body{
 			Per:        model.PerPair,
@@ -204,6 +206,10 @@ func TestBodiesThatDoNotFitAreRefused(t *testing.T) {
 		},
 		`entry 1 is NaN; it must be finite`: func() error {
 			_, err := model.Prepare(with(func(c *model.Config) { c.Body, c.Estimator = "test-nan", "pairs" }), p)
+			return err
+		},
+		`entry 2 is -Inf; it must be finite`: func() error {
+			_, err := model.Prepare(with(func(c *model.Config) { c.Body, c.Estimator = "test-inf", "pairs" }), p)
 			return err
 		},
 		`it was prepared with body test-linear, but the graph has lgnn`: func() error {

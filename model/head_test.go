@@ -190,7 +190,7 @@ func TestANetworkWithAHeadComesBack(t *testing.T) {
 		t.Errorf("without its head: the error is %v", err)
 	}
 	n.Head = nil
-	if err := n.Save(dir); !errors.Is(err, model.ErrMismatch) {
+	if err := n.Save(dir); !errors.Is(err, model.ErrMismatch) || !strings.Contains(err.Error(), "save to "+dir) {
 		t.Errorf("saving without the head: the error is %v", err)
 	}
 }
