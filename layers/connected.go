@@ -13,13 +13,14 @@ import (
 	"l2mt/data"
 )
 
-// A head turns the features of a dataset into the network's features: the fully connected layers of a vision network, say, in front of
+// A head turns the features of a dataset into the network's features: the fully
+// connected layers of a vision network, say, in front of
 //
 //	H_1 = act(F L_1 + b_1),  F = ReLU(... ReLU(X W_1 + 1 c_1') ...) W_k + 1 c_k'
 //
 // It is applied once where it is frozen (Apply), and is part of the graph where
 // it is trained (Product or Times, Activate, Regraph). Its weights are in single
-// precision whatever the network's is, because there may be a hundred million.
+// precision in networks of any, because there may be a hundred million.
 
 // Connected is a fully connected layer, X W + 1 b'.
 type Connected struct {

@@ -4,9 +4,9 @@
 // between tasks.
 //
 // A Graph is built once and serves every multitask problem. The data of a
-// problem's tasks are a Batch, which is put into a
-// Slot of the graph before a run; the operations that look into the slot work
-// on as many rows as the batch has, within a capacity fixed at the start.
+// problem's tasks are a Batch, which is put into a Slot of the graph before a
+// run; the operations that look into the slot work on as many rows as the batch
+// has, within a capacity fixed at the start.
 //
 // The names follow the paper. Rows are points or tasks, so H is n x h and E is
 // m x h:

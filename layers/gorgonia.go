@@ -146,7 +146,7 @@ func body[T Float](kind, name string, in []Shape) Body[T] {
 		}
 	case "sumOp":
 		if name == "Σ[0]" && len(in[0]) == 2 {
-			return columnTotals[T]
+			return columnSumsBody[T](nil)
 		}
 		return totals[T]
 	case "transposeOp":
@@ -231,13 +231,6 @@ func totals[T Float](out View[T], in []View[T]) {
 			s += float64(v)
 		}
 		out.Data[i] = T(s)
-	}
-}
-
-func columnTotals[T Float](out View[T], in []View[T]) {
-	clear(out.Data)
-	for i := range in[0].Rows {
-		add(out.Data, in[0].Row(i))
 	}
 }
 

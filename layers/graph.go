@@ -25,7 +25,7 @@ const (
 var ErrGraph = fault.New("invalid graph")
 
 // Graph is a compiled graph with named inputs and captured results. Numbers go
-// in and out as float64 slices whatever the precision. A Graph must be used by
+// in and out as float64 slices in both precisions. A Graph must be used by
 // one goroutine at a time; different graphs may run side by side.
 type Graph struct {
 	dtype    tensor.Dtype
@@ -79,7 +79,7 @@ type step struct {
 
 // compile lists the operations that the captures need, operands first. It takes the
 // place of Gorgonia's machine, which throws all memory away between two runs, and
-// merges nodes of equal 32-bit hash without looking at them: such are refused here.
+// merges nodes of equal 32-bit hash without looking at them: such nodes are refused here.
 func (g *Graph) compile() error {
 	if len(g.captures) == 0 {
 		return errors.New("nothing is captured")

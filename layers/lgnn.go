@@ -107,7 +107,11 @@ func columnSums(s *Slot, z *Node) *Node {
 func columnSumsBody[T Float](s *Slot) Body[T] {
 	return func(out View[T], in []View[T]) {
 		clear(out.Data)
-		for i := range s.batch.rows {
+		rows := in[0].Rows
+		if s != nil {
+			rows = s.batch.rows
+		}
+		for i := range rows {
 			add(out.Data, in[0].Row(i))
 		}
 	}

@@ -15,7 +15,7 @@ import (
 // SourceStats describes the tuples of one source.
 type SourceStats struct {
 	Source string `json:"source"`
-	// Tuples is the number of tuples, Failed how many of them failed.
+	// Tuples is the number of tuples, Failed the number of failures among them.
 	Tuples int `json:"tuples"`
 	Failed int `json:"failed"`
 	// Mean, Min and Max are of o over the tuples that are
@@ -23,7 +23,7 @@ type SourceStats struct {
 	Mean files.Float `json:"mean_o"`
 	Min  files.Float `json:"min_o"`
 	Max  files.Float `json:"max_o"`
-	// Seconds is what the tuples took together, as far as the store knows.
+	// Seconds is the time of the tuples together, as far as the store knows.
 	Seconds float64 `json:"seconds"`
 
 	o []float64
@@ -47,7 +47,7 @@ func (s *SourceStats) add(r *Record) {
 // twice, problems whose tuples disagree about the error of single-task learning or have
 // none of it. It holds the ids in memory, and one record a problem.
 //
-// The error is about reading, not about what was found.
+// The error is about reading; faults do not count.
 func (s *Store) Check() (sources []SourceStats, faults []*Fault, err error) {
 	first := map[string]Place{} // a tuple's first place
 	problems := map[string]*denominator{}

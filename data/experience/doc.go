@@ -1,6 +1,5 @@
-// Package experience keeps what a network learns from: tuples of a multitask
-// problem, a task covariance Omega and the relative test error o that it
-// brought. Making a tuple costs a fit, so the store must never lose one, never
+// Package experience keeps the tuples that a network learns from: a multitask
+// problem, a task covariance Omega and the relative test error o with it. Making a tuple costs a fit, so the store must never lose one, never
 // hand out half of one, and say where every one came from.
 //
 // # A store is a directory

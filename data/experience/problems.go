@@ -49,7 +49,7 @@ func OpenProblems(path, dataset string, anywhere bool) (*Problems, error) {
 	if p.dataset, err = digits.Open(p.datasetPath); err != nil {
 		return nil, err
 	}
-	_, err = p.bind(nil) // it may be another dataset
+	_, err = p.bind(nil) // checks that it is the problems' dataset
 	return p, err
 }
 

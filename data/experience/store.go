@@ -99,9 +99,9 @@ func readManifest(dir string) (m Manifest, err error) {
 }
 
 // establish makes sure that dir is a store with the manifest m, creating it if
-// it is none yet. Of several processes that create one at a time, one succeeds
-// and the others find its manifest. Shards are made after the manifest, so whoever
-// sees one first must see the other.
+// needed. Among processes that create a store at the same time one succeeds, and
+// the others find its manifest. Shards are made after the manifest: a reader that
+// sees a shard must see the manifest.
 func establish(dir string, m Manifest) error {
 	path := filepath.Join(dir, manifestName)
 	shards, err := list(dir, "*"+shardSuffix)
@@ -204,7 +204,7 @@ type entry struct {
 	Place
 }
 
-// each goes through all entries but torn last lines, which somebody may just be writing.
+// each goes through all entries but torn last lines, which a writer may be at.
 func (s *Store) each(do func(e entry)) error {
 	for e, err := range entries(s.dir) {
 		switch {
@@ -289,7 +289,7 @@ type Lines []Place
 
 // Index finds the records of every problem by its identity, so that they can be read
 // a problem at a time. It reads the whole store once. Torn last lines are left out, for
-// somebody is writing them; any other fault is an error.
+// a writer may be at them; any other fault is an error.
 func (s *Store) Index() (map[string]Lines, error) {
 	x := map[string]Lines{}
 	return x, s.each(func(e entry) {

@@ -105,7 +105,7 @@ func (c *Column) Text(i int) int {
 	return int(c.index[i])
 }
 
-// Counts are how many rows have each of the Texts.
+// Counts are the numbers of rows with each of the Texts.
 func (c *Column) Counts() []int {
 	counts := make([]int, len(c.Texts))
 	for _, k := range c.index {

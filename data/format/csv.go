@@ -9,7 +9,7 @@ import (
 )
 
 // dataset makes a dataset of all rows, and closes them. Every column is a feature except
-// the label's, the group's, and those to be ignored.
+// the label, the group, and ignored columns.
 func (r *Rows) dataset(o Options) (*data.Dataset, error) {
 	defer r.Close()
 	names := r.Names

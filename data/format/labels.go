@@ -74,7 +74,7 @@ func (c *Column) Classes(rows []int) (different []Label, index []int32) {
 	return different, index
 }
 
-// check finds the first label that is none, and one that is not of the kind asked for.
+// check finds the first label that is missing or not of the kind asked for.
 func (c *Column) check(kind data.Kind) (row int, err error) {
 	for i := range c.Len() {
 		l := c.Label(i)

@@ -210,7 +210,7 @@ func (p *npzParser) find(asked string, usual []string, what string) string {
 	return ""
 }
 
-// text reads an array of text; nil if there is none, or none of text.
+// text reads an array of text, nil if it is missing or has no text.
 func (p *npzParser) text(name string) []string {
 	if p.entry[name] == nil {
 		return nil

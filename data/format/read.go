@@ -78,11 +78,11 @@ type Options struct {
 // be finite. Errors name the file, the line (from 1) or row (from 0) and the
 // field; they wrap ErrFormat, ErrInvalid or the error of the file system.
 //
-// Reading takes memory in proportion to the file, whatever the file says of its
-// own size. Packed content (.gz, .npz) may grow to 16 MiB or 256 times its
+// Reading takes memory in proportion to the file; sizes that the file states do not
+// count. Packed content (.gz, .npz) may grow to 16 MiB or 256 times its
 // size, whichever is more; larger content is refused, and so are more cells than
-// 4,194,304 or 4 for each byte on disk. Of sparse features with more than 65,536 columns
-// and more columns than entries, those without an entry are left out, unless there are
+// 4,194,304 or 4 for each byte on disk. Sparse features with more than 65,536 columns
+// and more columns than entries lose the columns without an entry, unless there are
 // names for all.
 func Read(path string, o Options) (*data.Dataset, error) {
 	format, err := Of(path, o.Format)
@@ -187,7 +187,7 @@ func (t *table) dataset(path string, o Options) (*data.Dataset, error) {
 
 // fill fills a dataset, with names that come in files of their own. Columns without an entry
 // are left out where they outnumber the entries: their number alone, which a few bytes can
-// claim, would fill the memory of whatever keeps a weight for each column.
+// claim, would fill the memory of models that keep a weight for each column.
 func (t *table) fill(d *data.Dataset, o Options) (err error) {
 	if o.ClassNames != "" {
 		t.classes, err = readNames(o.ClassNames)

@@ -261,7 +261,7 @@ type Block struct {
 	rows   *Rows
 	text   []byte
 	line   int  // the first
-	header bool // the first row is none
+	header bool // the first row is the header
 }
 
 // Into adds the rows to columns, each from its place in the table, and returns the

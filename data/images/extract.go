@@ -33,14 +33,14 @@ type Config struct {
 	Identity string
 	// Read says how pictures are read.
 	Read Options
-	// Workers is how many pictures are read, and with Net's help computed, at a
-	// time; 0 means one per CPU.
+	// Workers is the number of pictures that are read and computed at a time; 0
+	// means one per CPU.
 	Workers int
 	// Progress follows the batches.
 	Progress progress.Reporter
 }
 
-// Result is what an extraction came to.
+// Result is the result of an extraction.
 type Result struct {
 	// Dataset has a row for every picture that could be read; nil if the
 	// extraction was interrupted.

@@ -69,7 +69,7 @@ const (
 	maxHeader    = 100 << 20 // the limit of the reference implementation
 	metadataKey  = "__metadata__"
 	headerFiller = ' '
-	// piece is how many numbers go through a buffer at a time.
+	// piece is the count of numbers that go through a buffer at a time.
 	piece = 1 << 13
 )
 

@@ -4,8 +4,8 @@
 // Cholesky factors, inverses of triangles, and eigenvectors of symmetric matrices.
 //
 // Training spends nearly all its time in the two products, and gonum's pure Go code
-// reaches a few per cent of what a CPU can do. The kernels here are Go assembly
-// for AVX2 with FMA, and of the dense product for AVX-512 too, without cgo.
+// reaches a few per cent of a CPU's speed. The kernels here are Go assembly
+// for AVX2 with FMA, and for AVX-512 in the dense product, without cgo.
 // Everywhere else, and with the build tag noasm, gonum is used.
 //
 // Results depend neither on the number of threads nor on which of the two

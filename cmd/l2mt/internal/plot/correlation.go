@@ -33,7 +33,7 @@ const (
 )
 
 // Correlations draws correlations of the same tasks as heat maps side by side, blue for -1
-// and red for 1 whatever the values are. Tasks that the last map has alike stand together.
+// and red for 1 in every map. Tasks that the last map has alike stand together.
 func Correlations(maps []Correlation) *Picture {
 	if len(maps) == 0 {
 		return nil

@@ -95,8 +95,8 @@ func addCourse(p *plot.Plot, i int, name string, metrics []train.Metrics,
 	addLine(p, name, points, style)
 }
 
-// Curve is what a column adds to predictions: at X, in the unit of the table, for the mean of
-// all tasks and for each of them.
+// Curve is a column's part in predictions: at X, in the unit of the table, for the mean of
+// all tasks and for each task.
 type Curve struct {
 	Column string      `json:"column"`
 	X      []float64   `json:"x"`
@@ -104,9 +104,9 @@ type Curve struct {
 	Tasks  [][]float64 `json:"tasks"`
 	// Knots are quantiles of the column, where its data are.
 	Knots []float64 `json:"knots"`
-	// Change is how far it goes from its least to its largest value, over all tasks.
+	// Change is the difference of the largest and the least value, over all tasks.
 	Change float64 `json:"change"`
-	// Apart is how far tasks are from Shared, the root mean square.
+	// Apart is the tasks' distance from Shared, the root mean square.
 	Apart float64 `json:"apart"`
 }
 

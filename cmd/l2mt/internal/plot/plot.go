@@ -1,6 +1,6 @@
-// Package plot draws what training, comparing and inferring come to. A function
+// Package plot draws the results of training, comparing and inferring. A function
 // that draws returns a picture, which Save writes as a file and Inline as part of
-// a page; they return the error of what cannot be drawn.
+// a page; they return the errors of drawing.
 package plot
 
 import (
@@ -100,7 +100,7 @@ func (p plainTicks) Ticks(lo, hi float64) []plot.Tick {
 }
 
 // Picture is plots to be drawn side by side, each with its legend below it. A nil
-// picture is one of nothing.
+// picture is empty.
 type Picture struct {
 	width, height vg.Length
 	plots         []*plot.Plot
