@@ -1,6 +1,7 @@
 // Package experience keeps the tuples that a network learns from: a multitask
-// problem, a task covariance Omega and the relative test error o with it. Making a tuple costs a fit, so the store must never lose one, never
-// hand out half of one, and say where every one came from.
+// problem, a task covariance Omega and the relative test error o with it.
+// Making a tuple costs a fit, so the store must never lose a tuple, never hand
+// out half of one, and name its origin.
 //
 // # A store is a directory
 //
