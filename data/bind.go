@@ -134,7 +134,7 @@ func (p *ProblemData) learnable() error {
 // applies them to all rows.
 func (p *ProblemData) prepare() error {
 	for _, kind := range p.Prepare {
-		step, err := FitStep(kind, stack(p.matrices(false)))
+		step, err := FitStep(kind, Stack(p.matrices(false)))
 		if err != nil {
 			return fmt.Errorf("field \"prepare\": %w", err)
 		}
@@ -159,8 +159,8 @@ func (p *ProblemData) matrices(all bool) (parts []Matrix) {
 	return parts
 }
 
-// stack puts matrices of the same width on top of each other. It is dense if one of them is.
-func stack(parts []Matrix) Matrix {
+// Stack puts matrices of the same width on top of each other. It is dense if one of them is.
+func Stack(parts []Matrix) Matrix {
 	like := parts[max(0, slices.IndexFunc(parts, func(x Matrix) bool { return x.Rows() > 0 && !IsSparse(x) }))]
 	b := newBuilder(like, like.Cols())
 	for _, x := range parts {

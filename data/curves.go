@@ -155,7 +155,7 @@ func FitCurves(x Matrix) Step {
 
 // TrainingRows are the training rows of all tasks, those that neighbours share once.
 func (p *ProblemData) TrainingRows() Matrix {
-	return stack(slices.CompactFunc(p.matrices(false), sameRows))
+	return Stack(slices.CompactFunc(p.matrices(false), sameRows))
 }
 
 // Problem returns a problem whose rows the step has made.

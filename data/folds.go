@@ -18,7 +18,7 @@ func (p *ProblemData) Labelled() *ProblemData {
 		if len(held.Y) == 0 {
 			continue
 		}
-		t.TrainSet = Samples{X: stack([]Matrix{t.TrainSet.X, held.X}), Y: slices.Concat(t.TrainSet.Y, held.Y)}
+		t.TrainSet = Samples{X: Stack([]Matrix{t.TrainSet.X, held.X}), Y: slices.Concat(t.TrainSet.Y, held.Y)}
 		t.ValidationSet = held.take(nil)
 	}
 	return all
@@ -141,7 +141,7 @@ func (p *ProblemData) signatures(seed uint64) [][]uint64 {
 	if !p.OwnUnits {
 		targetRanks = ranks(targets)
 	}
-	x := stack(matrices)
+	x := Stack(matrices)
 	sums := make([]uint64, x.Rows())
 	for i, rank := range targetRanks {
 		sums[i] = scrambled(seed, uint64(rank), 1)

@@ -236,6 +236,39 @@ func columns(c *mat.Dense) (count int) {
 	return count
 }
 
+// Cols is the number of columns of its rows.
+func (m *Metric) Cols() int { return m.Factors()[1].RawMatrix().Cols }
+
+// Factors are the scale and A, or F and C: what a metric is made of.
+func (m *Metric) Factors() []*mat.Dense {
+	scale := mat.NewDense(1, 1, []float64{m.scale})
+	if m.a != nil {
+		return []*mat.Dense{scale, m.a}
+	}
+	return []*mat.Dense{scale, m.f, m.c}
+}
+
+// MetricOf is the metric of Factors.
+func MetricOf(factors []*mat.Dense) (*Metric, error) {
+	n := len(factors)
+	if n < 2 || n > 3 || len(factors[0].RawMatrix().Data) != 1 {
+		return nil, ErrFormat.Errorf("%d factors of a metric; it has a scale and A, or F and C", n)
+	}
+	m := &Metric{scale: factors[0].At(0, 0)}
+	rows, cols := factors[1].Dims()
+	other, same := factors[n-1].Dims()
+	if rows != other || cols != same || n == 2 && rows != cols {
+		return nil, ErrFormat.Errorf("factors of a metric, %d x %d and %d x %d; A is square, and F and C have one shape", rows, cols, other, same)
+	}
+	if n == 2 {
+		m.a = factors[1]
+	} else {
+		m.f = factors[1]
+		m.c = factors[2]
+	}
+	return m, nil
+}
+
 // InMetric returns a problem in the metric of its training rows, with a ridge of 1.
 func InMetric(p *ProblemData) *ProblemData { return NewMetric(p, 1).Problem(p) }
 

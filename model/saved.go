@@ -23,6 +23,8 @@ type Network struct {
 	// Head makes the network's features, as Config.Head says; nil where they are
 	// the dataset's.
 	Head layers.Head
+	// Sigma is the metric that the experience has taught, or nil.
+	Sigma *Sigma
 	// Provenance says how the network was trained, in the trainer's own words: experience, seed, epoch, versions. It may be empty.
 	Provenance map[string]string
 }
@@ -103,6 +105,10 @@ func (n *Network) save(dir string) error {
 	if err != nil {
 		return err
 	}
+	metadata := map[string]string{configKey: string(text)}
+	if n.Sigma != nil {
+		metadata[sigmaKey] = n.Sigma.Names
+	}
 	stored := slices.Clone(n.Params)
 	for i := range stored {
 		stored[i].DType = n.Config.storage()
@@ -112,7 +118,7 @@ func (n *Network) save(dir string) error {
 			return err
 		}
 	}
-	metadata := map[string]string{configKey: string(text)}
+	stored = append(stored, n.Sigma.tensors()...)
 	if err := safetensors.Write(filepath.Join(dir, WeightsFile), stored, metadata); err != nil {
 		return err
 	}
@@ -158,6 +164,9 @@ func read(from fs.FS, dir string) (*Network, error) {
 		return nil, fmt.Errorf("%s: metadata %q: %w", path, configKey, err)
 	}
 	n := &Network{Config: file.Config, Provenance: file.Provenance}
+	if n.Sigma, tensors, err = takeSigma(tensors, metadata[sigmaKey]); err != nil {
+		return nil, fmt.Errorf("%s: %w", path, err)
+	}
 	if n.Params, err = arrange(n.Config, tensors); err != nil {
 		return nil, fmt.Errorf("%s: %w", path, err)
 	}

@@ -28,7 +28,7 @@ type Example struct {
 	Weight float64
 }
 
-// Source is where a run's examples come from. A run goes through it once, before
+// Source is where a run's examples come from. A run goes through it before
 // it learns, and keeps what the graphs take of the examples in memory.
 type Source interface {
 	// Len is the number of examples.

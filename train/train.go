@@ -99,6 +99,9 @@ func Run(ctx context.Context, c Config, source Source, o Options) (*Report, erro
 	if err := t.tuning.useBest(o.Out); err != nil {
 		return nil, err
 	}
+	if err := t.learnSigma(ctx, source); err != nil {
+		return nil, err
+	}
 	r := t.report()
 	if o.Out != "" { // it has been saved, but the files may have suffered since
 		if err := r.Network.Save(o.Out); err != nil {

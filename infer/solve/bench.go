@@ -53,11 +53,12 @@ type Bench struct {
 	rows    *data.ProblemData // without test rows
 	folds   []data.Fold       // none where rows cannot be split
 	parts   []part            // what each fold trains on, and last all rows
+	learned func() []part     // the same in the metric of the experience
 	options Options
 	borrows []bool // the tasks that do, if there are others
 
-	found  func() ([]*Found, error) // what the network finds for every part
-	spaces map[float64]*space       // rows in the metric of a ridge
+	found  map[bool][]*Found // by the network for every part, as it is or learned
+	spaces map[place]*space
 	judged map[string]*Judged
 }
 
@@ -72,6 +73,13 @@ type part struct {
 type inMetric struct {
 	*data.ProblemData
 	metric *data.Metric
+}
+
+// place is where rows are: in the metric of the experience or as they are, and there in the
+// tasks' common metric of a ridge, if it is not 0.
+type place struct {
+	learned bool
+	ridge   float64
 }
 
 // Judged is a candidate with what held-out rows say of it.
@@ -92,7 +100,9 @@ func NewBench(f *Finder, p *data.ProblemData, o Options) (*Bench, error) {
 	if err := p.Check(); err != nil {
 		return nil, err
 	}
-	b := &Bench{finder: f, problem: p, options: o, judged: map[string]*Judged{}, spaces: map[float64]*space{}}
+	b := &Bench{finder: f, problem: p, options: o, judged: map[string]*Judged{}}
+	b.spaces = map[place]*space{}
+	b.found = map[bool][]*Found{}
 	b.options.Progress = cmp.Or(o.Progress, progress.Silent())
 	var err error
 	if o.After != nil {
@@ -123,8 +133,26 @@ func NewBench(f *Finder, p *data.ProblemData, o Options) (*Bench, error) {
 	if lone == len(b.borrows) {
 		clear(b.borrows)
 	}
-	b.found = sync.OnceValues(b.ask)
+	b.learned = sync.OnceValue(func() (parts []part) {
+		for _, p := range b.parts {
+			parts = append(parts, newPart(f.of.Sigma.Problem(p.ProblemData)))
+		}
+		return parts
+	})
 	return b, nil
+}
+
+// partsOf are the parts as they are or in the metric of the experience.
+func (b *Bench) partsOf(learned bool) []part {
+	if learned {
+		return b.learned()
+	}
+	return b.parts
+}
+
+// hasLearned says that experience has taught a metric for the rows.
+func (b *Bench) hasLearned() bool {
+	return b.finder != nil && b.finder.of.Sigma.Fits(b.problem)
 }
 
 func newPart(p *data.ProblemData) part {
@@ -176,16 +204,24 @@ func (b *Bench) workers() int { return max(1, b.options.Workers) }
 
 // ask is what the network finds for every part: what it finds for all rows has seen the
 // labels of every row, and would praise itself.
-func (b *Bench) ask() ([]*Found, error) {
+func (b *Bench) ask(learned bool) ([]*Found, error) {
 	if b.finder == nil {
 		return nil, b.fault("there is no network to ask")
 	}
+	learned = learned && b.finder.of.Config.FeatureFree() // others have weights for the columns
+	if found := b.found[learned]; found != nil {
+		return found, nil
+	}
 	found := make([]*Found, len(b.parts))
-	return found, b.each(func(k int) (err error) {
-		p := b.parts[k]
+	err := b.each(func(k int) (err error) {
+		p := b.partsOf(learned)[k]
 		found[k], err = b.finder.find(p.TrainingOnly(), func() *data.ProblemData { return p.moved().ProblemData })
 		return err
 	})
+	if err == nil {
+		b.found[learned] = found
+	}
+	return found, err
 }
 
 func (b *Bench) fault(text string) error {
@@ -199,21 +235,21 @@ type space struct {
 	tuning evidence.Evidence // chooses hyperparameters
 }
 
-// in brings the rows into the metric of a ridge, or of 0 leaves them.
-func (b *Bench) in(ridge float64) (*space, error) {
-	if s := b.spaces[ridge]; s != nil {
+// in brings the rows into a place.
+func (b *Bench) in(at place) (*space, error) {
+	if s := b.spaces[at]; s != nil {
 		return s, nil
 	}
 	parts := make([]inMetric, len(b.parts))
 	err := b.each(func(k int) error {
-		p := b.parts[k]
-		switch ridge {
+		p := b.partsOf(at.learned)[k]
+		switch at.ridge {
 		case 0:
 			parts[k] = inMetric{p.ProblemData, nil}
 		case 1:
 			parts[k] = p.moved()
 		default:
-			metric := p.scatter().Metric(ridge)
+			metric := p.scatter().Metric(at.ridge)
 			parts[k] = inMetric{metric.Problem(p.ProblemData), metric}
 		}
 		return nil
@@ -230,7 +266,7 @@ func (b *Bench) in(ridge float64) (*space, error) {
 	if err != nil {
 		return nil, fmt.Errorf("problem %q: %w", b.problem.Name, err)
 	}
-	b.spaces[ridge] = s
+	b.spaces[at] = s
 	return s, nil
 }
 
@@ -272,6 +308,8 @@ func (b *Bench) check(c Candidate) error {
 		fault = "a model has intercepts of its own, and no weights of classes"
 	case c.Balanced && b.regression():
 		fault = "a regression has no classes to weigh"
+	case c.Learned && !b.hasLearned():
+		fault = "no experience has taught a metric for its columns"
 	default:
 		return nil
 	}
@@ -413,7 +451,7 @@ func joined(folds [][][]float64) [][]float64 {
 
 // predicted says what the rows held out do of predictions.
 func (b *Bench) predicted(scores [][]float64) (*evidence.HeldOut, error) {
-	s, err := b.in(0)
+	s, err := b.in(place{})
 	if err != nil {
 		return nil, err
 	}
@@ -425,7 +463,7 @@ func (b *Bench) tune(ctx context.Context, j *Judged) (err error) {
 	if j.subject, err = b.subject(j.Candidate); err != nil {
 		return err
 	}
-	s, err := b.in(j.Ridge)
+	s, err := b.in(j.place())
 	if err != nil {
 		return err
 	}
@@ -445,7 +483,7 @@ func (b *Bench) subject(c Candidate) (evidence.Subject, error) {
 	}
 	omegas := make([]*mat.SymDense, len(b.parts))
 	if c.Network > 0 {
-		found, err := b.found()
+		found, err := b.ask(c.Learned)
 		if err != nil {
 			return evidence.Subject{}, err
 		}

@@ -68,8 +68,8 @@ func TestFoldsAskTheNetworkWithoutTheirRows(t *testing.T) {
 	f := random(t, 1, nil)
 	p := made(1, "p", data.Regression, 3).Labelled()
 	o := Options{Held: firstHeld(p, 5)}
-	before := must(bench(t, f, p, o).found())(t)
-	after := must(bench(t, f, changed(p, o.Held), o).found())(t)
+	before := must(bench(t, f, p, o).ask(false))(t)
+	after := must(bench(t, f, changed(p, o.Held), o).ask(false))(t)
 	for k, same := range []bool{true, false} {
 		if mat.Equal(after[k].Omega, before[k].Omega) != same {
 			t.Errorf("part %d: what is found with other labels held out is the same: %t, want %t", k, !same, same)
@@ -223,7 +223,7 @@ func TestCovarianceByHand(t *testing.T) {
 	for _, o := range []Options{{Lambda1: []float64{0.1}}, {Lambda1: []float64{0.1}, Held: firstHeld(p, 5)}} {
 		b := bench(t, random(t, 1, nil), p, o)
 		got := fit(t, b, Candidate{Ridge: 1, Mixture: Mixture{Network: 0.5}})
-		found := must(b.found())(t)
+		found := must(b.ask(false))(t)
 		metric := data.NewMetric(p, 1)
 		training := must(multitask.Training(metric.Problem(p)))(t)
 		var omega mat.SymDense // 1/2 Omega_n + 1/2 I/3

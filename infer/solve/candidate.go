@@ -16,6 +16,8 @@ import (
 type Candidate struct {
 	Structure
 	Mixture
+	// Learned takes the rows in the metric that the network's experience has taught.
+	Learned bool `json:"learned,omitempty"`
 	// Ridge is that of the tasks' common metric (data.Metric); 0 leaves the features as
 	// they are.
 	Ridge float64 `json:"ridge,omitempty"`
@@ -37,6 +39,9 @@ type Mixture struct {
 	Network float64 `json:"network,omitempty"`
 	Pooled  float64 `json:"pooled,omitempty"`
 }
+
+// place is where the candidate is fitted.
+func (c Candidate) place() place { return place{c.Learned, c.Ridge} }
 
 // Name is what a candidate is called in files and flags.
 func (c Candidate) Name() string {
@@ -77,6 +82,7 @@ func (c Candidate) words() (name, title string) {
 		add(name == "", "", "stl", "STL")
 	}
 	one := c.Drawn >= multitask.OneIntercept
+	add(c.Learned, ", ", "learned", "metric of the experience")
 	add(c.Ridge > 0, ", ", fmt.Sprintf("metric%g", c.Ridge), fmt.Sprintf("common metric of ridge %g", c.Ridge))
 	add(one, ", ", "one-intercept", "one intercept")
 	add(c.Drawn > 0 && !one, ", ", fmt.Sprintf("drawn%g", c.Drawn), fmt.Sprintf("intercepts drawn together by %g rows", c.Drawn))
@@ -105,6 +111,8 @@ func ParseCandidate(name string) (c Candidate, ok bool) {
 			c.Network = share
 		case "pooled":
 			c.Pooled = share
+		case "learned":
+			c.Learned = true
 		case "metric":
 			c.Ridge = number
 		case "one":

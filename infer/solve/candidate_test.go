@@ -124,7 +124,7 @@ func TestWhatNoCandidateIs(t *testing.T) {
 			t.Errorf("%+v is judged as %v, %v", c, j, err)
 		}
 	}
-	if _, err := alone.found(); err == nil {
+	if _, err := alone.ask(false); err == nil {
 		t.Error("there is no network, and it finds something")
 	}
 	if _, err := alone.Best(t.Context(), nil); err == nil {

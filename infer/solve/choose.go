@@ -82,17 +82,23 @@ func (b *Bench) metrics(noNetwork bool) (all []Candidate) {
 	if data.HasMetric(b.rows) {
 		ridges = []float64{0.1, 1, 3}
 	}
+	learned := b.hasLearned() && !noNetwork
 	for _, ridge := range ridges {
 		for _, x := range mixtures {
-			all = append(all, Candidate{Mixture: x, Ridge: ridge, Drawn: drawn})
+			c := Candidate{Mixture: x, Ridge: ridge, Drawn: Drawn, Learned: learned}
+			all = append(all, c)
+			if c.Learned && ridge == 1 {
+				c.Learned = false // where the rows overrule the experience
+				all = append(all, c)
+			}
 		}
 	}
 	return all
 }
 
 const (
-	// drawn is the prior of intercepts, in rows.
-	drawn = 10
+	// Drawn is the prior of intercepts, in rows.
+	Drawn = 10
 	// fewRows is how many rows for each column the variances of classes take.
 	fewRows = 5
 	// fewTasks is the number of tasks up to which a network has a say.
@@ -251,7 +257,7 @@ func (c *Choice) words(word func(*Judged) string) []string {
 // all. They see columns by curves if the choice does.
 func (b *Bench) Rivals(c *Choice) (alone, pooled Candidate) {
 	if b.wide() {
-		return Candidate{}, Candidate{Mixture: Mixture{Pooled: 1}, Drawn: drawn}
+		return Candidate{}, Candidate{Mixture: Mixture{Pooled: 1}, Drawn: Drawn}
 	}
 	var candidates []Candidate
 	for _, j := range c.parts {
@@ -282,11 +288,11 @@ func (b *Bench) Mean(ctx context.Context) (*evidence.HeldOut, error) {
 		}
 		return j.HeldOut, nil
 	}
-	subject, err := b.subject(Candidate{Drawn: drawn})
+	subject, err := b.subject(Candidate{Drawn: Drawn})
 	if err != nil {
 		return nil, err
 	}
-	s, err := b.in(0)
+	s, err := b.in(place{})
 	if err != nil {
 		return nil, err
 	}

@@ -74,7 +74,7 @@ func (b *Bench) Fit(ctx context.Context, c *Choice) (*Fitted, error) {
 
 // tuned fits a candidate of problem (1) to the features as they are.
 func (b *Bench) tuned(ctx context.Context, j *Judged) (*multitask.Result, error) {
-	s, err := b.in(j.Ridge)
+	s, err := b.in(j.place())
 	if err != nil {
 		return nil, err
 	}
@@ -86,7 +86,11 @@ func (b *Bench) tuned(ctx context.Context, j *Judged) (*multitask.Result, error)
 	if err != nil {
 		return nil, err
 	}
-	return r.Restored(s.whole.metric), nil
+	r = r.Restored(s.whole.metric)
+	if j.Learned {
+		r = r.Restored(b.finder.of.Sigma.Metric)
+	}
+	return r, nil
 }
 
 // sum fits the candidates that count, and adds them up. Where none predicts better than the mean

@@ -192,7 +192,7 @@ func (c *fitCmd) few(candidates []solve.Candidate, t *table.Table) []solve.Candi
 // asked is the network that candidates ask, or nil. One of one's own gets the features as they
 // are in the tables, as in the problems that it was trained on.
 func (c *fitCmd) asked(candidates []solve.Candidate) (*solve.Finder, error) {
-	asks := func(x solve.Candidate) bool { return x.Network > 0 }
+	asks := func(x solve.Candidate) bool { return x.Network > 0 || x.Learned }
 	if candidates != nil && !slices.ContainsFunc(candidates, asks) {
 		if c.Network != "" {
 			return nil, errUsage.Errorf("--model=%s asks no network; leave --network out", c.Model)

@@ -158,8 +158,10 @@ type trained struct {
 	Epoch int           `json:"best_epoch"`
 	Best  train.Metrics `json:"best"`
 	// Start is Best.Found before training.
-	Start    files.Float `json:"start"`
-	Warnings []string    `json:"warnings,omitempty"`
+	Start files.Float `json:"start"`
+	// Metric is what the rows of the experience have taught, in words.
+	Metric   string   `json:"metric,omitempty"`
+	Warnings []string `json:"warnings,omitempty"`
 }
 
 // train trains a network, and keeps beside it what it used, its metrics, their
@@ -208,7 +210,7 @@ func (c *trainCmd) train(e *env, config train.Config, head layers.Head, examples
 			return nil, err
 		}
 	}
-	return &trained{c.Out, config.Seed, report.Best, report.Metrics[report.Best], report.Metrics[0].Found, report.Warnings}, errors.Join(
+	return &trained{c.Out, config.Seed, report.Best, report.Metrics[report.Best], report.Metrics[0].Found, report.Network.Provenance[train.MetricKey], report.Warnings}, errors.Join(
 		used.save(c.Out),
 		saveJSON(filepath.Join(c.Out, metricsFile), report.Metrics),
 		plot.Training(report.Metrics).Save(filepath.Join(c.Out, "training.png")))
@@ -220,6 +222,9 @@ func (r *trained) write(w io.Writer) {
 	t.write(w)
 	if !math.IsNaN(float64(r.Start)) {
 		fmt.Fprintln(w, "finds: the error of the covariances found on held-out problems, over that of single-task learning")
+	}
+	if r.Metric != "" {
+		fmt.Fprintf(w, "metric of the experience: %s\n", r.Metric)
 	}
 	for _, warning := range r.Warnings {
 		fmt.Fprintf(w, "warning: %s\n", warning)

@@ -1,0 +1,227 @@
+package train
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"maps"
+	"math/rand/v2"
+	"runtime"
+	"slices"
+
+	"l2mt/data"
+	"l2mt/infer/solve"
+	"l2mt/model"
+)
+
+// Experience teaches how rows scatter about the mean of their class, S0. Problems of new classes
+// are solved with rows X A, A A' = (S0 + tau I)^-1, beside the rows as they are.
+
+// MetricKey is what a network's provenance calls the metric that the experience has taught.
+const MetricKey = "metric"
+
+const (
+	// heldProblems is how many problems are drawn of each part of the classes.
+	heldProblems = 5
+	// manyClasses is the number of classes from which there are three parts, and not two.
+	manyClasses = 9
+	// fewestClasses is the number of classes below which no metric is learned.
+	fewestClasses = 4
+	// mostAsked is how many rows of each class such a problem predicts.
+	mostAsked = 60
+)
+
+// known are the rows of the experience, each once.
+type known struct {
+	*data.ProblemData        // a task for every class
+	names             string // of the columns
+	few               int    // labelled rows of a class in a problem
+}
+
+// newKnown gathers the rows. It is nil where rows have no classes, or problems are of several
+// datasets.
+func newKnown(n *model.Network, source Source) (*known, error) {
+	k := &known{ProblemData: &data.ProblemData{Problem: &data.Problem{Name: "experience"}}}
+	seen := map[int]bool{} // rows of the dataset
+	rows := map[string][]data.Matrix{}
+	labelled := 0
+	sides := 0
+	dataset := ""
+	for i := range source.Len() {
+		e, err := source.Example(i)
+		if err != nil {
+			return nil, err
+		}
+		p, err := n.Features(e.Problem)
+		if err != nil {
+			return nil, err
+		}
+		dataset = cmp.Or(dataset, e.Dataset)
+		if p.Kind() == data.Regression || dataset != e.Dataset {
+			return nil, nil
+		}
+		k.names = model.NamesOf(p)
+		for _, t := range p.Tasks {
+			few := len(t.TrainSet.Y) + len(t.ValidationSet.Y)
+			labelled += few
+			sides += max(2, p.Several())
+			index := slices.Concat(t.Train, t.Validation, t.Test)
+			if len(index) != few+len(t.TestSet.Y) {
+				return nil, nil // they are no rows of a dataset
+			}
+			for _, set := range []data.Samples{t.TrainSet, t.ValidationSet, t.TestSet} {
+				for j, y := range set.Y {
+					if seen[index[j]] {
+						continue
+					}
+					seen[index[j]] = true
+					name := className(p, t, y)
+					rows[name] = append(rows[name], set.X.Take([]int{j}))
+				}
+				index = index[len(set.Y):]
+			}
+		}
+	}
+	for name, some := range rows {
+		if len(some) < 2 {
+			continue // one half is labelled
+		}
+		t := data.TaskData{Task: &data.Task{Name: name, Kind: data.Regression}}
+		t.TrainSet.X = data.Stack(some)
+		t.TrainSet.Y = make([]float64, len(some))
+		k.Tasks = append(k.Tasks, t)
+	}
+	byName := func(a, b data.TaskData) int {
+		return cmp.Compare(a.Name, b.Name)
+	}
+	slices.SortFunc(k.Tasks, byName)
+	k.few = max(1, labelled/max(1, sides))
+	return k, nil
+}
+
+// className is the class of a label.
+func className(p *data.ProblemData, t data.TaskData, y float64) string {
+	switch {
+	case p.Several() > 0:
+		return p.Classes[int(y)]
+	case y > 0:
+		return t.Positive
+	}
+	return t.Negative
+}
+
+// learnSigma gives the network the metric of S0 with the ridge that predicts classes best which
+// are left out of S0.
+func (t *trainer) learnSigma(ctx context.Context, source Source) error {
+	if t.config.Start == FromPreset {
+		return nil // the paper knows none
+	}
+	k, err := newKnown(t.network, source)
+	if err != nil || k == nil || len(k.Tasks) < fewestClasses {
+		return err
+	}
+	ridges := []float64{10, 1, 0.1, 0.01}
+	errs := make([]float64, len(ridges))
+	order := data.Stream(t.config.Seed, "classes left out").Perm(len(k.Tasks))
+	parts := 2
+	if len(order) >= manyClasses {
+		parts = 3
+	}
+	report := t.options.Progress
+	report.Start("how classes scatter", parts*heldProblems)
+	defer report.Finish()
+	for part := range parts {
+		var inside, outside []data.TaskData
+		for i, c := range order {
+			if i%parts == part {
+				inside = append(inside, k.Tasks[c])
+			} else {
+				outside = append(outside, k.Tasks[c])
+			}
+		}
+		scatter := k.scatter(outside)
+		for number := range heldProblems {
+			r := data.Stream(t.config.Seed, "problem of classes left out", uint64(part), uint64(number))
+			p := k.draw(r, inside)
+			for i, ridge := range ridges {
+				e, err := judged(ctx, scatter.Metric(ridge).Problem(p))
+				if err != nil {
+					return err
+				}
+				errs[i] += e
+			}
+			report.Advance(1, p.Name)
+		}
+	}
+	best := slices.Index(errs, slices.Min(errs))
+	m := k.scatter(k.Tasks).Metric(ridges[best])
+	if m == nil {
+		return nil
+	}
+	t.network.Sigma = &model.Sigma{Metric: m, Names: k.names}
+	provenance := maps.Clone(t.network.Provenance)
+	if provenance == nil {
+		provenance = map[string]string{}
+	}
+	t.network.Provenance = provenance
+	provenance[MetricKey] = fmt.Sprintf("how rows of %d classes scatter, ridge %g", len(k.Tasks), ridges[best])
+	return nil
+}
+
+// scatter is S0 of some classes.
+func (k *known) scatter(classes []data.TaskData) *data.Scatter {
+	return data.NewScatter(&data.ProblemData{Problem: k.Problem, Tasks: classes})
+}
+
+// draw makes a problem of pairs of classes, with as few labelled rows as the problems of the
+// experience have.
+func (k *known) draw(r *rand.Rand, classes []data.TaskData) *data.ProblemData {
+	p := &data.ProblemData{Problem: &data.Problem{Name: "classes left out"}}
+	var pairs [][]data.TaskData
+	for i, a := range classes {
+		for _, b := range classes[:i] {
+			pairs = append(pairs, []data.TaskData{a, b})
+		}
+	}
+	tasks := 4 + r.IntN(5)
+	for _, i := range r.Perm(len(pairs))[:min(tasks, len(pairs))] {
+		t := data.TaskData{Task: &data.Task{Name: fmt.Sprint(i), Kind: data.Classification}}
+		for side, class := range pairs[i] {
+			order := r.Perm(class.TrainSet.X.Rows())
+			few := min(k.few, len(order)/2)
+			some := min(few+mostAsked, len(order))
+			join(&t.TrainSet, class, order[:few], side)
+			join(&t.TestSet, class, order[few:some], side)
+		}
+		p.Tasks = append(p.Tasks, t)
+	}
+	return p
+}
+
+// join adds rows of a class.
+func join(s *data.Samples, class data.TaskData, rows []int, side int) {
+	x := []data.Matrix{class.TrainSet.X.Take(rows)}
+	if s.X != nil {
+		x = append(x, s.X)
+	}
+	s.X = data.Stack(x)
+	y := slices.Repeat([]float64{float64(1 - 2*side)}, len(rows))
+	s.Y = append(y, s.Y...)
+}
+
+// judged is the error on test rows in the tasks' common metric.
+func judged(ctx context.Context, p *data.ProblemData) (float64, error) {
+	b, err := solve.NewBench(nil, p, solve.Options{Workers: runtime.GOMAXPROCS(0)})
+	if err != nil {
+		return 0, err
+	}
+	c, err := b.Best(ctx, []solve.Candidate{{Ridge: 1, Drawn: solve.Drawn}})
+	if err != nil {
+		return 0, err
+	}
+	f, err := b.Fit(ctx, c)
+	if err != nil {
+		return 0, err
+	}
+	return f.Test.Mean, nil
+}
