@@ -24,7 +24,7 @@ var budgets = map[string]int{
 	"cmd/l2mt":               15,
 	"cmd/l2mt/command":       29380, // 46: builds are told apart, streams
 	"cmd/l2mt/internal/plot": 4606,
-	"data":                   21442, // 46: steps of models are checked
+	"data":                   21747, // 48: the metric of the experience
 	"data/datatest":          272,
 	"data/digits":            159,
 	"data/experience":        5545,  // 46: what is missing is named
@@ -38,13 +38,13 @@ var budgets = map[string]int{
 	"examples/own-estimator": 212,
 	"infer":                  1569,
 	"infer/compare":          5295,  // 46: outcomes are checked
-	"infer/solve":            14430, // 47: the decision; 19,500 with evidence and mixed is the goal
+	"infer/solve":            14746, // 48: the metric of the experience
 	"infer/solve/solvetest":  1134,
 	"layers":                 13682,
 	"layers/linalg":          6466,
 	"layers/linalg/gen":      3349,
 	"layers/vgg":             3018,
-	"model":                  18371,
+	"model":                  18823, // 48: the metric of the experience
 	"model/evidence":         9237,
 	"model/mixed":            6200, // 47: the mixed model
 	"model/modeltest":        3836,
@@ -53,7 +53,7 @@ var budgets = map[string]int{
 	"model/saved":            8969, // 46: a model is one thing, and is checked; 48: what it knows of new tasks
 	"model/settings":         1426,
 	"testdata/learned":       1070,
-	"train":                  10111,
+	"train":                  11721, // 48: the metric of the experience
 	"train/collect":          3818,
 }
 
