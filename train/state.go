@@ -20,6 +20,9 @@ import (
 // that the rest of the run depends on, in one file, replaced at once.
 const StateFile = "state.safetensors"
 
+// StartFolder is where the network before training is kept, to compare with.
+const StartFolder = "start"
+
 // ErrResume marks a state that a run cannot go on from.
 var ErrResume = errors.New("this run cannot be resumed")
 

@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"path/filepath"
 	"slices"
 
 	"gonum.org/v1/gonum/floats"
@@ -168,6 +169,11 @@ func (t *trainer) begin(ctx context.Context, source Source) error {
 	}
 	if t.config.Start != FromPreset {
 		if err := regress(t.network, t.training, t.tuning.layers...); err != nil {
+			return err
+		}
+	}
+	if t.options.Out != "" {
+		if err := t.network.Save(filepath.Join(t.options.Out, StartFolder)); err != nil {
 			return err
 		}
 	}

@@ -17,7 +17,7 @@ import (
 )
 
 type evalCmd struct {
-	Network    []string `sep:"none" placeholder:"DIR" help:"Trained network, or \"pretrained\", the default, which serves all features (l2mt version names it). Of several, given one by one, every one is compared with every other."`
+	Network    []string `sep:"none" placeholder:"DIR" help:"Trained network, or \"pretrained\", the default, which serves all features (l2mt version names it). Of several, given one by one, every one is compared with every other: DIR/start is the network before training."`
 	Problems   string   `required:"" type:"path" help:"File of the test problems."`
 	dataFlags  `embed:""`
 	Models     []string `default:"all" help:"Multitask models to compare with (${models}); \"all\" means the paper's ten."`
