@@ -58,17 +58,17 @@ var budgets = map[string]int{
 }
 
 const (
-	// whole bounds the sum of all packages. Issue 46 may add 3,000 tokens to 207,895 and has
-	// added some 7,000; issue 47 has added some 10,000, as evidence keeps what eval and
-	// collect use. Both are open until that is taken out again.
-	whole = 235000
-	// testLines bounds the lines of all tests. Each fault of issue 46 has a test, and the
-	// mixed model of issue 47 has some 1,600 lines.
-	testLines = 30500
+	// whole bounds the sum of all packages. Issue 46 may add 3,000 tokens to 207,895, issue 47 a
+	// thousand, issue 48 7,000. They have added some 6,000, 10,000 and 6,000: 46 and 47 are open
+	// until the rest is taken out again.
+	whole = 229950
+	// testLines bounds the lines of all tests. Each fault of issue 46 has a test, and the models of
+	// issues 47 and 48 have some 2,300 lines.
+	testLines = 29320
 	// spare is what a package may take before its own number is raised.
 	spare = 100
 	// slack is how far a package may fall below its budget, so that gains are kept.
-	slack = 9000
+	slack = 300
 	// lineTokens is the number of tokens that a line may have.
 	lineTokens = 30
 )
