@@ -130,6 +130,9 @@ func contents(t testing.TB, dir string) map[string]string {
 	entries := must(os.ReadDir(dir))(t)
 	content := map[string]string{}
 	for _, e := range entries {
+		if e.IsDir() { // the network before training
+			continue
+		}
 		raw := must(os.ReadFile(filepath.Join(dir, e.Name())))(t)
 		content[e.Name()] = string(raw)
 	}

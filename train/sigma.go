@@ -12,6 +12,8 @@ import (
 	"l2mt/data"
 	"l2mt/infer/solve"
 	"l2mt/model"
+	"l2mt/model/evidence"
+	"l2mt/model/multitask"
 )
 
 // Experience teaches how rows scatter about the mean of their class, S0. Problems of new classes
@@ -211,7 +213,17 @@ func join(s *data.Samples, class data.TaskData, rows []int, side int) {
 
 // judged is the error on test rows in the tasks' common metric.
 func judged(ctx context.Context, p *data.ProblemData) (float64, error) {
-	b, err := solve.NewBench(nil, p, solve.Options{Workers: runtime.GOMAXPROCS(0)})
+	o := solve.Options{Workers: runtime.GOMAXPROCS(0)}
+	rows, err := multitask.Training(p)
+	if err != nil {
+		return 0, err
+	}
+	for i, lambda1 := range evidence.LambdaGrid(rows) {
+		if i%2 == 0 { // enough to tell ridges apart
+			o.Lambda1 = append(o.Lambda1, lambda1)
+		}
+	}
+	b, err := solve.NewBench(nil, p, o)
 	if err != nil {
 		return 0, err
 	}
