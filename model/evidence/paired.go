@@ -27,10 +27,15 @@ type Paired struct {
 	units int
 }
 
+// nothing is the difference of losses below which it does not matter who is ahead.
+const nothing = 5e-5
+
 // Sign is -1 where a loses less by more than noise explains, 1 where it loses more, and 0 where
-// held-out rows do not separate the two.
+// held-out rows do not separate the two, or nobody would see the difference.
 func (p Paired) Sign() int {
 	switch {
+	case math.Abs(p.Loss) < nothing:
+		return 0
 	case p.High < 0:
 		return -1
 	case p.Low > 0:
