@@ -14,7 +14,7 @@ from sklearn.ensemble import HistGradientBoostingRegressor
 binary, data, out = sys.argv[1:4]
 splits, work = int((sys.argv[4:] or [3])[0]), tempfile.mkdtemp()
 sets = [("School: exam scores, 139 schools", "school", [3, 6, 11, 22, 44]), ("Parkinson's: motor score, 42 patients", "parkinsons", [5, 10, 20, 40])]
-methods = {"L2MT": [], "every task alone": ["--model", "stl"], "one model for all": ["--model", "pooled"], "boosting": None}
+methods = {"L2MT": [], "every task alone, straight": ["--model", "stl"], "one model for all": ["--model", "pooled"], "boosting": None}
 
 
 def l2mt(X, y, task, learn, rest, flags):
