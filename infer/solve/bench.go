@@ -363,8 +363,12 @@ func (b *Bench) judgeEach(ctx context.Context, candidates []Candidate) (all []*J
 		j.Seconds = time.Since(begin).Seconds()
 		report.Advance(1, j.Title())
 	}
+	begin := time.Now()
 	if err := b.measure(ctx, structures); err != nil {
 		return nil, fmt.Errorf("problem %q: %w", b.problem.Name, err)
+	}
+	for _, j := range structures {
+		j.Seconds = time.Since(begin).Seconds() / float64(len(structures))
 	}
 	return all, nil
 }

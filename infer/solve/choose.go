@@ -26,8 +26,8 @@ type Weighed struct {
 	Titled string  `json:"title"`
 	Loss   float64 `json:"loss"` // of rows held out
 	Weight float64 `json:"weight"`
-	// Seconds is how long it took.
-	Seconds float64 `json:"seconds,omitempty"`
+	// Seconds is how long it took; structures share their time evenly.
+	Seconds float64 `json:"-"`
 }
 
 // Choice is a weighed sum of candidates, which predicts rows that folds held out best.

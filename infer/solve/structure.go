@@ -301,6 +301,9 @@ func (f *features) components(s Structure) (p mixed.Problem, chosen []int) {
 			continue
 		}
 		key := of.view
+		if key == After {
+			key = "older model"
+		}
 		if f.separate && s.View == Curves && of.view != Level {
 			key += " " + f.names[of.column]
 		}

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"io"
 	"math"
-	"slices"
 	"strings"
 	"time"
 
@@ -221,10 +220,6 @@ func (r fitReport) save(folder *files.Folder) error {
 	}
 	r.Seconds = 0
 	r.Correlation = nil
-	r.Structures = slices.Clone(r.Structures)
-	for k := range r.Structures {
-		r.Structures[k].Seconds = 0
-	}
 	var text strings.Builder
 	r.writeVerdicts(&text)
 	r.Text = text.String()
@@ -280,9 +275,9 @@ func (r *fitReport) write(w io.Writer) {
 // writeStructures lists what was weighed.
 func (r *fitReport) writeStructures(w io.Writer) {
 	_, _, loss := units(r.Kind)
-	t := newGrid(loss, "weight", "seconds", "structure")
+	t := newGrid(loss, "weight", "structure")
 	for _, c := range r.Structures {
-		t.row(c.Loss, c.Weight, fmt.Sprintf("%.2f", c.Seconds), c.Titled)
+		t.row(c.Loss, c.Weight, c.Titled)
 	}
 	t.write(w)
 	fmt.Fprintln(w)
