@@ -109,11 +109,11 @@ func sweep(dir, begin string, age time.Duration) error {
 	entries, err := os.ReadDir(filepath.Clean(dir))
 	for _, e := range entries {
 		name := e.Name()
-		info, gone := e.Info()
-		if gone != nil || !strings.HasPrefix(name, begin) || !temporary.MatchString(name) {
+		if !strings.HasPrefix(name, begin) || !temporary.MatchString(name) {
 			continue
 		}
-		if time.Since(info.ModTime()) >= age {
+		info, gone := e.Info()
+		if gone == nil && time.Since(info.ModTime()) >= age {
 			err = cmp.Or(err, os.RemoveAll(filepath.Join(dir, name)))
 		}
 	}
