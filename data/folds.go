@@ -132,14 +132,14 @@ func bundles(signatures [][]uint64, together [][]int) (all [][]*bundle) {
 func (p *ProblemData) signatures(seed uint64) [][]uint64 {
 	var matrices []Matrix
 	var targets []float64
-	var targetRanks []int
+	var targetRanks []float64
 	for _, t := range p.Tasks {
 		matrices = append(matrices, t.TrainSet.X)
 		targets = append(targets, t.TrainSet.Y...)
-		targetRanks = append(targetRanks, ranks(t.TrainSet.Y)...)
+		targetRanks = append(targetRanks, Ranks(t.TrainSet.Y)...)
 	}
 	if !p.OwnUnits {
-		targetRanks = ranks(targets)
+		targetRanks = Ranks(targets)
 	}
 	x := Stack(matrices)
 	sums := make([]uint64, x.Rows())
@@ -158,7 +158,7 @@ func (p *ProblemData) signatures(seed uint64) [][]uint64 {
 			for i := range column {
 				column[i] = float64(x.Row(i).Value[j])
 			}
-			for i, rank := range ranks(column) {
+			for i, rank := range Ranks(column) {
 				sums[i] += scrambled(seed, uint64(rank), 3)
 			}
 		}
@@ -172,14 +172,15 @@ func (p *ProblemData) signatures(seed uint64) [][]uint64 {
 	return byTask
 }
 
-// ranks number the distinct values in ascending order.
-func ranks(values []float64) []int {
+// Ranks number the distinct values in ascending order.
+func Ranks(values []float64) []float64 {
 	distinct := slices.Compact(slices.Sorted(slices.Values(values)))
-	rank := make([]int, len(values))
+	ranks := make([]float64, len(values))
 	for i, v := range values {
-		rank[i], _ = slices.BinarySearch(distinct, v)
+		k, _ := slices.BinarySearch(distinct, v)
+		ranks[i] = float64(k)
 	}
-	return rank
+	return ranks
 }
 
 // scrambled is a number whose bits all depend on the seed and on both numbers (SplitMix64).

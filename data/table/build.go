@@ -449,7 +449,7 @@ func (r *reader) centre(c *Column, features [][]float64, weights []float64) {
 func (r *reader) steps() error {
 	kinds := r.Steps
 	if r.After != nil {
-		return r.repeat()
+		return r.apply(r.After.Steps...)
 	}
 	if slices.Equal(kinds, []string{None}) {
 		return nil
@@ -469,18 +469,17 @@ func (r *reader) steps() error {
 		if err != nil {
 			return err
 		}
-		if r.x, err = step.Apply(r.x); err != nil {
+		if err := r.apply(step); err != nil {
 			return err
 		}
-		r.Recipe.Steps = append(r.Recipe.Steps, step)
 	}
 	return nil
 }
 
-// repeat applies the steps of an older recipe.
-func (r *reader) repeat() (err error) {
-	r.Recipe.Steps = r.After.Steps
-	for _, step := range r.Recipe.Steps {
+// apply applies steps, which the recipe keeps.
+func (r *reader) apply(steps ...data.Step) (err error) {
+	r.Recipe.Steps = append(r.Recipe.Steps, steps...)
+	for _, step := range steps {
 		if r.x, err = step.Apply(r.x); err != nil {
 			return err
 		}

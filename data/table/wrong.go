@@ -115,20 +115,9 @@ func (r *reader) ordered(tasks []*task, columns *[]string) error {
 			return data.ErrInvalid.Errorf("column %q: it equals the target %q in every row; leave it out with --ignore", name, target.Name)
 		case counts:
 			r.note("column %q only counts the rows; if it is their number, leave it out with --ignore", name)
-		case math.Abs(stat.Correlation(ranks(values), ranks(order), nil)) > sameOrder:
+		case math.Abs(stat.Correlation(data.Ranks(values), data.Ranks(order), nil)) > sameOrder:
 			*columns = append(*columns, fmt.Sprintf("%q (target %q)", name, target.Name))
 		}
 	}
 	return nil
-}
-
-// ranks are the positions of values in ascending order. Equal values have one.
-func ranks(values []float64) []float64 {
-	sorted := slices.Compact(slices.Sorted(slices.Values(values)))
-	var rank []float64
-	for _, v := range values {
-		k, _ := slices.BinarySearch(sorted, v)
-		rank = append(rank, float64(k))
-	}
-	return rank
 }
