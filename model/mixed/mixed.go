@@ -643,21 +643,7 @@ func (s *search) ab(dst, a []float64, wide int, b []float64, cols int) []float64
 	if cols == 1 {
 		return s.abt(dst, a, wide, b, wide)
 	}
-	m := len(a) / max(1, wide)
-	c := room(dst, m*cols)
-	if m*wide*cols > smallProduct {
-		return s.product(c, linalg.NoTrans, linalg.NoTrans,
-			m, cols, wide, a, wide, b, cols)
-	}
-	for i := range m {
-		row := c[i*cols:][:cols]
-		for k, v := range a[i*wide:][:wide] {
-			if v != 0 {
-				floats.AddScaled(row, v, b[k*cols:][:cols])
-			}
-		}
-	}
-	return c
+	return s.multiply(dst, linalg.NoTrans, a, wide, b, cols)
 }
 
 func (s *search) atb(dst, a []float64, wide int, b []float64, cols int) []float64 {
@@ -665,17 +651,35 @@ func (s *search) atb(dst, a []float64, wide int, b []float64, cols int) []float6
 	if cols == 1 && rows > 0 {
 		return s.ab(dst, b, rows, a, wide)
 	}
-	c := room(dst, wide*cols)
-	if rows*wide*cols > smallProduct {
-		return s.product(c, linalg.Trans, linalg.NoTrans,
-			wide, cols, rows, a, wide, b, cols)
+	return s.multiply(dst, linalg.Trans, a, wide, b, cols)
+}
+
+// multiply is A B, or A'B.
+func (s *search) multiply(dst []float64, ta linalg.Transpose,
+	a []float64, wide int, b []float64, cols int) []float64 {
+	rows := len(a) / max(1, wide)
+	m := rows
+	k := wide
+	if ta == linalg.Trans {
+		m = wide
+		k = rows
+	}
+	c := room(dst, m*cols)
+	if m*k*cols > smallProduct {
+		return s.product(c, ta, linalg.NoTrans, m, cols, k, a, wide, b, cols)
 	}
 	for i := range rows {
-		row := b[i*cols:][:cols]
-		for k, v := range a[i*wide:][:wide] {
-			if v != 0 {
-				floats.AddScaled(c[k*cols:][:cols], v, row)
+		for j, v := range a[i*wide:][:wide] {
+			if v == 0 {
+				continue
 			}
+			to := i
+			from := j
+			if ta == linalg.Trans {
+				to = j
+				from = i
+			}
+			floats.AddScaled(c[to*cols:][:cols], v, b[from*cols:][:cols])
 		}
 	}
 	return c
