@@ -86,7 +86,7 @@ type place struct {
 type Judged struct {
 	Candidate
 	evidence.Chosen
-	// Seconds is the time that this took.
+	// Seconds is the time that this took; structures share theirs evenly.
 	Seconds float64
 
 	subject evidence.Subject

@@ -26,8 +26,6 @@ type Weighed struct {
 	Titled string  `json:"title"`
 	Loss   float64 `json:"loss"` // of rows held out
 	Weight float64 `json:"weight"`
-	// Seconds is how long it took; structures share their time evenly.
-	Seconds float64 `json:"-"`
 }
 
 // Choice is a weighed sum of candidates, which predicts rows that folds held out best.
@@ -40,11 +38,11 @@ type Choice struct {
 	parts []*Judged
 }
 
-// Candidates are the ways to fit a problem that Choose weighs. The structures of the mixed model
-// are among them, but where rows are sparse, and of classes of many columns, where the evidence
-// believes what fits by chance. What an older model knows is the first candidate. There, and where few tasks are classes, as in the problems that
-// the network has learned from, candidates are problem (1) in the common metric: with what the
-// network finds, with half of that, and without.
+// Candidates are the ways to fit a problem that Choose weighs. An older model's knowledge is the
+// first. The structures of the mixed model are among them, but where rows are sparse, and of
+// classes of many columns, where the evidence believes what fits by chance. There, and where few
+// tasks are classes, as in the problems that the network has learned from, candidates are problem
+// (1) in the common metric: with what the network finds, with half of that, and without.
 func (b *Bench) Candidates(without Parts) (all []Candidate) {
 	if without.View == "" && b.options.After != nil {
 		all = []Candidate{{Structure: Structure{View: After}}}
@@ -187,7 +185,7 @@ func (b *Bench) weigh(ctx context.Context, candidates []Candidate) (*Choice, err
 func newChoice(judged []*Judged, weights []float64, held *evidence.HeldOut) *Choice {
 	c := &Choice{HeldOut: held}
 	for k, j := range judged {
-		c.Weighed = append(c.Weighed, Weighed{j.Candidate, j.Name(), j.Title(), j.Loss, weights[k], j.Seconds})
+		c.Weighed = append(c.Weighed, Weighed{j.Candidate, j.Name(), j.Title(), j.Loss, weights[k]})
 		c.parts = append(c.parts, j)
 	}
 	return c

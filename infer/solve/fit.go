@@ -65,8 +65,8 @@ func (b *Bench) Fit(ctx context.Context, c *Choice) (*Fitted, error) {
 	if err != nil {
 		return nil, fmt.Errorf("problem %q: %w", b.problem.Name, err)
 	}
-	for _, w := range c.Weighed {
-		f.Seconds += w.Seconds
+	for _, j := range c.parts {
+		f.Seconds += j.Seconds
 	}
 	f.Seconds += time.Since(begin).Seconds()
 	return f, nil

@@ -109,7 +109,7 @@ type features struct {
 	steps             []data.Step // from the columns of the table
 	names             []string    // of the columns of the table
 	columns           []feature   // of the rows made, and the constant before them
-	coordinates       []float64   // A of data.FitKernel, or nil
+	coordinates       []float64   // A of the kernel's Step.Coordinates, or nil
 	landmarks         int
 	separate          bool // columns have variances of their own
 	center, scale     []float64
@@ -178,24 +178,24 @@ func newFeatures(p *data.ProblemData, kernel bool, after *saved.Prior) (*feature
 // steps standardise columns, and make their views.
 func steps(p *data.ProblemData, kernel bool, after *saved.Prior) ([]data.Step, error) {
 	x := p.TrainingRows()
-	standardise, err := data.FitStep(data.StepStandardise, x)
+	var standardise data.Step
+	var views []data.Step
+	var err error
 	if after != nil {
 		standardise = after.Steps[0]
-	}
-	if err != nil {
+		views = slices.Clip(after.Steps[1].Parts)
+	} else if standardise, err = data.FitStep(data.StepStandardise, x); err != nil {
 		return nil, err
 	}
 	if x, err = standardise.Apply(x); err != nil {
 		return nil, err
 	}
-	var views []data.Step
-	switch {
-	case after != nil:
-		views = slices.Clip(after.Steps[1].Parts)
-	case x.Cols() <= mostCurved:
-		views = []data.Step{data.FitCurves(x)}
-	default:
-		views = []data.Step{data.Straight(x)}
+	if views == nil {
+		see := data.Straight
+		if x.Cols() <= mostCurved {
+			see = data.FitCurves
+		}
+		views = []data.Step{see(x)}
 	}
 	if kernel && len(views) == 1 {
 		landmarks := manyLandmarks
