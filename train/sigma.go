@@ -118,6 +118,13 @@ func (t *trainer) learnSigma(ctx context.Context, source Source) error {
 	if t.config.Start == FromPreset {
 		return nil // the paper knows none
 	}
+	if t.options.Out != "" {
+		ended, err := model.Load(t.options.Out)
+		if err == nil && ended.Sigma != nil { // only a run that has ended keeps one
+			t.takeSigma(ended.Sigma, ended.Provenance[MetricKey])
+			return nil
+		}
+	}
 	k, err := newKnown(t.network, source)
 	if err != nil || k == nil || len(k.Tasks) < fewestClasses {
 		return err
@@ -160,14 +167,17 @@ func (t *trainer) learnSigma(ctx context.Context, source Source) error {
 	if m == nil {
 		return nil
 	}
-	t.network.Sigma = &model.Sigma{Metric: m, Names: k.names}
-	provenance := maps.Clone(t.network.Provenance)
-	if provenance == nil {
-		provenance = map[string]string{}
-	}
-	t.network.Provenance = provenance
-	provenance[MetricKey] = fmt.Sprintf("how rows of %d classes scatter, ridge %g", len(k.Tasks), ridges[best])
+	words := fmt.Sprintf("how rows of %d classes scatter, ridge %g", len(k.Tasks), ridges[best])
+	t.takeSigma(&model.Sigma{Metric: m, Names: k.names}, words)
 	return nil
+}
+
+// takeSigma gives the network a metric, and the words that say where it comes from.
+func (t *trainer) takeSigma(sigma *model.Sigma, words string) {
+	t.network.Sigma = sigma
+	provenance := map[string]string{MetricKey: words}
+	maps.Copy(provenance, t.network.Provenance)
+	t.network.Provenance = provenance
 }
 
 // scatter is S0 of some classes.

@@ -168,7 +168,11 @@ func TestWhereNothingIsLearnedOfRows(t *testing.T) {
 	for _, dir := range dirs {
 		run(t, c, examples, Options{Out: dir})
 	}
-	run(t, c, examples, Options{Out: dirs[1]}) // again
+	again := run(t, c, examples, Options{Out: dirs[1]})
+	kept := must(model.Load(dirs[0]))(t)
+	if !mat.Equal(again.Network.Sigma.Factors()[1], kept.Sigma.Factors()[1]) {
+		t.Error("a run that has ended learns its metric again")
+	}
 	got, want := contents(t, dirs[1]), contents(t, dirs[0])
 	if got[model.WeightsFile] != want[model.WeightsFile] {
 		t.Error("a run that is repeated has another network")
