@@ -71,7 +71,7 @@ func (h Head) Validate() error {
 			name  string
 			value []float32
 		}{{"weight", l.W}, {"bias", l.B}} {
-			if j := firstNotFinite(part.value); j >= 0 {
+			if j := NotFinite(part.value); j >= 0 {
 				return data.ErrInvalid.Errorf("head: layer %d: %s (%d, %d) is %v; it must be finite",
 					i, part.name, j/l.Out, j%l.Out, part.value[j])
 			}
@@ -80,8 +80,8 @@ func (h Head) Validate() error {
 	return nil
 }
 
-// firstNotFinite is the index of the first NaN or infinity, or -1.
-func firstNotFinite[T Float](x []T) int {
+// NotFinite is the index of the first NaN or infinity, or -1.
+func NotFinite[T Float](x []T) int {
 	for i, v := range x {
 		if f := float64(v); math.IsNaN(f) || math.IsInf(f, 0) {
 			return i
@@ -233,7 +233,7 @@ func regraph[T Float](s *Slot, k int) Body[T] {
 	return func(out View[T], in []View[T]) {
 		n := s.batch.rows * in[0].Cols
 		copy(out.Data[:n], in[0].Data[:n])
-		if firstNotFinite(out.Data[:n]) >= 0 {
+		if NotFinite(out.Data[:n]) >= 0 {
 			return
 		}
 		s.graph = neighbours(s.batch, k, out)

@@ -2,8 +2,6 @@ package model
 
 import (
 	"fmt"
-	"math"
-	"slices"
 
 	"l2mt/data"
 	"l2mt/layers"
@@ -113,17 +111,10 @@ func (s Statistic) check(v []float64, rows int) error {
 	if len(v) != rows*s.Cols {
 		return data.ErrInvalid.Errorf("it has %d numbers; a row of %d for every %s makes %d", len(v), s.Cols, s.Per, rows*s.Cols)
 	}
-	if i := notFinite(v); i >= 0 {
+	if i := layers.NotFinite(v); i >= 0 {
 		return data.ErrInvalid.Errorf("entry %d is %v; it must be finite", i, v[i])
 	}
 	return nil
-}
-
-// notFinite is the index of the first number that is not finite, or -1.
-func notFinite(values []float64) int {
-	return slices.IndexFunc(values, func(v float64) bool {
-		return math.IsNaN(v) || math.IsInf(v, 0)
-	})
 }
 
 // BodyInputs are the inputs of a body: the problem in the graph's slot.

@@ -207,7 +207,7 @@ func arrange(c Config, tensors []Tensor) (Params, error) {
 		if t.DType != c.storage() {
 			fault("tensor %q has dtype %s; it must have %s", t.Name, t.DType, c.storage())
 		}
-		if j := notFinite(t.Value); j >= 0 {
+		if j := layers.NotFinite(t.Value); j >= 0 {
 			fault("tensor %q has %v at entry %d; it must be finite", t.Name, t.Value[j], j)
 		}
 		p = append(p, t)

@@ -7,6 +7,7 @@ import (
 
 	"l2mt/data"
 	"l2mt/data/safetensors"
+	"l2mt/layers"
 )
 
 // Sigma is the metric that the rows of the experience have taught: how they scatter about the
@@ -51,7 +52,7 @@ func takeSigma(tensors []Tensor, names string) (s *Sigma, rest []Tensor, err err
 		}
 		t := tensors[i]
 		tensors = slices.Delete(tensors, i, i+1)
-		if len(t.Shape) != 2 || len(t.Value) == 0 || notFinite(t.Value) >= 0 {
+		if len(t.Shape) != 2 || len(t.Value) == 0 || layers.NotFinite(t.Value) >= 0 {
 			return nil, nil, ErrMismatch.Errorf("tensor %q: it must be a matrix of finite numbers", name)
 		}
 		factors = append(factors, mat.NewDense(t.Shape[0], t.Shape[1], t.Value))
