@@ -70,7 +70,7 @@ for i, (title, name, rows) in enumerate(sets):
     for n, e in zip(rows, found):
         print(name, n, "  ".join(f"{m} {v:.3f}" for m, v in e.items()), flush=True)
     body += panel(title, rows, found, 400 * i)
-legend = "".join(f'<circle cx="{64 + 180 * k}" cy="336" r="4" class="m{k}"/><text x="{76 + 180 * k}" y="341">{m}</text>' for k, m in enumerate(methods))
+legend = "".join(f'<circle cx="{64 + 200 * k}" cy="336" r="4" class="m{k}"/><text x="{76 + 200 * k}" y="341">{m}</text>' for k, m in enumerate(methods))
 open(out, "w").write(f"""<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 800 356" font-family="system-ui, sans-serif" font-size="13">
 <style>
 text {{ fill: #222 }} .title {{ font-size: 15px; font-weight: 600 }} .end {{ text-anchor: end }} .middle {{ text-anchor: middle }}
