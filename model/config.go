@@ -35,38 +35,38 @@ const (
 )
 
 // Config holds every choice about a network. The zero value is not valid:
-// start from a preset. Package settings reads the tags.
+// start from a preset. Package settings reads the tags, and kong where fields are flags.
 type Config struct {
 	// Features is d, the number of columns of X. A body that is free of the
 	// features does not look at it.
-	Features int `json:"features" min:"0"`
+	Features int `json:"features" min:"0" kong:"-"`
 	// Head has the widths of the fully connected layers in front of the network,
 	// as "1280-1000"; the last is Features. It is empty where there are none.
-	Head string `json:"head,omitempty"`
+	Head string `json:"head,omitempty" kong:"-"`
 	// Names says which features these are, as NamesOf has it; empty where they have no
 	// names, come out of a head, or do not matter to the body.
-	Names string `json:"names,omitempty"`
+	Names string `json:"names,omitempty" kong:"-"`
 
-	Body   string `json:"body" help:"What turns a problem into embeddings of its tasks."`
-	Layers int    `json:"layers" min:"1" max:"100" help:"Hidden layers s; with 1 the label graph is not used."`
-	Hidden int    `json:"hidden" min:"1" help:"Width h of the layers and of the embeddings."`
+	Body   string `json:"body" placeholder:"lgnn" help:"What turns a problem into embeddings of its tasks: ${bodies}."`
+	Layers int    `json:"layers" min:"1" max:"100" placeholder:"2" help:"Hidden layers s; with 1 the label graph is not used."`
+	Hidden int    `json:"hidden" min:"1" placeholder:"200" help:"Width h of the layers and of the embeddings."`
 	Free   bool   `json:"free" help:"Give each layer from the second on a matrix and a bias of its own; the paper ties them."`
 	// Neighbours is k. Smaller tasks use all their rows.
-	Neighbours int          `json:"k" min:"1" help:"Neighbours k of the label graph."`
-	Norm       layers.Norm  `json:"norm" help:"Scaling of the label graph: none, or size (divided by the rows of the task)."`
-	Readout    string       `json:"readout" help:"How the rows of a task become its embedding."`
-	Unit       bool         `json:"unit" help:"Scale embeddings to length one."`
-	Estimator  string       `json:"estimator" help:"What turns embeddings into Phi and c."`
-	Link       string       `json:"link" help:"Function v of the relative error that is estimated."`
-	Objective  Objective    `json:"objective" help:"What training minimises: found (the error of the covariance that the network finds on a training problem, through the closed form and the fit), or paper (the distance of f from v(o) of the tuples), or scaled (that divided by the standard deviation of v)."`
-	Lambda     float64      `json:"lambda" min:"0" help:"Weight of the squares of the layers' matrices; 0 leaves them free."`
-	DType      layers.DType `json:"dtype" help:"Precision of the computation."`
+	Neighbours int          `json:"k" min:"1" name:"k" placeholder:"6" help:"Neighbours k of the label graph."`
+	Norm       layers.Norm  `json:"norm" placeholder:"size" help:"Scaling of the label graph: none, or size (divided by the rows of the task)."`
+	Readout    string       `json:"readout" placeholder:"signed" help:"How the rows of a task become its embedding: ${readouts}."`
+	Unit       bool         `json:"unit" placeholder:"true" help:"Scale embeddings to length one; --model.unit=false leaves them."`
+	Estimator  string       `json:"estimator" placeholder:"affine-kernel" help:"What turns embeddings into Phi and c: ${estimators}."`
+	Link       string       `json:"link" placeholder:"tanh" help:"Function v of the relative error that is estimated: ${links}."`
+	Objective  Objective    `json:"objective" placeholder:"found" help:"What training minimises: found (the error of the covariance that the network finds on a training problem, through the closed form and the fit), or paper (the distance of f from v(o) of the tuples), or scaled (that divided by the standard deviation of v)."`
+	Lambda     float64      `json:"lambda" min:"0" placeholder:"0.0001" help:"Weight of the squares of the layers' matrices; 0 leaves them free."`
+	DType      layers.DType `json:"dtype" name:"dtype" placeholder:"float32" help:"Precision of the computation: float32 or float64."`
 }
 
 // Settings is the table of the configuration, section "model".
 func (c *Config) Settings() settings.Table {
 	return settings.New("model", c, map[string][]string{
-		"body": Bodies(), "readout": readouts.names(), "estimator": Estimators(), "link": Links(),
+		"body": Bodies(), "readout": Readouts(), "estimator": Estimators(), "link": Links(),
 		"norm":      texts(layers.Norms()),
 		"objective": texts([]Objective{Paper, Scaled, Found}),
 		"dtype":     texts([]layers.DType{layers.Float32, layers.Float64}),

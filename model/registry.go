@@ -153,6 +153,9 @@ func Bodies() []string { return bodies.names() }
 // Estimators lists the names of the estimators.
 func Estimators() []string { return estimators.names() }
 
+// Readouts lists the names of the readouts.
+func Readouts() []string { return readouts.names() }
+
 // Links lists the names of the links.
 func Links() []string { return links.names() }
 

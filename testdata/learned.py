@@ -77,7 +77,7 @@ def networks(name, kind):
     """The trained network, and the one that kept its start."""
     if kind == "shipped":  # the start is made of the experience of testdata/pretrain.sh, where DIR has it
         return ["", *(["start"] if os.path.exists("start") else [])]
-    of, start = f"{name}-{kind}", ["--set", "train.epochs=1", "--set", "train.rate=1e-9", "--set", "train.embedding_rate=1e-9"]
+    of, start = f"{name}-{kind}", ["--train.epochs=1", "--train.rate=1e-9", "--train.embedding_rate=1e-9"]
     once(f"{of}-collected", lambda out: l2mt("collect", "--problems", sampled(name, kind, 5)[1], "--models", "stl", "--explore", 2, "--near", 6,
          "--o", "labelled", "--seed", SEED[kind], "--out", out))
     for network, more in ((f"{of}-trained", []), (f"{of}-start", start)):

@@ -62,7 +62,7 @@ func BenchmarkStep(b *testing.B) {
 	for _, dtype := range []layers.DType{layers.Float32, layers.Float64} {
 		for _, density := range []float64{1, 0.03} {
 			b.Run(fmt.Sprintf("%s/density=%v", dtype, density), func(b *testing.B) {
-				c := must(Preset("default", features))(b)
+				c := must(Preset("default", features))(b).Defaults()
 				c.Model.Layers, c.Model.Hidden, c.Model.DType, c.Update, c.Model.Objective = 3, 50, dtype, ByTuple, "scaled"
 				c.Epochs = 1e6 // the rate hardly falls
 				var examples []Example

@@ -39,29 +39,29 @@ const (
 )
 
 // Config holds every choice about training. The zero value of a field means
-// its default. Package settings reads the tags.
+// its default. Package settings reads the tags, and kong where fields are flags.
 type Config struct {
 	// Model is the network to train. It has no default.
-	Model model.Config `json:"model"`
+	Model model.Config `json:"model" kong:"-"`
 
-	Epochs int     `json:"epochs" min:"1" help:"Passes over the training tuples."`
-	Rate   float64 `json:"rate" above:"0" help:"Adam's rate at the first step, falling linearly to zero at the end."`
+	Epochs int     `json:"epochs" min:"1" placeholder:"25" help:"Passes over the training tuples."`
+	Rate   float64 `json:"rate" above:"0" placeholder:"0.01" help:"Adam's rate at the first step, falling linearly to zero at the end."`
 	// The layers below the embeddings have d numbers for each hidden unit, and the
 	// more there are the sooner they overfit the experience: 3e-4 was best for 64
 	// features, 1e-5 to 5e-5 for 1,000.
-	EmbeddingRate float64   `json:"embedding_rate" above:"0" zero:"0.02 / d" help:"The same for the layers below the embeddings."`
-	TrainHead     TrainHead `json:"head" help:"Layers of the head to train along."`
-	HeadRate      float64   `json:"head_rate" above:"0" help:"Adam's rate for the layers of the head that are trained."`
-	Update        Update    `json:"update" help:"What a step learns from: one tuple (the paper), or all tuples of one problem, which share its embedding."`
-	Start         Start     `json:"start" help:"Where parameters begin: experience (the map of the features that the training tasks teach, and the estimator's linear parameters by regression), regression (these alone), or preset (the values that the estimator declares: the paper's)."`
-	HeldOut       int       `json:"held_out" min:"2" help:"Hold out one problem in so many, to choose the epoch by."`
-	Measured      int       `json:"measured" min:"-1" help:"Held-out problems at most on which the error of the covariance found is measured after every epoch, which chooses the epoch; -1 for none."`
-	Patience      int       `json:"patience" min:"0" help:"End after so many epochs without a better one; 0 never does."`
-	Seed          uint64    `json:"seed" help:"Seed of the initial parameters, the held-out problems and the order."`
+	EmbeddingRate float64   `json:"embedding_rate" above:"0" name:"embedding_rate" placeholder:"0.02/d" help:"The same for the layers below the embeddings."`
+	TrainHead     TrainHead `json:"head" name:"head" placeholder:"none" help:"Layers of the head to train along: none, last or all."`
+	HeadRate      float64   `json:"head_rate" above:"0" name:"head_rate" placeholder:"1e-05" help:"Adam's rate for the layers of the head that are trained."`
+	Update        Update    `json:"update" placeholder:"problem" help:"What a step learns from: tuple (one, as in the paper), or problem (all tuples of one, which share its embedding)."`
+	Start         Start     `json:"start" placeholder:"experience" help:"Where parameters begin: experience (the map of the features that the training tasks teach, and the estimator's linear parameters by regression), regression (these alone), or preset (the values that the estimator declares: the paper's)."`
+	HeldOut       int       `json:"held_out" min:"2" name:"held_out" placeholder:"6" help:"Hold out one problem in so many, to choose the epoch by."`
+	Measured      int       `json:"measured" min:"-1" placeholder:"30" help:"Held-out problems at most on which the error of the covariance found is measured after every epoch, which chooses the epoch; -1 for none."`
+	Patience      int       `json:"patience" min:"0" placeholder:"0" help:"End after so many epochs without a better one; 0 never does."`
+	Seed          uint64    `json:"seed" kong:"-"`
 }
 
-// Preset returns the settings of that name, "default" or "paper", for data of
-// the given number of features.
+// Preset returns the settings of that name, "default", "pairwise" or "paper", for data of
+// the given number of features. Zero fields mean their defaults.
 func Preset(name string, features int) (Config, error) {
 	m, err := model.Preset(name, features)
 	c := Config{Model: m}
@@ -71,7 +71,7 @@ func Preset(name string, features int) (Config, error) {
 	if name == "pairwise" {
 		c.Epochs, c.Rate, c.Start = 10, 0.003, FromRegression
 	}
-	return c.Defaults(), err
+	return c, err
 }
 
 // Defaults returns c with zero fields replaced by their defaults.

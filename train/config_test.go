@@ -2,7 +2,9 @@ package train
 
 import (
 	"errors"
+	"fmt"
 	"math"
+	"reflect"
 	"slices"
 	"strings"
 	"testing"
@@ -20,8 +22,8 @@ func TestPresetsAreWhatTheReadmeSays(t *testing.T) {
 		"train.epochs": {"25", "10", "25"}, "train.update": {"problem", "problem", "tuple"}, "train.head": {"none", "none", "none"},
 	} {
 		for i, preset := range presets {
-			c := must(Preset(preset, 10))(t)
-			all := c.Settings().Open()
+			c := must(Preset(preset, 10))(t).Defaults()
+			all := c.Settings()
 			at := slices.IndexFunc(all, func(s settings.Setting) bool { return s.Name == name })
 			if at < 0 || all[at].Value() != want[i] {
 				t.Errorf("preset %s: %s is not %s", preset, name, want[i])
@@ -30,25 +32,18 @@ func TestPresetsAreWhatTheReadmeSays(t *testing.T) {
 	}
 }
 
-// What a setting is set to is what the configuration has.
-func TestSettingsReachTheConfiguration(t *testing.T) {
-	want := must(Preset("default", 7))(t)
-	byText := want
-	want.Model.Hidden, want.Model.Free, want.Model.Lambda = 100, true, 0
-	want.Rate, want.Update, want.TrainHead, want.Seed = 0.002, ByTuple, HeadLast, 9
-	for name, text := range map[string]string{
-		"model.hidden": "100", "model.free": "true", "model.lambda": "0",
-		"train.rate": "2e-3", "train.update": "tuple", "train.head": "last", "train.seed": "9",
-	} {
-		if err := byText.Settings().Set(name, text); err != nil {
-			t.Error(err)
+// Help shows what the tags say.
+func TestPlaceholdersAreTheDefaults(t *testing.T) {
+	c := must(Preset("default", 7))(t).Defaults()
+	for _, part := range []any{c, c.Model} {
+		v := reflect.ValueOf(part)
+		for i := range v.NumField() {
+			tag := v.Type().Field(i).Tag
+			want := fmt.Sprint(v.Field(i).Interface())
+			if got, ok := tag.Lookup("placeholder"); ok && got != want && got != "0.02/d" {
+				t.Errorf("the placeholder of %s is %s, the default %s", tag.Get("json"), got, want)
+			}
 		}
-	}
-	if err := byText.Settings().Set("model.hiden", "3"); err == nil || byText != want {
-		t.Errorf("it is %+v, want %+v; a setting that there is not: %v", byText, want, err)
-	}
-	if err := byText.Validate(); err != nil {
-		t.Error(err)
 	}
 }
 

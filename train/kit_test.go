@@ -91,7 +91,7 @@ func small(seed uint64) []Example { return made(seed, 8, 6, 3, 12, 5) }
 // does not.
 func config(t testing.TB, preset string, examples []Example) Config {
 	t.Helper()
-	c := must(Preset(preset, examples[0].Problem.Cols()))(t)
+	c := must(Preset(preset, examples[0].Problem.Cols()))(t).Defaults()
 	c.Model.Hidden, c.Model.Neighbours, c.Model.DType = 6, 2, layers.Float64
 	c.Epochs, c.Seed = 4, 1
 	if preset == "default" {

@@ -82,7 +82,7 @@ func TestOpenJoinsRecordsWithTheirProblems(t *testing.T) {
 			t.Errorf("problem %d is %s with %d features and the outcomes %v, want %v", i, x.Problem.Name, x.Problem.Cols(), o, want)
 		}
 	}
-	config := must(Preset("default", 64))(t)
+	config := must(Preset("default", 64))(t).Defaults()
 	config.Model.Hidden, config.Epochs = 4, 1
 	if report, err := Run(t.Context(), config, e, Options{}); err != nil || len(report.Metrics) != 2 {
 		t.Errorf("a run on it: %v, %v", report, err)

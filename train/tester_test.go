@@ -63,7 +63,7 @@ func tested(t testing.TB, seed uint64, problems, features int) []Example {
 
 func pairwise(t testing.TB) Config {
 	t.Helper()
-	c := must(Preset("pairwise", 0))(t)
+	c := must(Preset("pairwise", 0))(t).Defaults()
 	c.Epochs, c.Seed = 5, 1
 	return c
 }

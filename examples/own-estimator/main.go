@@ -1,7 +1,7 @@
 // A program with all commands of l2mt and an estimator of its own: see
 //
 //	go build && ./own-estimator train --help
-//	./own-estimator train --set model.estimator=cosine --experience DIR --out DIR
+//	./own-estimator train --model.estimator=cosine --experience DIR --out DIR
 package main
 
 import (

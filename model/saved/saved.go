@@ -24,7 +24,6 @@ import (
 	"l2mt/data/safetensors"
 	"l2mt/data/table"
 	"l2mt/model/multitask"
-	"l2mt/model/settings"
 )
 
 // Fit is a fitted model with all that predictions take. It is kept in a
@@ -457,8 +456,29 @@ func (s *Fit) Task(name string) (int, error) {
 		return i, nil
 	}
 	near := s.TaskNames() // those spelt most like the name first
-	slices.SortStableFunc(near, func(a, b string) int { return settings.Distance(a, name) - settings.Distance(b, name) })
+	slices.SortStableFunc(near, func(a, b string) int { return distance(a, name) - distance(b, name) })
 	return 0, ErrUnknownTask.Errorf("the model has no task %q; it has %s", name, format.Abridge(near))
+}
+
+// distance of two names is Levenshtein's: the fewest letters to insert, delete or replace.
+func distance(a, b string) int {
+	row := make([]int, len(b)+1) // of the table, for the letters of a so far
+	for j := range row {
+		row[j] = j
+	}
+	for i := range len(a) {
+		diagonal := row[0]
+		row[0] = i + 1
+		for j := range len(b) {
+			replace := diagonal
+			if a[i] != b[j] {
+				replace++
+			}
+			diagonal = row[j+1]
+			row[j+1] = min(replace, row[j]+1, row[j+1]+1)
+		}
+	}
+	return row[len(b)]
 }
 
 // Linear is W and b of a task, or of the Average. A class has the mean of the

@@ -417,3 +417,15 @@ func TestSpellingsOfNewRows(t *testing.T) {
 		t.Errorf("labels and scores %v, want %v", got, want)
 	}
 }
+
+// By hand: kitten -> sitten -> sittin -> sitting.
+func TestTheDistanceOfNames(t *testing.T) {
+	for _, c := range []struct {
+		a, b string
+		want int
+	}{{"kitten", "sitting", 3}, {"", "abc", 3}, {"abc", "", 3}, {"hidden", "hidden", 0}, {"ab", "ba", 2}, {"rate", "rat", 1}} {
+		if got := distance(c.a, c.b); got != c.want {
+			t.Errorf("from %q to %q it is %d, want %d", c.a, c.b, got, c.want)
+		}
+	}
+}

@@ -1,12 +1,9 @@
 // Package settings makes a table of a configuration: the fields of a struct by
-// name, to be listed, set from texts, checked and compared. The tags of a field
-// describe its setting:
+// name, to be checked and compared. The tags of a field describe its setting:
 //
-//	Hidden int `json:"hidden" min:"1" help:"Width h of the layers."`
+//	Hidden int `json:"hidden" min:"1"`
 //
-// json names it and help explains it. Numbers lie between min and max, or above
-// above, and zero explains 0. A field without help is checked and compared like the
-// others, but nobody sets it: it follows from something else.
+// json names it. Numbers lie between min and max, or above above.
 package settings
 
 import (
@@ -26,10 +23,6 @@ type Table []Setting
 type Setting struct {
 	// Name is SECTION.FIELD.
 	Name string
-	// Meaning is the help of the field.
-	Meaning string
-	// Zero is the meaning of 0, where it is no number.
-	Zero string
 	// Names are the texts that are allowed; any if there are none.
 	Names []string
 
@@ -50,8 +43,6 @@ func New(section string, config any, names map[string][]string) (t Table) {
 		field, _, _ := strings.Cut(f.Tag.Get("json"), ",")
 		s := Setting{Names: names[field], tag: f.Tag, value: v.Field(i)}
 		s.Name = section + "." + field
-		s.Meaning = f.Tag.Get("help")
-		s.Zero = f.Tag.Get("zero")
 		t = append(t, s)
 	}
 	return t
@@ -121,42 +112,6 @@ func (s Setting) allowed() bool {
 	return x >= bound("min", math.Inf(-1)) && x <= bound("max", math.MaxFloat64)
 }
 
-// set gives the setting the value of a text, or leaves it unchanged.
-func (s Setting) set(text string) error {
-	v := reflect.New(s.value.Type()).Elem()
-	var err error
-	switch {
-	case v.Kind() == reflect.String:
-		v.SetString(text)
-	case v.Kind() == reflect.Bool && (text == "true" || text == "false"):
-		v.SetBool(text == "true")
-	case v.CanInt():
-		var i int64
-		i, err = strconv.ParseInt(text, 10, 64)
-		v.SetInt(i)
-	case v.CanUint():
-		var i uint64
-		i, err = strconv.ParseUint(text, 10, 64)
-		v.SetUint(i)
-	case v.CanFloat():
-		var x float64
-		x, err = strconv.ParseFloat(text, 64)
-		v.SetFloat(x)
-	default:
-		err = strconv.ErrSyntax
-	}
-	if err != nil {
-		return fmt.Errorf("%s is %q; it must be %s", s.Name, text, s.Valid())
-	}
-	trial := s
-	trial.value = v
-	if err := trial.Fault(); err != nil {
-		return err
-	}
-	s.value.Set(v)
-	return nil
-}
-
 // Faults are the errors of the values.
 func (t Table) Faults() (faults []error) {
 	for _, s := range t {
@@ -178,60 +133,4 @@ func (t Table) Differences(u Table) (d []Difference) {
 		}
 	}
 	return d
-}
-
-// Open are the settings that can be set.
-func (t Table) Open() Table {
-	return slices.DeleteFunc(slices.Clone(t), func(s Setting) bool { return s.Meaning == "" })
-}
-
-// Set gives the setting of that name the value of a text.
-func (t Table) Set(name, text string) error {
-	t = t.Open()
-	i := slices.IndexFunc(t, func(s Setting) bool { return s.Name == name })
-	if i < 0 {
-		return fmt.Errorf("there is no setting %q; %s", name, t.suggestion(name))
-	}
-	return t[i].set(text)
-}
-
-// suggestion lists the names that are up to two letters from a wrong one, the nearest first,
-// or all names.
-func (t Table) suggestion(name string) string {
-	letters := map[string]int{}
-	var names []string
-	for _, s := range t {
-		_, field, _ := strings.Cut(s.Name, ".")
-		suffix := name[strings.LastIndex(name, ".")+1:]
-		letters[s.Name] = min(Distance(name, s.Name), Distance(suffix, field))
-		names = append(names, s.Name)
-	}
-	list := strings.Join(names, ", ")
-	names = slices.DeleteFunc(names, func(s string) bool { return letters[s] > 2 })
-	if len(names) == 0 {
-		return "there are " + list
-	}
-	slices.SortStableFunc(names, func(a, b string) int { return letters[a] - letters[b] })
-	return "near it: " + strings.Join(names, ", ")
-}
-
-// Distance of two names is Levenshtein's: the fewest letters to insert, delete or replace.
-func Distance(a, b string) int {
-	row := make([]int, len(b)+1) // of the table, for the letters of a so far
-	for j := range row {
-		row[j] = j
-	}
-	for i := range len(a) {
-		diagonal := row[0]
-		row[0] = i + 1
-		for j := range len(b) {
-			replace := diagonal
-			if a[i] != b[j] {
-				replace++
-			}
-			diagonal = row[j+1]
-			row[j+1] = min(replace, row[j]+1, row[j+1]+1)
-		}
-	}
-	return row[len(b)]
 }

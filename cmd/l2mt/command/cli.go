@@ -44,7 +44,6 @@ type cli struct {
 	Collect    collectCmd    `cmd:"" help:"Make experience: try covariances on problems."`
 	Experience experienceCmd `cmd:"" help:"Look after experience."`
 	Train      trainCmd      `cmd:"" help:"Train a network on experience."`
-	Settings   settingsCmd   `cmd:"" help:"List all settings of networks and of training, with defaults, meanings and valid values."`
 	Runs       runsCmd       `cmd:"" help:"Compare training runs: settings that differ, best epochs, held-out figures over seeds."`
 	Infer      inferCmd      `cmd:"" help:"Find the task covariance of a new problem with a network, and solve it."`
 	Eval       evalCmd       `cmd:"" help:"Compare a network with the multitask models on test problems."`
@@ -117,6 +116,11 @@ func flagVars() kong.Vars {
 		"models":  strings.Join(multitask.Names(), ", "),
 		"views":   strings.Join(solve.Views(), ","),
 		"presets": strings.Join(model.Presets(), ", "),
+		"bodies":  strings.Join(model.Bodies(), ", "),
+		"links":   strings.Join(model.Links(), ", "),
+
+		"readouts":   strings.Join(model.Readouts(), ", "),
+		"estimators": strings.Join(model.Estimators(), ", "),
 
 		"experiments": strings.Join(experimentNames(), ", "),
 	}

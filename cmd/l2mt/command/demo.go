@@ -46,6 +46,9 @@ func (c *demoCmd) Run(e *env) error {
 	evaluate := &evalCmd{Network: []string{at("network")}, Problems: test, Models: []string{"all"}, Out: at("evaluation"), first: c.Test}
 	explain := &inferCmd{Network: at("network"), Problems: test, Name: "test-0001", Out: at("problem")}
 	page := &reportCmd{Dir: c.Out}
+	if err := learn.begin(); err != nil {
+		return err
+	}
 	collect.buildFlags = c.buildFlags
 	learn.buildFlags = c.buildFlags
 	evaluate.buildFlags = c.buildFlags

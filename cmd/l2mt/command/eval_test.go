@@ -19,7 +19,7 @@ func tinyNetwork(t testing.TB) (network, test string) {
 	t.Helper()
 	experience := tinyExperience(t)
 	network = filepath.Join(t.TempDir(), "n")
-	if code, _, stderr := l2mt(t, "train", "--experience", experience, "--out", network, "--set", "train.epochs=1", "--set", "model.hidden=8"); code != exitDone {
+	if code, _, stderr := l2mt(t, "train", "--experience", experience, "--out", network, "--train.epochs=1", "--model.hidden=8"); code != exitDone {
 		t.Fatal(stderr)
 	}
 	return network, filepath.Join(filepath.Dir(experience), "p", "test.json")
@@ -54,7 +54,7 @@ func TestExitCodes(t *testing.T) {
 		{exitUsage, "collect --problems T --out OUT --shard 3/3", "--shard=3/3: it must be I/N with I in 0..N-1"},
 		{exitUsage, "train --out OUT", "missing flags: --experience"},
 		{exitUsage, "train --experience N --out OUT --preset=modern", `--preset must be one of "default","pairwise","paper" but got "modern"`},
-		{exitUsage, "train --experience N --out OUT --set=train.epochs=-3", "train.epochs is -3; it must be a whole number of at least 1"},
+		{exitUsage, "train --experience N --out OUT --train.epochs=-3", "train.epochs is -3; it must be a whole number of at least 1"},
 		{exitUsage, "train --experience N --out OUT --frobnicate", "unknown flag --frobnicate"},
 	} {
 		words := strings.NewReplacer("DIR", t.TempDir(), "N", network, "T", test, "OUT", out)

@@ -58,7 +58,7 @@ type variation struct {
 	// Label says what it is, on the axis and in the tables.
 	Label string `toml:"label"`
 	// Flag is a command and the beginning of a flag of it, to which every value is added:
-	// "train --set=model.hidden=".
+	// "train --model.hidden=".
 	Flag   string `toml:"flag"`
 	Values []any  `toml:"values"`
 	// Cases are named flags instead.
@@ -136,7 +136,7 @@ func (c *sweepCmd) parse(name, text string) (*experiment, error) {
 		x.Vary = variation{Flag: vary[:at+1]}
 		if !strings.Contains(x.Vary.Flag, " ") {
 			x.Vary.Label = vary[:at]
-			x.Vary.Flag = "train --set=" + x.Vary.Flag
+			x.Vary.Flag = "train --" + x.Vary.Flag
 		}
 		for value := range strings.SplitSeq(vary[at+1:], ",") {
 			x.Vary.Values = append(x.Vary.Values, value)

@@ -79,11 +79,11 @@ func TestFaults(t *testing.T) {
 flags = [
   "problems --train 4 --test 2 --min-tasks 2 --max-tasks 2 --train-fraction 0.03 --validation-fraction 0.03",
   "collect --models stl,snr2 --explore 2",
-  "train --set train.epochs=2",
+  "train --train.epochs=2",
   "eval --models snr2,rmtl",
 ]
 [vary]
-flag = "train --set=model.hidden="
+flag = "train --model.hidden="
 values = [4, 8]
 `)
 	reachable(t, experiment) // and so is everything else
@@ -92,7 +92,7 @@ values = [4, 8]
 		"--min-tasks", "2", "--max-tasks", "4", "--train-fraction", "0.04", "--validation-fraction", "0.1", "--prepare", "unit")
 	victims := []*victim{
 		{name: "collect", args: []string{"--problems", filepath.Join(problems, "train.json"), "--models", "rmtl,snr2,ssnr2", "--draws", "4", "--explore", "24", "--workers", "2"}},
-		{name: "train", args: []string{"--experience", tinyExperience(t), "--set", "train.epochs=12", "--set", "model.hidden=8"}},
+		{name: "train", args: []string{"--experience", tinyExperience(t), "--train.epochs=12", "--model.hidden=8"}},
 		{name: "eval", args: []string{"--network", network, "--problems", test, "--models", "snr1,snr2,mtrl,cmtl,rmtl", "--workers", "2"}},
 		{name: "sweep", args: []string{experiment}},
 	}

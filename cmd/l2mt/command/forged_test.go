@@ -246,7 +246,7 @@ func forgeries(t *testing.T) map[string]*forgery {
 		return func(i int, _ string) string { return words[(i*7+i/5)%len(words)] }
 	}
 	experience := tinyExperience(t)
-	set := []string{"--set", "train.epochs=1", "--set", "model.hidden=8"}
+	set := []string{"--train.epochs=1", "--model.hidden=8"}
 	train := slices.Concat([]string{"train", "--experience", experience, "--out"}, []string{"OUT"}, set)
 	store := &forgery{dir: experience, reads: [][]string{{"experience", "check", experience}, {"--json", "experience", "check", experience}, train}}
 	for _, pattern := range []string{"problems-*.json", "manifest.json", "*.jsonl"} {

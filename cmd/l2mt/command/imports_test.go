@@ -33,7 +33,7 @@ var arrows = map[string][]string{
 	"model/settings":  {},
 
 	"model/pretrained": {"model"},
-	"model/saved":      {"data", "data/fault", "data/files", "data/format", "data/safetensors", "data/table", "layers/linalg", "model/mixed", "model/multitask", "model/settings"},
+	"model/saved":      {"data", "data/fault", "data/files", "data/format", "data/safetensors", "data/table", "layers/linalg", "model/mixed", "model/multitask"},
 	"model/evidence":   {"data", "data/files", "data/progress", "layers/linalg", "model/multitask", "model/saved"},
 
 	"infer":                 {"data/fault"},

@@ -28,8 +28,8 @@ func TestAProgramWithAnEstimatorOfItsOwn(t *testing.T) {
 		args []string
 		says string
 	}{
-		{[]string{"settings"}, " cosine,"},
-		{[]string{"train", "--experience", tinyExperience(t), "--out", network, "--set", "model.estimator=cosine", "--set", "train.epochs=1"}, network},
+		{[]string{"train", "--help"}, " cosine,"},
+		{[]string{"train", "--experience", tinyExperience(t), "--out", network, "--model.estimator=cosine", "--train.epochs=1"}, network},
 	} {
 		out, err := exec.Command(program, c.args...).CombinedOutput()
 		if err != nil || !strings.Contains(string(out), c.says) {

@@ -31,7 +31,7 @@ title = "A small study"
 flags = [
   "problems --train 6 --train-fraction 0.03 --validation-fraction 0.03 --case 8,3,5,0",
   "collect --models stl,snr2 --explore 2",
-  "train --set train.epochs=2 --set model.hidden=4",
+  "train --train.epochs=2 --model.hidden=4",
   "eval --models mtrl",
 ]
 show = ["mtrl/refit", "l2mt"]
@@ -40,7 +40,7 @@ show = ["mtrl/refit", "l2mt"]
 	for _, args := range [][]string{
 		{"problems", "sample", "--train", "6", "--test", "2", "--train-fraction", "0.03", "--validation-fraction", "0.03", "--out", at("problems")},
 		{"collect", "--problems", at("problems/train.json"), "--models", "stl,snr2", "--explore", "2", "--out", at("experience")},
-		{"train", "--experience", at("experience"), "--set", "train.epochs=2", "--set", "model.hidden=4", "--out", at("network")},
+		{"train", "--experience", at("experience"), "--train.epochs=2", "--model.hidden=4", "--out", at("network")},
 		{"eval", "--network", at("network"), "--problems", at("problems/test.json"), "--models", "snr2", "--out", at("evaluation")},
 		{"infer", "--network", at("network"), "--problems", at("problems/test.json"), "--name", "test-0001", "--out", at("problem")},
 		{"sweep", experiment, "--out", at("sweep")},

@@ -150,8 +150,8 @@ func FuzzExperiment(f *testing.F) {
 		}
 		f.Add(x.text)
 	}
-	for _, s := range []string{"", "seeds = [-1]", "flags = ['train --help']", "flags = ['train --set', '']", "flags = ['collect --draws x --draws 3']",
-		"[vary]\nflag = 'problems --train='\nvalues = [1, 1]", "[vary]\nflag = 'train --set=train.rate='\nvalues = [nan, inf, 1979-05-27]",
+	for _, s := range []string{"", "seeds = [-1]", "flags = ['train --help']", "flags = ['train --model.hidden', '']", "flags = ['collect --draws x --draws 3']",
+		"[vary]\nflag = 'problems --train='\nvalues = [1, 1]", "[vary]\nflag = 'train --train.rate='\nvalues = [nan, inf, 1979-05-27]",
 		"[vary]\n[[vary.case]]\nname = 'a'\nflags = ['train --seed=2']", "flags = ['problems --case 1']", "flags = ['problems --min-tasks 9 --min-tasks=3']"} {
 		f.Add(s)
 	}

@@ -5,17 +5,18 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"maps"
 	"math"
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 	"time"
+
+	"github.com/alecthomas/kong"
 
 	"l2mt/cmd/l2mt/internal/plot"
 	"l2mt/data/files"
 	"l2mt/layers"
+	"l2mt/model"
 	"l2mt/train"
 )
 
@@ -28,59 +29,45 @@ type trainCmd struct {
 	First      int      `placeholder:"N" help:"Train on the first N problems of the experience only."`
 	Preset     string   `default:"default" enum:"${presets}" help:"Where the settings that are not given come from: ${enum} (paper: to the letter)."`
 	buildFlags `embed:""`
-	Set        map[string]string `mapsep:"none" placeholder:"NAME=VALUE" help:"Any setting, such as train.epochs=20 or model.body=pairwise; l2mt settings lists them. Can be given several times."`
+	Model      networkFlags  `embed:"" prefix:"model." group:"Settings of the network, and the values of the default preset:"`
+	Training   trainingFlags `embed:"" prefix:"train." group:"Settings of the training:"`
 }
 
-// config puts the settings given over those of the preset.
-func (c *trainCmd) config(features int) (train.Config, error) {
-	config, err := train.Preset(c.Preset, features)
-	if err != nil {
-		return config, err
-	}
-	config.Seed = c.Seed
-	for _, name := range slices.Sorted(maps.Keys(c.Set)) {
-		if err := config.Settings().Set(name, c.Set[name]); err != nil {
-			return config, err
+// Settings as flags. Their configuration is checked when all of it is known.
+type (
+	networkFlags  model.Config
+	trainingFlags train.Config
+)
+
+// BeforeApply begins with the preset, before the settings given take their places.
+func (c *trainCmd) BeforeApply(ctx *kong.Context) error {
+	for _, f := range ctx.Flags() {
+		if f.Name == "preset" {
+			c.Preset = ctx.FlagValue(f).(string)
 		}
 	}
+	return c.begin()
+}
+
+// begin takes all settings from the preset.
+func (c *trainCmd) begin() error {
+	preset, err := train.Preset(c.Preset, 0)
+	c.Model = networkFlags(preset.Model)
+	c.Training = trainingFlags(preset)
+	return err
+}
+
+// config is the configuration for problems of so many features.
+func (c *trainCmd) config(features int) (train.Config, error) {
+	config := train.Config(c.Training)
+	config.Model = model.Config(c.Model)
+	config.Model.Features = features
+	config.Seed = c.Seed
+	config = config.Defaults()
 	if config.TrainHead != train.HeadFrozen && c.Head == "" {
 		return config, errors.New("train.head needs --head: there are no layers to train")
 	}
 	return config, config.Validate()
-}
-
-// settingsCmd lists what train --set knows.
-type settingsCmd struct{}
-
-func (settingsCmd) Run(e *env) error {
-	usual, err1 := train.Preset("default", 0)
-	paper, err2 := train.Preset("paper", 0)
-	if err := errors.Join(err1, err2); err != nil {
-		return err
-	}
-	type setting struct {
-		Name    string `json:"name"`
-		Default string `json:"default"`
-		Paper   string `json:"paper"`
-		Meaning string `json:"meaning"`
-		Valid   string `json:"valid"`
-	}
-	var all []setting
-	for i, s := range usual.Settings().Open() {
-		all = append(all, setting{s.Name, cmp.Or(s.Zero, s.Value()), paper.Settings().Open()[i].Value(), s.Meaning, s.Valid()})
-		if all[i].Paper == s.Value() {
-			all[i].Paper = all[i].Default
-		}
-	}
-	return e.print(all, func(w io.Writer) {
-		for _, s := range all {
-			fmt.Fprintf(w, "%s = %s", s.Name, s.Default)
-			if s.Paper != s.Default {
-				fmt.Fprintf(w, " (paper: %s)", s.Paper)
-			}
-			fmt.Fprintf(w, "\n    %s\n    It is %s.\n", s.Meaning, s.Valid)
-		}
-	})
 }
 
 func (c *trainCmd) Validate() error {

@@ -2,7 +2,12 @@ package command
 
 import (
 	"path/filepath"
+	"strings"
 	"testing"
+
+	"github.com/alecthomas/kong"
+
+	"l2mt/train"
 )
 
 // tinyExperience makes experience in a directory, and returns it.
@@ -19,4 +24,32 @@ func tinyExperience(t testing.TB) string {
 		}
 	}
 	return experience
+}
+
+// Settings that are given take the place of those of the preset, wherever they stand.
+func TestSettingsAreFlags(t *testing.T) {
+	parsed := func(args string) *trainCmd {
+		var c trainCmd
+		parser, err := kong.New(&c, flagVars())
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := parser.Parse(append(strings.Fields(args), "--experience=e", "--out=o")); err != nil {
+			t.Fatal(err)
+		}
+		return &c
+	}
+	want, err := train.Preset("paper", 64)
+	if want = want.Defaults(); err != nil {
+		t.Fatal(err)
+	}
+	want.Model.Hidden, want.Model.Free, want.Model.Unit, want.Model.Lambda = 100, true, true, 0
+	want.Rate, want.Update, want.EmbeddingRate, want.Seed = 0.002, train.ByProblem, 0.5, 9
+	flags := "--train.rate=2e-3 --model.hidden 100 --model.free --preset=paper --seed=9 --model.unit --model.lambda=0 --train.update=problem --train.embedding_rate=.5"
+	if got, err := parsed(flags).config(64); err != nil || got != want {
+		t.Errorf("it is %+v (%v), want %+v", got, err, want)
+	}
+	if got, err := parsed("--model.unit=false").config(64); err != nil || got.Model.Unit || got.EmbeddingRate != 0.02/64 {
+		t.Errorf("the default is %+v (%v)", got, err)
+	}
 }
