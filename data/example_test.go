@@ -2,10 +2,12 @@ package data_test
 
 import (
 	"fmt"
+	"io"
 	"strings"
 
 	"l2mt/data"
 	"l2mt/data/format"
+	"l2mt/data/table"
 )
 
 // Rows with a group become a problem with a task for every group.
@@ -16,7 +18,8 @@ func Example() {
 		fmt.Fprintf(&text, "%d,%d,north,apple\n%d,%d,north,pear\n", 5+i%3, 5, 4, 7+i%2)
 		fmt.Fprintf(&text, "%d,%d,south,apple\n%d,%d,south,pear\n", 6+i%2, 6, 5, 9+i%3)
 	}
-	d, err := format.ReadCSV(strings.NewReader(text.String()), "fruit", format.Options{Group: "orchard", Label: "fruit"})
+	in := io.NopCloser(strings.NewReader(text.String()))
+	d, err := table.Dataset("fruit", table.Options{Format: format.Options{From: in, Group: "orchard", Label: "fruit"}})
 	if err != nil {
 		fmt.Println(err)
 		return

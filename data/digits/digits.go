@@ -7,10 +7,11 @@ package digits
 import (
 	"bytes"
 	_ "embed"
+	"io"
 	"strconv"
 
 	"l2mt/data"
-	"l2mt/data/format"
+	"l2mt/data/table"
 )
 
 // Name is what selects the dataset where a file's path is expected.
@@ -21,10 +22,13 @@ var csvGz []byte
 
 // Load returns the dataset: 1,797 rows, 64 dense features, the classes 0 to 9.
 func Load() (*data.Dataset, error) {
-	d, err := format.ReadCSV(bytes.NewReader(csvGz), Name, format.Options{})
+	o := table.Options{Kind: data.Classification}
+	o.Format.From = io.NopCloser(bytes.NewReader(csvGz))
+	d, err := table.Dataset(Name, o)
 	if err != nil {
 		return nil, err
 	}
+	d.Notes = nil
 	d.Features = make([]string, 64)
 	for i := range d.Features {
 		d.Features[i] = "pixel " + strconv.Itoa(i/8) + "," + strconv.Itoa(i%8)
@@ -32,11 +36,11 @@ func Load() (*data.Dataset, error) {
 	return d, nil
 }
 
-// Open reads a dataset by the path of its file, or the embedded one by
-// its name.
-func Open(path string) (*data.Dataset, error) {
+// Open reads a dataset by the path of its file, with options, or the embedded one by its
+// name.
+func Open(path string, o table.Options) (*data.Dataset, error) {
 	if path == Name {
 		return Load()
 	}
-	return format.Read(path, format.Options{})
+	return table.Dataset(path, o)
 }

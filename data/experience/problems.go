@@ -7,6 +7,7 @@ import (
 
 	"l2mt/data"
 	"l2mt/data/digits"
+	"l2mt/data/table"
 )
 
 // Problems is a problem file with its data. One problem at a time is brought to
@@ -46,11 +47,22 @@ func OpenProblems(path, dataset string, anywhere bool) (*Problems, error) {
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", path, err)
 	}
-	if p.dataset, err = digits.Open(p.datasetPath); err != nil {
+	classes := func(q *data.Problem) bool { return q.Tasks[0].Kind == data.Classification }
+	p.dataset, err = Dataset(p.datasetPath, slices.ContainsFunc(file.Problems, classes))
+	if err != nil {
 		return nil, err
 	}
 	_, err = p.bind(nil) // checks that it is the problems' dataset
 	return p, err
+}
+
+// Dataset reads the dataset of problems, whose tasks may need classes.
+func Dataset(path string, classes bool) (*data.Dataset, error) {
+	o := table.Options{}
+	if classes {
+		o.Kind = data.Classification
+	}
+	return digits.Open(path, o)
 }
 
 // File is the problem file.

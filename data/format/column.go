@@ -116,18 +116,6 @@ func (c *Column) Counts() []int {
 	return counts
 }
 
-// feature returns the feature in a row.
-func (c *Column) feature(i int) (float32, error) {
-	if k := c.Text(i); k >= 0 {
-		return parseFeature(c.Texts[k])
-	}
-	v := float32(c.Numbers[i])
-	if math.IsInf(float64(v), 0) {
-		return parseFeature(c.Label(i).String())
-	}
-	return v, nil
-}
-
 // Pad adds rows up to n that lack the column: with NaN or, AsText, without a text.
 func (c *Column) Pad(n int) {
 	if c.AsText {

@@ -42,6 +42,21 @@ func packed(t testing.TB, text string) string {
 	return b.String()
 }
 
+// readTable reads all columns of a file of text.
+func readTable(path string, o Options) error {
+	rows, err := OpenRows(path, o)
+	if err != nil {
+		return err
+	}
+	defer rows.Close()
+	columns := make([]*Column, rows.Width)
+	for j := range columns {
+		columns[j] = &Column{At: j}
+	}
+	_, err = rows.Read(columns)
+	return err
+}
+
 func mustRead(t testing.TB, path string, o Options) *data.Dataset {
 	t.Helper()
 	return must(Read(path, o))(t)
@@ -54,20 +69,18 @@ func fromBytes(name string, content []byte, o Options) (*data.Dataset, error) {
 	if err != nil {
 		return nil, err
 	}
-	var t *table
+	var t *Frame
 	r := bytes.NewReader(content)
 	switch format {
 	case SVMLight:
 		t, err = parseSVMLight(&text{Reader: r, packed: &counter{n: r.Size()}})
-	case CSV:
-		return ReadCSV(r, name, o)
 	case NPZ:
 		t, err = parseNPZ(r, r.Size(), o)
 	}
 	if err != nil {
 		return nil, err
 	}
-	return t.dataset(name, o)
+	return t.Dataset(name, o)
 }
 
 func mustReadBytes(t testing.TB, name string, content []byte, o Options) *data.Dataset {

@@ -94,8 +94,8 @@ func TestFaultyLabelsAreNamed(t *testing.T) {
 		{"words as targets", wordsOf("a"), nil, data.Regression, `"a" is not a number`, data.ErrFormat},
 	} {
 		x := must(data.NewDense(c.c.Len(), 1, make([]float32, c.c.Len())))(t)
-		tab := &table{x: x, label: *c.c, classes: c.names}
-		_, err := tab.dataset("a", Options{Kind: c.kind})
+		frame := &Frame{X: x, Label: *c.c, classes: c.names}
+		_, err := frame.Dataset("a", Options{Kind: c.kind})
 		if !errors.Is(err, c.is) || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("%s: error %v, want %q", c.name, err, c.want)
 		}

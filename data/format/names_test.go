@@ -9,8 +9,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
-
 	"l2mt/data"
 )
 
@@ -90,13 +88,13 @@ func TestTextThatIsNotUTF8IsRefused(t *testing.T) {
 		"gr\xf6\xdfe,y\n1,2\n2,1\n":      "line 1: ",
 		"a,y\n1,ja\n2,nein\n3,f\xfcnf\n": "line 4: ",
 	} {
-		_, err := fromBytes("a.csv", []byte(text), Options{})
+		err := readTable(inFile(t, "a.csv", text), Options{})
 		if !errors.Is(err, data.ErrFormat) || !strings.Contains(err.Error(), line+"it is not UTF-8 but maybe Windows-1252") {
 			t.Errorf("%q: error %v, want one of %s", text, err, line)
 		}
 	}
-	d := mustReadBytes(t, "a.csv", []byte("größe,y\n1,2\n2,1\n"), Options{})
-	if !cmp.Equal(d.Features, []string{"größe"}) {
-		t.Errorf("features %q", d.Features)
+	rows := must(OpenRows(inFile(t, "a.csv", "größe,y\n1,2\n2,1\n"), Options{}))(t)
+	if !slices.Equal(rows.Names, []string{"größe", "y"}) {
+		t.Errorf("names %q", rows.Names)
 	}
 }

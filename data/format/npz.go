@@ -32,7 +32,7 @@ import (
 // The features and y are needed. Without group, groups has n groups, as in scikit-learn. Other
 // arrays are passed over, which the notes of the dataset say.
 
-func readNPZ(path string, o Options) (*table, error) {
+func readNPZ(path string, o Options) (*Frame, error) {
 	f, err := os.Open(path)
 	if err != nil {
 		return nil, err
@@ -45,7 +45,7 @@ func readNPZ(path string, o Options) (*table, error) {
 	return parseNPZ(f, info.Size(), o)
 }
 
-func parseNPZ(r io.ReaderAt, size int64, o Options) (*table, error) {
+func parseNPZ(r io.ReaderAt, size int64, o Options) (*Frame, error) {
 	packed, err := zip.NewReader(r, size)
 	if err != nil {
 		return nil, data.ErrFormat.Errorf("it is no .npz file, or cut short: %w", err)
@@ -62,12 +62,12 @@ func parseNPZ(r io.ReaderAt, size int64, o Options) (*table, error) {
 		p.names = append(p.names, name)
 		p.entry[name] = f
 	}
-	t := p.table(o)
+	t := p.frame(o)
 	unused := slices.DeleteFunc(p.names, func(name string) bool {
 		return slices.Contains(p.taken, name)
 	})
 	if len(unused) > 0 {
-		t.notes = []string{"arrays that are passed over: " + Abridge(unused)}
+		t.Notes = []string{"arrays that are passed over: " + Abridge(unused)}
 	}
 	return t, p.err
 }
@@ -140,20 +140,20 @@ func (p *npzParser) open(name string) (*array, io.Closer, error) {
 	return a, r, err
 }
 
-func (p *npzParser) table(o Options) *table {
-	t := &table{classes: p.text("classes"), features: p.text("features")}
+func (p *npzParser) frame(o Options) *Frame {
+	t := &Frame{classes: p.text("classes"), Features: p.text("features")}
 	t.steps = p.text("steps")
 	if p.entry["indptr"] != nil {
-		t.x = p.csr()
+		t.X = p.csr()
 	} else {
-		t.x = take(p, p.find("", []string{"X"}, "features"), denseOf)
+		t.X = take(p, p.find("", []string{"X"}, "features"), denseOf)
 	}
-	t.label, t.targets = p.column(p.find(o.Label, labelNames, "labels"), o.Target)
+	t.Label, t.targets = p.column(p.find(o.Label, labelNames, "labels"), o.Target)
 	usual := append(slices.Clone(groupNames), groupsArray)
 	group := o.Group
 	if group != "" || findUsual(p.names, usual) >= 0 {
 		group = p.find(group, usual, "groups")
-		t.group, _ = p.column(group, "")
+		t.Group, _ = p.column(group, "")
 	}
 	if group != groupsArray {
 		t.groups = p.text(groupsArray)

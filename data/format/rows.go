@@ -36,22 +36,24 @@ type Rows struct {
 	end   bool
 }
 
-// OpenRows opens a CSV or TSV file, packed by gzip or not, and reads its header.
-// The file's name decides the format if o does not. Close the rows after use.
+// OpenRows opens a CSV or TSV file or a stream of one, packed by gzip or not, and reads its
+// header. The file's name decides the format if o does not. Close the rows after use.
 func OpenRows(path string, o Options) (*Rows, error) {
-	kind, err := Of(path, o.Format)
+	kind, err := Of(path, o)
 	if err != nil {
 		return nil, err
 	}
 	if kind != CSV && kind != TSV {
 		return nil, data.ErrInvalid.Errorf("%s: its format is %s; rows are read from %s and %s", path, kind, CSV, TSV)
 	}
-	f, err := os.Open(path)
-	if err != nil {
-		return nil, err
+	in := o.From
+	if in == nil {
+		if in, err = os.Open(path); err != nil {
+			return nil, err
+		}
 	}
 	o.Format = kind
-	return NewRows(f, path, o)
+	return NewRows(in, path, o)
 }
 
 // NewRows reads a table from a stream, packed by gzip or not. Unless o says so

@@ -17,7 +17,7 @@ import (
 // with ascending indices. They count from 1, unless an index 0 occurs anywhere
 // in the file; then they count from 0.
 
-func readSVMLight(path string) (*table, error) {
+func readSVMLight(path string) (*Frame, error) {
 	f, err := openText(path)
 	if err != nil {
 		return nil, err
@@ -27,8 +27,8 @@ func readSVMLight(path string) (*table, error) {
 }
 
 // parseSVMLight reads svmlight text in one pass.
-func parseSVMLight(r *text) (*table, error) {
-	p := svmlightParser{table: &table{wider: true}, begin: []int{0}}
+func parseSVMLight(r *text) (*Frame, error) {
+	p := svmlightParser{Frame: &Frame{wider: true}, begin: []int{0}}
 	rows := bufio.NewScanner(r)
 	rows.Buffer(make([]byte, 0, 64<<10), maxRow)
 	line := 0
@@ -45,7 +45,7 @@ func parseSVMLight(r *text) (*table, error) {
 		if err != nil {
 			return nil, fmt.Errorf("line %d: %w", line, err)
 		}
-		p.lines = append(p.lines, line)
+		p.Lines = append(p.Lines, line)
 	}
 	if err := rows.Err(); err == bufio.ErrTooLong {
 		return nil, data.ErrFormat.Errorf("line %d: the row is longer than %d bytes", line+1, maxRow)
@@ -59,13 +59,13 @@ func parseSVMLight(r *text) (*table, error) {
 		p.last--
 	}
 	var err error
-	p.x, err = data.NewCSR(p.last+1, p.begin, p.index, p.value)
-	return p.table, err
+	p.X, err = data.NewCSR(p.last+1, p.begin, p.index, p.value)
+	return p.Frame, err
 }
 
 // svmlightParser collects the rows of svmlight text.
 type svmlightParser struct {
-	*table
+	*Frame
 	begin     []int
 	index     []int32
 	value     []float32
@@ -81,20 +81,20 @@ func (p *svmlightParser) row(line []byte) error {
 	if bytes.ContainsAny(label, ":,") {
 		return data.ErrFormat.Errorf("it begins with %q; it must begin with the row's label", label)
 	}
-	p.label.Add(string(label))
+	p.Label.Add(string(label))
 	var qid []byte
 	found := false
 	if len(pairs) > 0 {
 		qid, found = bytes.CutPrefix(pairs[0], []byte("qid:"))
 	}
-	if len(p.lines) > 0 && found != (p.group.Len() > 0) {
+	if len(p.Lines) > 0 && found != (p.Group.Len() > 0) {
 		return data.ErrFormat.Errorf("either every row has a qid or none")
 	}
 	if found {
 		if _, err := strconv.ParseInt(string(qid), 10, 64); err != nil {
 			return data.ErrFormat.Errorf("the qid %q is not a whole number", qid)
 		}
-		p.group.Add(string(qid))
+		p.Group.Add(string(qid))
 		pairs = pairs[1:]
 	}
 	previous := -1

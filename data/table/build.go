@@ -21,6 +21,7 @@ import (
 
 // build makes the problem of what has been read.
 func (r *reader) build(paths []string) error {
+	r.suggest()
 	for _, step := range []func() error{r.expand, r.values, r.split, r.finishTasks, r.remark, r.steps} {
 		if err := step(); err != nil {
 			return err

@@ -7,6 +7,66 @@ import (
 	"l2mt/data/format"
 )
 
+// Dataset reads a dataset from a file of any format. A table's columns are what they are to
+// Read: features, but for the label, the group and those to ignore. The Format says which
+// they are. By default the label is called label, class, y or target, in any case, or is the
+// last column; the group is called group or task.
+func Dataset(path string, o Options) (*data.Dataset, error) {
+	o.Format.Kind = o.Kind
+	kind, err := format.Of(path, o.Format)
+	if err != nil {
+		return nil, err
+	}
+	if kind != format.CSV && kind != format.TSV {
+		return format.Read(path, o.Format)
+	}
+	if o.Format.ClassNames != "" {
+		o.Kind = cmp.Or(o.Kind, data.Classification)
+	}
+	o.Task = o.Format.Group
+	o.Steps = []string{None}
+	if o.Format.Label != "" {
+		o.Targets = []string{o.Format.Label}
+	}
+	r := newReader(o)
+	r.flags = map[string]string{"target": "label", "task": "group"}
+	read := func() error { return r.readText([]string{path}) }
+	for _, step := range []func() error{read, r.values, r.expand} {
+		if err := step(); err != nil {
+			return nil, err
+		}
+	}
+	if o.Format.Kind, err = r.kind(); err != nil {
+		return nil, err
+	}
+	f := &format.Frame{X: r.x, Label: *r.targets[0].Column, Notes: r.Notes}
+	if !r.Recipe.ByPosition {
+		f.Features = r.Recipe.Features()
+	}
+	if r.task != nil {
+		f.Group = *r.task
+	}
+	for _, p := range r.places {
+		f.Lines = append(f.Lines, p.line)
+	}
+	return f.Dataset(path, o.Format)
+}
+
+// usual finds the label and the group of a Dataset by their usual names.
+func (r *reader) usual(names []string) {
+	label := format.LabelColumn(names)
+	if r.Targets != nil {
+		label, _ = format.FindColumn(names, r.Targets[0]) // where it is not found is said later
+	} else if label < 0 {
+		label = len(names) - 1
+		r.Targets = names[label:]
+	}
+	if j := format.GroupColumn(names); r.Task == "" && j >= 0 && j != label {
+		r.Task = names[j]
+		r.task = r.owner(r.Task)
+	}
+}
+
 // readDataset reads a file of a format that is not text, which has numbers only.
 func (r *reader) readDataset(paths []string) error {
 	if len(paths) > 1 || len(r.Validation)+len(r.Ignore)+len(r.Categorical)+len(r.NA) > 0 || r.Group != "" || r.MissingColumns != "" {

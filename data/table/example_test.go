@@ -2,9 +2,13 @@ package table_test
 
 import (
 	"fmt"
+	"io"
+	"log"
 	"os"
 	"path/filepath"
+	"strings"
 
+	"l2mt/data/format"
 	"l2mt/data/table"
 )
 
@@ -44,4 +48,16 @@ func Example() {
 	// tox2 [1 -1]
 	// [weight solvent=ethanol solvent=water solvent is missing]
 	// <nil> [58 0 0 0] map[{solvent acetone}:1]
+}
+
+// A table in memory: the columns that are neither label nor group are features.
+func ExampleDataset() {
+	text := "length,width,kind\n1.5,0.5,long\n1.0,1.0,square\n"
+	in := io.NopCloser(strings.NewReader(text))
+	d, err := table.Dataset("shapes", table.Options{Format: format.Options{From: in, Label: "kind"}})
+	if err != nil {
+		log.Fatal(err)
+	}
+	fmt.Println(d.Features, d.Classes, d.Label)
+	// Output: [length width] [long square] [0 1]
 }

@@ -1,6 +1,7 @@
 package table
 
 import (
+	"cmp"
 	"fmt"
 	"path/filepath"
 	"slices"
@@ -63,10 +64,8 @@ func Read(paths []string, o Options) (*Table, error) {
 	if len(paths) == 0 {
 		return nil, data.ErrInvalid.Errorf("there are no files")
 	}
-	r := &reader{Options: o, named: map[string]*format.Column{}, found: map[string]bool{}, dates: map[string]string{}}
-	r.Recipe.NA = o.NA
-	r.Recipe.Strict = o.Strict
-	kind, err := format.Of(paths[0], o.Format.Format)
+	r := newReader(o)
+	kind, err := format.Of(paths[0], o.Format)
 	if err == nil && (kind == format.CSV || kind == format.TSV) {
 		err = r.readText(paths)
 	} else if err == nil {
@@ -79,6 +78,14 @@ func Read(paths []string, o Options) (*Table, error) {
 		return nil, err
 	}
 	return &r.Table, nil
+}
+
+// newReader has read nothing yet.
+func newReader(o Options) *reader {
+	r := &reader{Options: o, named: map[string]*format.Column{}, found: map[string]bool{}, dates: map[string]string{}}
+	r.Recipe.NA = o.NA
+	r.Recipe.Strict = o.Strict
+	return r
 }
 
 // reader collects the rows of all files.
@@ -101,6 +108,7 @@ type reader struct {
 	tasks    []*task
 	classes  []string // where tasks have more than two
 	x        data.Matrix
+	flags    map[string]string // of a Dataset, by the flags that are fit's
 }
 
 // sheet is a file that has been read.
@@ -137,15 +145,8 @@ func (r *reader) fault(row int, err error) error {
 
 // readText reads CSV and TSV files.
 func (r *reader) readText(paths []string) error {
-	name := func(asked string) (c *format.Column) {
-		if asked != "" {
-			c = &format.Column{Name: asked, AsText: true, Joins: true}
-			r.columns = append(r.columns, c)
-		}
-		return c
-	}
-	r.task = name(r.Task)
-	r.group = name(r.Group)
+	r.task = r.owner(r.Task)
+	r.group = r.owner(r.Group)
 	read := func() error {
 		r.sheets = nil
 		r.places = nil
@@ -178,11 +179,20 @@ func (r *reader) readText(paths []string) error {
 		return err
 	}
 	r.join()
-	r.suggest()
 	if len(r.places) == 0 {
 		return data.ErrInvalid.Errorf("%s: it has no labelled rows", strings.Join(paths, ", "))
 	}
 	return nil
+}
+
+// owner is the column that names the tasks or groups of rows, nil if none does.
+func (r *reader) owner(asked string) *format.Column {
+	if asked == "" {
+		return nil
+	}
+	c := &format.Column{Name: asked, AsText: r.flags == nil, Joins: true}
+	r.columns = append(r.columns, c)
+	return c
 }
 
 // readSheet reads the rows of a file behind those of the files before. The names of columns that
@@ -212,6 +222,9 @@ func (r *reader) readSheet(path string) error {
 	}
 	if s.bare {
 		names = format.Numbered(rows.Width)
+	}
+	if r.flags != nil {
+		r.usual(names)
 	}
 	columns, err := r.columnsOf(s, names)
 	if err != nil {
@@ -266,7 +279,7 @@ func (r *reader) columnsOf(s sheet, names []string) (columns []*format.Column, e
 			}
 			found, err := match(names, asked, of.one == nil)
 			if err != nil && !of.optional {
-				return nil, fmt.Errorf("--%s: %w", of.flag, err)
+				return nil, fmt.Errorf("--%s: %w", cmp.Or(r.flags[of.flag], of.flag), err)
 			}
 			for _, j := range found {
 				if of.one != nil {

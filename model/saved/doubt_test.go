@@ -13,6 +13,7 @@ import (
 	"gonum.org/v1/gonum/stat/distuv"
 
 	"l2mt/data"
+	"l2mt/data/format"
 	"l2mt/data/table"
 	"l2mt/model/multitask"
 )
@@ -162,7 +163,7 @@ func TestRowsOfANewTask(t *testing.T) {
 	s, _ := fitOf(t, read(t, towns(), table.None))
 	doubted(s, r)
 	offsets := s.Recipe.Offsets()
-	rows := must(s.OpenRows("new", RowOptions{From: stream("task,small,large,none\nwest,0.5,5100,7\neast,0.5,5100,7\n")}))(t)
+	rows := must(s.OpenRows("new", RowOptions{Format: format.Options{From: stream("task,small,large,none\nwest,0.5,5100,7\neast,0.5,5100,7\n")}}))(t)
 	defer rows.Close()
 	var answers []Answer
 	err := rows.Each(t.Context(), nil, func(b *Block) error {

@@ -28,8 +28,6 @@ type RowOptions struct {
 	Workers        int    `help:"Blocks of rows at a time; 0 means one per CPU."`
 	// Format is how the table is written. The fit says what its labels and tasks are.
 	Format format.Options `embed:""`
-	// From is what the table is read from, nil for its file.
-	From io.ReadCloser `kong:"-"`
 }
 
 // Rows are the rows of a table, read and predicted block by block, however many there are. A
@@ -91,12 +89,7 @@ func (s *Fit) OpenRows(path string, o RowOptions) (r *Rows, err error) {
 	}
 	o.Format.Group = cmp.Or(o.Task, s.Recipe.Task)
 	o.Format.Label = s.Recipe.Columns[0].Name
-	if o.From != nil {
-		r.in, err = format.NewRows(o.From, path, o.Format)
-	} else {
-		r.in, err = format.OpenRows(path, o.Format)
-	}
-	if err != nil {
+	if r.in, err = format.OpenRows(path, o.Format); err != nil {
 		return nil, err
 	}
 	if err := r.bind(); err != nil {

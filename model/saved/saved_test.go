@@ -17,6 +17,7 @@ import (
 	"gonum.org/v1/gonum/mat"
 
 	"l2mt/data"
+	"l2mt/data/format"
 	"l2mt/data/table"
 	"l2mt/model/multitask"
 )
@@ -78,7 +79,7 @@ func TestRowsOfATable(t *testing.T) {
 	text := header + "\n" + strings.Repeat(lines, 200) + "west,1,5000,7,?\n"
 	fit.Beside = fit
 	for _, workers := range []int{1, 3} {
-		rows := must(fit.OpenRows("large", RowOptions{Workers: workers, From: stream(text)}))(t)
+		rows := must(fit.OpenRows("large", RowOptions{Workers: workers, Format: format.Options{From: stream(text)}}))(t)
 		at, blocks, unlabelled := map[string]int{}, 0, 0
 		err := rows.Each(t.Context(), func(b *Block) { b.Text = []byte(b.Answers[0].Name) }, func(b *Block) error {
 			blocks++
@@ -105,8 +106,8 @@ func TestRowsOfATable(t *testing.T) {
 	other, _ := fitOf(t, read(t, strings.ReplaceAll(towns(), "east", "west")))
 	fit.Beside = other
 	for want, o := range map[error]RowOptions{
-		ErrNoTask:        {From: stream(header[5:])},
-		data.ErrMismatch: {From: stream(text)},
+		ErrNoTask:        {Format: format.Options{From: stream(header[5:])}},
+		data.ErrMismatch: {Format: format.Options{From: stream(text)}},
 	} {
 		if _, err := fit.OpenRows("small", o); !errors.Is(err, want) {
 			t.Errorf("%v; want %v", err, want)
@@ -115,7 +116,7 @@ func TestRowsOfATable(t *testing.T) {
 	kind := *fit
 	kind.Kind = data.Classification
 	fit.Beside = &kind
-	if _, err := fit.OpenRows("small", RowOptions{From: stream(text)}); !errors.Is(err, data.ErrMismatch) {
+	if _, err := fit.OpenRows("small", RowOptions{Format: format.Options{From: stream(text)}}); !errors.Is(err, data.ErrMismatch) {
 		t.Errorf("%v; want that the fit beside is of another kind", err)
 	}
 }
@@ -399,7 +400,7 @@ func TestSpellingsOfNewRows(t *testing.T) {
 	text := "task,word,y\n" + strings.Repeat("Caf\u00e9,True,yes\nCaf\u00e9,False,no\n2,True,no\n2,False,yes\n", 4)
 	fit, _ := fitOf(t, read(t, text))
 	scores := func(text string) (all []float64) {
-		rows := must(fit.OpenRows("rows", RowOptions{From: stream(text)}))(t)
+		rows := must(fit.OpenRows("rows", RowOptions{Format: format.Options{From: stream(text)}}))(t)
 		defer rows.Close()
 		err := rows.Each(t.Context(), nil, func(b *Block) error {
 			for _, a := range b.Answers {

@@ -30,11 +30,11 @@ var budgets = map[string]int{
 	"data/experience":        5545,  // 46: what is missing is named
 	"data/fault":             113,   // 46: kinds of errors
 	"data/files":             3206,  // 46: folders are replaced whole
-	"data/format":            12937, // issue 46: bounds, and names of arrays
+	"data/format":            12234, // issue 46: bounds, and names of arrays
 	"data/images":            2669,
 	"data/progress":          75,
 	"data/safetensors":       2337,
-	"data/table":             12360, // 46: columns are centred, and wrong data named; 48: columns of older models
+	"data/table":             12765, // 46: columns are centred, and wrong data named; 48: columns of older models; 52: datasets
 	"examples/own-estimator": 212,
 	"infer":                  1569,
 	"infer/compare":          5295,  // 46: outcomes are checked
@@ -64,7 +64,7 @@ const (
 	whole = 229330
 	// testLines bounds the lines of all tests. Each fault of issue 46 has a test, and the models of
 	// issues 47 and 48 have some 2,300 lines.
-	testLines = 29330
+	testLines = 29470
 	// spare is what a package may take before its own number is raised.
 	spare = 100
 	// slack is how far a package may fall below its budget, so that gains are kept.

@@ -12,6 +12,7 @@ import (
 	"l2mt/data"
 	"l2mt/data/digits"
 	"l2mt/data/format"
+	"l2mt/data/table"
 )
 
 type dataCmd struct {
@@ -22,30 +23,32 @@ type dataCmd struct {
 
 // readFlags say how to read a dataset where the file itself does not.
 type readFlags struct {
-	Format       format.Format `enum:",svmlight,csv,tsv,npz" default:"" help:"svmlight, csv, tsv or npz, if the name does not say."`
-	Kind         data.Kind     `enum:",classification,regression" default:"" help:"classification or regression, if the labels do not say."`
-	Header       format.Header `enum:",yes,no" default:"" help:"Whether a table has a header: yes or no."`
-	Label        string        `help:"Column or array of the labels: a name, or a number from 0."`
-	Target       string        `help:"Which of several targets: a name, or a number from 0."`
-	Group        string        `help:"Column or array of the groups (tasks)."`
-	Ignore       []string      `help:"Columns of a table to leave out."`
-	ClassNames   string        `type:"existingfile" help:"File with the names of the classes, one a line."`
-	FeatureNames string        `type:"existingfile" help:"File with the names of the features, one a line."`
+	Format         format.Format `enum:",svmlight,csv,tsv,npz" default:"" help:"svmlight, csv, tsv or npz, if the name does not say."`
+	Kind           data.Kind     `enum:",classification,regression" default:"" help:"classification or regression, if the labels do not say."`
+	Header         format.Header `enum:",yes,no" default:"" help:"Whether a table has a header: yes or no."`
+	Label          string        `help:"Column or array of the labels: a name, or a number from 0."`
+	Target         string        `help:"Which of several targets: a name, or a number from 0."`
+	Group          string        `help:"Column or array of the groups (tasks)."`
+	Ignore         []string      `help:"Columns of a table to leave out, by name or pattern."`
+	Categorical    []string      `help:"Columns of categories, by name or pattern; * means all that have words in them."`
+	NA             []string      `name:"na" help:"Cells that mean that there is no value, beside empty ones."`
+	SkipUnlabelled bool          `help:"Leave out rows without a label."`
+	ClassNames     string        `type:"existingfile" help:"File with the names of the classes, one a line."`
+	FeatureNames   string        `type:"existingfile" help:"File with the names of the features, one a line."`
 }
 
 func (f *readFlags) read(e *env, path string) (*data.Dataset, error) {
-	if path == digits.Name {
-		return digits.Load()
-	}
 	path, remove, err := e.keep(path)
 	if err != nil {
 		return nil, err
 	}
 	defer remove()
-	return format.Read(path, format.Options{
-		Format: f.Format, Kind: f.Kind, Header: f.Header, Label: f.Label, Target: f.Target, Group: f.Group,
-		Ignore: f.Ignore, ClassNames: f.ClassNames, FeatureNames: f.FeatureNames,
-	})
+	o := table.Options{Kind: f.Kind, Ignore: f.Ignore, Categorical: f.Categorical, NA: f.NA, SkipUnlabelled: f.SkipUnlabelled}
+	o.Format = format.Options{
+		Format: f.Format, Header: f.Header, Label: f.Label, Target: f.Target, Group: f.Group,
+		ClassNames: f.ClassNames, FeatureNames: f.FeatureNames,
+	}
+	return digits.Open(path, o)
 }
 
 type dataInfoCmd struct {

@@ -18,10 +18,10 @@ var arrows = map[string][]string{
 	"data/datatest":    {},
 	"data/safetensors": {"data/fault", "data/files"},
 	"data/format":      {"data", "data/files"},
-	"data/digits":      {"data", "data/format"},
+	"data/digits":      {"data", "data/table"},
 	"data/table":       {"data", "data/format"},
 	"data/images":      {"data", "data/files", "data/progress", "data/safetensors"},
-	"data/experience":  {"data", "data/digits", "data/fault", "data/files"},
+	"data/experience":  {"data", "data/digits", "data/fault", "data/files", "data/table"},
 
 	"model/mixed":     {"layers/linalg"},
 	"model/multitask": {"data", "data/fault", "layers/linalg"},

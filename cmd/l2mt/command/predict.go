@@ -50,7 +50,7 @@ func (c *predictCmd) Run(e *env) error {
 	if name == "-" {
 		name = "stdin"
 	}
-	c.From = e.stream(c.File)
+	c.RowOptions.Format.From = e.stream(c.File)
 	rows, err := fit.OpenRows(name, c.RowOptions)
 	if err != nil {
 		return err

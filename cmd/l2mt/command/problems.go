@@ -12,7 +12,6 @@ import (
 	"strings"
 
 	"l2mt/data"
-	"l2mt/data/digits"
 	"l2mt/data/experience"
 )
 
@@ -60,20 +59,17 @@ func (c *problemsSampleCmd) Validate() error {
 }
 
 func (c *problemsSampleCmd) Run(e *env) error {
-	d, err := digits.Open(c.Dataset)
-	if err != nil {
-		return err
-	}
 	draw := data.SampleProblems
 	if c.Groups {
 		draw = data.GroupProblems
 	}
+	d, err := experience.Dataset(c.Dataset, !c.Groups || c.Kind == data.Classification)
+	if err != nil {
+		return err
+	}
 	train, test, err := draw(d, c.SampleConfig)
 	if err == nil && c.Case != nil {
 		err = c.study(d, train, test)
-	}
-	if err != nil && c.Groups && c.Kind == "" && len(d.Classes) > 2 {
-		err = fmt.Errorf("%w; there are %d classes: --kind regression takes numbers for targets", err, len(d.Classes))
 	}
 	if err != nil {
 		return err

@@ -1,0 +1,60 @@
+package format
+
+import (
+	"fmt"
+	"l2mt/data"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// Numbered are the names of columns without a header.
+func Numbered(width int) []string {
+	names := make([]string, width)
+	for j := range names {
+		names[j] = strconv.Itoa(j)
+	}
+	return names
+}
+
+// LabelColumn returns the column with a usual name of labels, or -1.
+func LabelColumn(names []string) int { return findUsual(names, labelNames) }
+
+// GroupColumn returns the column with a usual name of groups, or -1.
+func GroupColumn(names []string) int { return findUsual(names, groupNames) }
+
+func findUsual(names, usual []string) int {
+	for _, u := range usual {
+		match := func(name string) bool { return strings.EqualFold(name, u) }
+		if j := slices.IndexFunc(names, match); j >= 0 {
+			return j
+		}
+	}
+	return -1
+}
+
+// FindColumn returns the column of a name, or else of a number.
+func FindColumn(names []string, asked string) (int, error) {
+	if j := slices.Index(names, asked); j >= 0 {
+		if slices.Contains(names[j+1:], asked) {
+			return 0, data.ErrInvalid.Errorf("two columns are called %q", asked)
+		}
+		return j, nil
+	}
+	if j, err := strconv.Atoi(asked); err == nil && j >= 0 && j < len(names) {
+		return j, nil
+	}
+	if j := findUsual(names, []string{strings.TrimSpace(asked)}); j >= 0 {
+		return 0, data.ErrInvalid.Errorf("there is no column %q; it is called %q", asked, names[j])
+	}
+	return 0, data.ErrInvalid.Errorf("there is no column %q; there are %s", asked, Abridge(names))
+}
+
+// Abridge lists a few names.
+func Abridge(names []string) string {
+	const listed = 5
+	if len(names) <= listed {
+		return strings.Join(names, ", ")
+	}
+	return fmt.Sprintf("%s, ... (%d in all)", strings.Join(names[:listed], ", "), len(names))
+}
