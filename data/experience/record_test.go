@@ -18,6 +18,15 @@ import (
 	"l2mt/data/files"
 )
 
+// There is no mean of no errors to speak of.
+func TestARecordWithoutErrorsIsRefusedInWords(t *testing.T) {
+	r := someRecords(1, "p", 2, "mtrl")[1]
+	r.Result = &experience.Result{Lambda1: 1}
+	if err := r.Validate(); !errors.Is(err, data.ErrInvalid) || strings.Contains(err.Error(), "NaN") {
+		t.Error(err)
+	}
+}
+
 func TestRecordRoundTrip(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		name := rapid.StringN(1, -1, -1)

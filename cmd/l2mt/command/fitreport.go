@@ -312,7 +312,7 @@ func (r fitReport) LargeShares() (large []solve.Share) {
 }
 
 func percent(share float64) string {
-	return fmt.Sprintf("%.0f %%", 100*min(share, 1))
+	return fmt.Sprintf("%.0f %%", 100*max(0, min(share, 1)))
 }
 
 // writeRivals compares the model, which is marked, with what a user would try instead.
