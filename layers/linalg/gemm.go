@@ -218,13 +218,15 @@ func (b block[T]) pack(dst []T, width int,
 		return dst
 	}
 	for j := 0; j < cols; j += width {
+		panel := dst[j*b.k:][:width*b.k]
 		used := min(width, cols-j)
-		for q := range b.k {
-			row := dst[j*b.k+q*width:][:width]
-			for i := range used {
-				row[i] = x.data[q*x.rs+(j+i)*x.cs]
+		if used < width {
+			clear(panel)
+		}
+		for i := range used {
+			for q, v := range x.data[(j+i)*x.cs:][:b.k] {
+				panel[q*width+i] = v
 			}
-			clear(row[used:])
 		}
 	}
 	return dst
