@@ -31,8 +31,26 @@ func FitKernel(kind string, g float64, x Matrix, most int) Step {
 	}
 	s := Step{Kind: kind, Cols: x.Cols(), Width: g / cmp.Or(size, 1)} // 0 where all rows are alike
 	s.Low, s.High = extremes(x)
-	s.landmarks(x, min(most, x.Rows()))
+	s.landmarks(sought(x), min(most, x.Rows()))
 	return s
+}
+
+// mostSought is the number of rows among which landmarks are sought.
+const mostSought = 10000
+
+// sought are rows of x, evenly spaced in the order of their sums.
+func sought(x Matrix) Matrix {
+	n := x.Rows()
+	if n <= mostSought {
+		return x
+	}
+	order := make([]int, n)
+	floats.Argsort(rowSums(x), order)
+	rows := make([]int, mostSought)
+	for k := range rows {
+		rows[k] = order[k*n/mostSought]
+	}
+	return x.Take(rows)
 }
 
 // Coordinates is the matrix A (landmarks x landmarks), in row order, that gives rows k of a
