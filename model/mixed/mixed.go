@@ -184,6 +184,7 @@ type block struct {
 	expected []float64 // of the squared slopes
 	alpha    float64   // squared length of C^-1 (z - l f w)
 	trace    float64   // what is expected of it
+	left     float64   // of the variance of f
 }
 
 func newSearch(p Problem, o Options) *search {
@@ -466,12 +467,14 @@ func (s *search) rescore() float64 {
 func (s *search) expect(b *block, t *scratch) {
 	d, k, p := s.d, b.rows, len(s.shared)
 	t.taken = room(t.taken, k*k)
+	clear(t.taken)
 	if reach := s.reach[b.first*p:][:k*p]; p > 0 {
 		t.taken = s.abt(t.taken, reach, p, reach, p)
 	}
 	t.of = s.ab(t.of, t.taken, k, b.r, d)
 	floats.Sub(t.of, b.r)
 	b.expected = room(b.expected, d)
+	clear(b.expected)
 	for i := range k {
 		for j, r := range b.r[i*d:][:d] {
 			b.expected[j] -= r * t.of[i*d+j]
@@ -571,14 +574,14 @@ func (s *search) fit() *Fit {
 		}
 	}
 	f.Explained = s.explained()
-	f.Left = make([]float64, len(s.blocks))
 	s.reached()
-	for i := range s.blocks {
-		b := &s.blocks[i]
-		own := make([]float64, s.d)
-		floats.MulTo(own, s.c, b.slope)
-		f.Own = append(f.Own, own)
-		f.Left[i] = s.left(b, f)
+	s.each(func(b *block, t *scratch) {
+		b.left = s.left(b, f.Root, t)
+	})
+	for _, b := range s.blocks {
+		floats.Mul(b.slope, s.c)
+		f.Own = append(f.Own, b.slope)
+		f.Left = append(f.Left, b.left)
 	}
 	return f
 }
@@ -608,7 +611,7 @@ func (s *search) explained() []float64 {
 //	tr(noise - noise^2 C^-1) + |noise L^-1' r root'|^2   over   tr(f (diag(c) + root'root) f')
 //
 // which rows of unit variance say as well as the task's rows.
-func (s *search) left(b *block, f *Fit) float64 {
+func (s *search) left(b *block, root []float64, t *scratch) float64 {
 	d, p := s.d, len(s.shared)
 	before := 0.0
 	for i := range b.rows {
@@ -617,23 +620,25 @@ func (s *search) left(b *block, f *Fit) float64 {
 			before += s.c[j] * v * v
 		}
 	}
-	prior := s.abt(nil, b.f, d, f.Root, d)
-	before += floats.Dot(prior, prior)
+	t.of = s.abt(t.of, b.f, d, root, d)
+	before += floats.Dot(t.of, t.of)
 	if before == 0 {
 		return 1
 	}
 	reach := s.reach[b.first*p:][:b.rows*p]
-	after := s.atb(nil, b.inverse, b.rows, reach, p)
-	sum := floats.Dot(after, after) - floats.Dot(b.inverse, b.inverse)
+	t.taken = s.atb(t.taken, b.inverse, b.rows, reach, p)
+	sum := floats.Dot(t.taken, t.taken)
+	sum -= floats.Dot(b.inverse, b.inverse)
 	sum = s.Noise * (float64(b.rows) + s.Noise*sum)
 	return min(1, max(0, sum/before))
 }
 
-// room is a slice of n zeros, in the place of another if it is long enough.
+// room is a slice of n numbers to be written, in the place of another if it is long enough.
 func room(place []float64, n int) []float64 {
-	place = slices.Grow(place[:0], n)[:n]
-	clear(place)
-	return place
+	if n > cap(place) {
+		return make([]float64, n)
+	}
+	return place[:n]
 }
 
 // ab, atb and abt are the products A B, A'B and A B' of matrices with so many columns, in the
@@ -668,6 +673,7 @@ func (s *search) multiply(dst []float64, ta linalg.Transpose,
 	if m*k*cols > smallProduct {
 		return s.product(c, ta, linalg.NoTrans, m, cols, k, a, wide, b, cols)
 	}
+	clear(c)
 	for i := range rows {
 		for j, v := range a[i*wide:][:wide] {
 			if v == 0 {
