@@ -40,12 +40,12 @@ const points = 41
 func curvesOf(m *saved.Fit, step *data.Step, unit func(j int, v float64) float64) (curves []plot.Curve, err error) {
 	names := m.Recipe.Features()
 	for j, c := range step.Parts[0].Curves {
-		low := float64(step.Low[j])
-		high := float64(step.High[j])
-		if n := len(c.Knots); n > 0 {
-			low = c.Knots[0]
-			high = c.Knots[n-1]
+		knots := c.Knots
+		if len(knots) == 0 { // a straight line
+			knots = []float64{float64(step.Low[j]), float64(step.High[j])}
 		}
+		low := knots[0]
+		high := knots[len(knots)-1]
 		if low == high {
 			continue
 		}
@@ -58,22 +58,23 @@ func curvesOf(m *saved.Fit, step *data.Step, unit func(j int, v float64) float64
 			return v
 		}
 		at := floats.Span(make([]float64, points), low, high)
-		at = append(at, c.Knots...)
+		at = append(at, knots...)
 		slices.Sort(at)
 		values := make([]float32, len(at)*step.Cols)
 		for i, x := range at {
 			values[i*step.Cols+j] = float32(x)
 			of.X = append(of.X, inTable(x))
 		}
-		for _, knot := range c.Knots {
+		for _, knot := range knots {
 			of.Knots = append(of.Knots, inTable(knot))
+		}
+		made, err := apply(step, values)
+		if err != nil {
+			return nil, err
 		}
 		of.Shared = make([]float64, len(at))
 		for t := range m.Tasks {
-			y, err := effect(m, step, values, t)
-			if err != nil {
-				return nil, err
-			}
+			y := effect(m, made, t)
 			of.Tasks = append(of.Tasks, y)
 			of.Change += floats.Max(y) - floats.Min(y)
 			floats.AddScaled(of.Shared, 1/float64(len(m.Tasks)), y)
@@ -88,19 +89,20 @@ func curvesOf(m *saved.Fit, step *data.Step, unit func(j int, v float64) float64
 	return curves, nil
 }
 
-// effect is what a task predicts of rows that go into the step, less its mean.
-func effect(m *saved.Fit, step *data.Step, values []float32, task int) ([]float64, error) {
+// apply takes rows of values through the step.
+func apply(step *data.Step, values []float32) (data.Matrix, error) {
 	x, err := data.NewDense(len(values)/step.Cols, step.Cols, values)
 	if err != nil {
 		return nil, err
 	}
-	made, err := step.Apply(x)
-	if err != nil {
-		return nil, err
-	}
+	return step.Apply(x)
+}
+
+// effect is the prediction of a task for rows that the step has made, less its mean.
+func effect(m *saved.Fit, made data.Matrix, task int) []float64 {
 	y := m.Linear(task).Scores(made)
 	floats.AddConst(-stat.Mean(y, nil), y)
-	return y, nil
+	return y
 }
 
 // weight is how much a feature counts in predictions, in the unit of the table.

@@ -3,7 +3,9 @@ package command
 import (
 	"fmt"
 	"math"
+	"path/filepath"
 	"slices"
+	"strings"
 	"testing"
 
 	"gonum.org/v1/gonum/stat"
@@ -74,5 +76,24 @@ func TestCurvesOfAKernelTellColumnsApart(t *testing.T) {
 	curves := modelOf(t, solve.Structure{View: solve.Kernel}).Curves
 	if len(curves) != 2 || curves[0].Column != "x" || curves[0].Change < 4*curves[1].Change {
 		t.Errorf("%+v", curves)
+	}
+}
+
+// Columns of two values are straight in a kernel too: they add something at both.
+func TestShowOfAKernelOfColumnsOfTwoValues(t *testing.T) {
+	r := data.Stream(1, "two values", 0)
+	text := "task,left,right,y\n"
+	for i := range 120 {
+		left := r.IntN(2)
+		right := r.IntN(2)
+		text += fmt.Sprintf("t%d,%d,%d,%v\n", i%3, left, right, float64(3*left-right)+0.1*r.NormFloat64())
+	}
+	out := filepath.Join(t.TempDir(), "model")
+	fitOf(t, text, "--view", "kernel", "--out", out)
+	printed := mustL2mt(t, "show", out)
+	for _, column := range []string{"left", "right"} {
+		if !strings.Contains(printed, column) {
+			t.Errorf("column %s is missing:\n%s", column, printed)
+		}
 	}
 }
