@@ -78,14 +78,14 @@ func (c Candidate) words() (name, title string) {
 		name, title = c.Model.Info().Name, c.Model.Info().Title
 	} else {
 		share(c.Network, "network", "the network's covariance", "%g %% of the network's covariance")
-		share(c.Pooled, "pooled", "pooled", "pooled by %g %%")
-		add(name == "", "", "stl", "STL")
+		share(c.Pooled, "pooled", "one model for all", "by %g %% one model for all")
+		add(name == "", "", "stl", "every task on its own")
 	}
 	one := c.Drawn >= multitask.OneIntercept
-	add(c.Learned, ", ", "learned", "metric of the experience")
-	add(c.Ridge > 0, ", ", fmt.Sprintf("metric%g", c.Ridge), fmt.Sprintf("common metric of ridge %g", c.Ridge))
+	add(c.Learned, ", ", "learned", "columns as experience weighs them")
+	add(c.Ridge > 0, ", ", fmt.Sprintf("metric%g", c.Ridge), fmt.Sprintf("columns weighed by how rows scatter (%g)", c.Ridge))
 	add(one, ", ", "one-intercept", "one intercept")
-	add(c.Drawn > 0 && !one, ", ", fmt.Sprintf("drawn%g", c.Drawn), fmt.Sprintf("intercepts drawn together by %g rows", c.Drawn))
+	add(c.Drawn > 0 && !one, ", ", fmt.Sprintf("drawn%g", c.Drawn), fmt.Sprintf("intercepts that lean on %g rows of the others", c.Drawn))
 	add(c.Balanced, ", ", "balanced", "classes that count the same")
 	return name, title
 }

@@ -90,10 +90,10 @@ func TestNamesTellCandidatesApart(t *testing.T) {
 		Candidate
 		name, title string
 	}{
-		{Candidate{}, "stl", "STL"},
-		{Candidate{Mixture: Mixture{Pooled: 0.95}}, "pooled95", "pooled by 95 %"},
-		{Candidate{Mixture: Mixture{Network: 1}, Ridge: 0.1, Drawn: 30, Balanced: true}, "network-metric0.1-drawn30-balanced", "the network's covariance, common metric of ridge 0.1, intercepts drawn together by 30 rows, classes that count the same"},
-		{Candidate{Ridge: 1, Model: mtrl}, "mtrl-metric1", mtrl.Info().Title + ", common metric of ridge 1"},
+		{Candidate{}, "stl", "every task on its own"},
+		{Candidate{Mixture: Mixture{Pooled: 0.95}}, "pooled95", "by 95 % one model for all"},
+		{Candidate{Mixture: Mixture{Network: 1}, Ridge: 0.1, Drawn: 30, Balanced: true}, "network-metric0.1-drawn30-balanced", "the network's covariance, columns weighed by how rows scatter (0.1), intercepts that lean on 30 rows of the others, classes that count the same"},
+		{Candidate{Ridge: 1, Model: mtrl}, "mtrl-metric1", mtrl.Info().Title + ", columns weighed by how rows scatter (1)"},
 		{Candidate{Structure: Structure{View: Level}}, "level", "the level of each task"},
 		{Candidate{Structure: Structure{Kernel, Alone}}, "kernel-alone", "straight columns and rows that are near, each task on its own"},
 	} {

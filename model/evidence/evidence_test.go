@@ -222,7 +222,7 @@ func TestRowsOfPoorTasksAreHeldOut(t *testing.T) {
 		y[j] = -1
 	}
 	h := hold(t, must(NewFolds(p, must(p.Folds(5, 1, nil))(t), nil))(t), named(t, "stl"), 0.1)
-	scores := h.ScoresOf(p)
+	scores, _ := h.ScoresOf(p)
 	for i, rows := range []int{10, 10, 1, 0} {
 		s := scores[i]
 		if s.Held != rows || s.Rows != rows || math.IsNaN(float64(s.Error)) != (rows == 0) || math.IsNaN(float64(s.AUC)) != (i > 0) {
@@ -338,7 +338,8 @@ func TestNoneKnowsNothing(t *testing.T) {
 	for _, s := range sizes {
 		p := made(s, 1)
 		h := None(s.m)
-		for _, score := range h.ScoresOf(p) {
+		scores, _ := h.ScoresOf(p)
+		for _, score := range scores {
 			if score.Held != 0 || score.Rows != s.n || !math.IsNaN(float64(score.Error)) {
 				t.Errorf("%v: score %+v", s, score)
 			}

@@ -1,7 +1,6 @@
 package evidence
 
 import (
-	"fmt"
 	"maps"
 	"math"
 	"slices"
@@ -42,11 +41,6 @@ func (p Paired) Sign() int {
 		return 1
 	}
 	return 0
-}
-
-// String is the difference with its interval.
-func (p Paired) String() string {
-	return fmt.Sprintf("%.4f (95 %%: %.4f to %.4f)", p.Loss, p.Low, p.High)
 }
 
 // PairedLoss compares a with b, by the same evidence.

@@ -40,17 +40,21 @@ type Score struct {
 	Brier   files.Float `json:"brier"`
 }
 
-// ScoresOf judges predictions of every task.
-func (h *HeldOut) ScoresOf(p *data.ProblemData) []Score {
-	scores, temperature := make([]Score, len(p.Tasks)), 1.0
+// ScoresOf judges predictions of every task, and of all rows together.
+func (h *HeldOut) ScoresOf(p *data.ProblemData) (tasks []Score, all Score) {
+	temperature := 1.0
 	if p.Kind() == data.Classification {
 		temperature = Temperature(h.Scores, h.Y)
 	}
+	f := slices.Concat(h.Scores...)
+	all = ScoreOf(f, slices.Concat(h.Y...), p.Kind(), temperature)
 	for i, t := range p.Tasks {
-		scores[i] = ScoreOf(h.Scores[i], h.Y[i], t.Kind, temperature)
-		scores[i].Rows = len(t.TrainSet.Y)
+		s := ScoreOf(h.Scores[i], h.Y[i], t.Kind, temperature)
+		s.Rows = len(t.TrainSet.Y)
+		all.Rows += s.Rows
+		tasks = append(tasks, s)
 	}
-	return scores
+	return tasks, all
 }
 
 // ScoreOf compares predictions of a task with what its rows are.

@@ -136,7 +136,7 @@ func TestTasksOfOneRowAreFitted(t *testing.T) {
 	}
 	r := fitOf(t, text.String(), "--task", "task", "--target", "y")
 	model := r.Mean.By[byModel].Error
-	mean := r.Rivals[rivalMean].Score.Error
+	mean := r.Mean.By[byMean].Error
 	if !(model < mean/2) {
 		t.Errorf("the error is %v, of the mean %v", model, mean)
 	}

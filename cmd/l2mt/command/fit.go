@@ -30,9 +30,10 @@ type fitCmd struct {
 	ClassWeight   string  `enum:",balanced" default:"" help:"\"balanced\" weighs rows so that the classes of a task count the same in a fit. Probabilities mean the frequencies in the tables all the same, and the class predicted is the likeliest."`
 	Lambda1       float64 `name:"lambda1" help:"Strength of tr(W Omega^-1 W')/2; by default the rows held out choose."`
 	After         string  `type:"existingdir" xor:"after" help:"Saved model of older tasks of the same kind: rows held out say how much the new tasks take of it. Columns are matched by name."`
-	Structures    bool    `help:"List what was weighed, with its loss on rows held out and its weight."`
-	Workers       int     `help:"Fits at a time; 0 means one per CPU."`
-	Out           string  `type:"path" help:"Directory to save the model to."`
+	listing       `embed:""`
+	Structures    bool   `help:"List what was weighed, with its loss on rows held out and its weight."`
+	Workers       int    `help:"Fits at a time; 0 means one per CPU."`
+	Out           string `type:"path" help:"Directory to save the model to."`
 }
 
 func (c *fitCmd) Validate() error {
@@ -106,7 +107,7 @@ func (c *fitCmd) Run(e *env) error {
 	if err != nil {
 		return err
 	}
-	r := &fitReport{table: t, structures: c.Structures}
+	r := &fitReport{table: t, structures: c.Structures, every: c.listing.Tasks}
 	return r.run(e, b, candidates, c.View, c.Out)
 }
 

@@ -1,11 +1,13 @@
 package command
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
 	"io"
 	"math"
+	"slices"
 	"strings"
 	"time"
 
@@ -21,21 +23,20 @@ import (
 // fitReport is what a fit of tables or of a problem prints, and what the page of the model
 // shows. Errors are those of rows that folds held out.
 type fitReport struct {
-	Problem     string           `json:"problem"`
-	Kind        data.Kind        `json:"kind"`
-	Model       string           `json:"model"`
-	Title       string           `json:"title"`
-	Params      multitask.Params `json:"params"`
-	Status      multitask.Status `json:"status"`
-	Rows        int              `json:"rows"`
-	Features    int              `json:"features"`
-	Classes     []string         `json:"classes,omitempty"`
-	Structures  []solve.Weighed  `json:"structures"` // that were weighed
-	Shares      []solve.Share    `json:"shares,omitempty"`
-	Tasks       []taskReport     `json:"tasks"`
-	Mean        taskReport       `json:"mean"`
-	Rivals      []rivalReport    `json:"rivals"`
-	Temperature float64          `json:"temperature,omitempty"`
+	Problem    string           `json:"problem"`
+	Kind       data.Kind        `json:"kind"`
+	Model      string           `json:"model"`
+	Title      string           `json:"title"`
+	Params     multitask.Params `json:"params"`
+	Status     multitask.Status `json:"status"`
+	Rows       int              `json:"rows"`
+	Features   int              `json:"features"`
+	Classes    []string         `json:"classes,omitempty"`
+	Structures []solve.Weighed  `json:"structures"` // that were weighed
+	Shares     []solve.Share    `json:"shares,omitempty"`
+	measured
+	Rivals      []rivalReport `json:"rivals"`
+	Temperature float64       `json:"temperature,omitempty"`
 	// Correlation is that of the tasks, if they share anything.
 	Correlation [][]float64 `json:"correlation,omitempty"`
 	Test        *testReport `json:"test,omitempty"`
@@ -49,18 +50,27 @@ type fitReport struct {
 	alone bool          // nothing is shared
 
 	structures bool // are printed
+	every      bool // task is listed
 }
 
-// rivalReport is what a user would try instead: the mean of its tasks' scores, and how much
-// more the model loses than it. The model errs less for Better tasks and more for Worse.
+// rivalReport is what a user would try instead, whose scores are those By it, and how much more
+// the model loses than it.
 type rivalReport struct {
-	Name   string          `json:"name"`
-	Title  string          `json:"title"`
-	Loss   float64         `json:"loss"`
-	Score  evidence.Score  `json:"score"`
-	Less   evidence.Paired `json:"difference"`
-	Better int             `json:"better"`
-	Worse  int             `json:"worse"`
+	By    string          `json:"by"`
+	Name  string          `json:"name"`
+	Title string          `json:"title"`
+	Loss  float64         `json:"loss"`
+	Less  evidence.Paired `json:"difference"`
+}
+
+// saves is how much less the model loses, in percent of the rival's loss, and its interval.
+func (v rivalReport) saves() [3]float64 {
+	d := v.Less
+	percents := [3]float64{d.Loss, float64(d.High), float64(d.Low)}
+	for i := range percents {
+		percents[i] = min(100, -100*percents[i]/v.Loss)
+	}
+	return percents
 }
 
 // The first rivals.
@@ -123,7 +133,9 @@ func (r *fitReport) fill(ctx context.Context, b *solve.Bench, candidates []solve
 	kept := 0
 	single := 0
 	same := 0
-	for i, score := range choice.ScoresOf(p) {
+	scores, all := choice.ScoresOf(p)
+	r.All = taskReport{"all rows", map[string]evidence.Score{byModel: all}}
+	for i, score := range scores {
 		t := p.Tasks[i]
 		r.Tasks = append(r.Tasks, taskReport{t.Name, map[string]evidence.Score{byModel: score}})
 		if r.Rows += score.Rows; score.Held < score.Rows && r.table.Held == nil {
@@ -171,8 +183,7 @@ func (r *fitReport) judgeRivals(ctx context.Context, b *solve.Bench, choice *sol
 	if err != nil {
 		return err
 	}
-	r.addRival("", "mean", "the mean of each task", choice, mean)
-	r.Rivals[rivalMean].Score.AUC = files.Float(math.NaN()) // its scores differ by fold alone
+	r.addRival(byMean, "mean", "the mean of each task", choice, mean)
 	single, err := b.Best(ctx, []solve.Candidate{alone})
 	if err != nil {
 		return err
@@ -182,7 +193,7 @@ func (r *fitReport) judgeRivals(ctx context.Context, b *solve.Bench, choice *sol
 	if err != nil {
 		return err
 	}
-	r.addRival(byPooled, one.Name(), "one model for all, at levels of each task", choice, one.HeldOut)
+	r.addRival(byPooled, one.Name(), "one model for all, at own levels", choice, one.HeldOut)
 	if !r.alone {
 		r.Correlation = correlationOf(r.fit.Omega)
 	}
@@ -190,22 +201,18 @@ func (r *fitReport) judgeRivals(ctx context.Context, b *solve.Bench, choice *sol
 	return err
 }
 
-// addRival compares the model with a rival, of which tasks are reported by a name too.
+// addRival compares the model with a rival.
 func (r *fitReport) addRival(by, name, title string, choice *solve.Choice, h *evidence.HeldOut) {
-	scores := h.ScoresOf(r.table.Problem)
-	of := rivalReport{Name: name, Title: title, Loss: h.Loss, Score: evidence.MeanScore(scores), Less: evidence.PairedLoss(choice.HeldOut, h)}
+	less := evidence.PairedLoss(choice.HeldOut, h)
+	r.Rivals = append(r.Rivals, rivalReport{by, name, title, h.Loss, less})
+	scores, all := h.ScoresOf(r.table.Problem)
+	r.All.By[by] = all
 	for i, s := range scores {
-		switch d := r.Tasks[i].By[byModel].Error - s.Error; {
-		case d < 0:
-			of.Better++
-		case d > 0:
-			of.Worse++
+		if by == byMean {
+			s.AUC = files.Float(math.NaN()) // its scores differ by fold alone
 		}
-		if by != "" {
-			r.Tasks[i].By[by] = s
-		}
+		r.Tasks[i].By[by] = s
 	}
-	r.Rivals = append(r.Rivals, of)
 }
 
 // save writes the model, single-task learning beside it, and what a page shows of them:
@@ -220,9 +227,7 @@ func (r fitReport) save(folder *files.Folder) error {
 	}
 	r.Seconds = 0
 	r.Correlation = nil
-	var text strings.Builder
-	r.writeVerdicts(&text)
-	r.Text = text.String()
+	r.Text = r.answers()
 	report, err := json.MarshalIndent(r, "", "  ")
 	if err != nil {
 		return err
@@ -241,31 +246,36 @@ func (r *fitReport) saved(fit *solve.Fitted) (*saved.Fit, error) {
 	return s, nil
 }
 
-// write prints the report, with what was weighed if that is asked for.
+// write prints the report: the answer first, with what was weighed if that is asked for.
 func (r *fitReport) write(w io.Writer) {
 	fmt.Fprintf(w, "%s: %s of %d tasks, %d labelled rows, %d features", r.Problem, r.Kind, len(r.Tasks), r.Rows, r.Features)
 	if r.Classes != nil {
 		fmt.Fprintf(w, ", %d classes", len(r.Classes))
 	}
-	fmt.Fprintf(w, "\n%s (%.2g s)\n\n", r.Title, r.Seconds)
+	fmt.Fprint(w, "\n\n")
+	for line := range strings.Lines(r.answers()) {
+		wrap(w, line)
+	}
+	fmt.Fprintln(w)
+	if r.Rivals != nil {
+		r.writeRivals(w)
+	}
+	wrap(w, fmt.Sprintf("the method: %s (%.2g s)", r.Title, r.Seconds))
+	fmt.Fprintln(w)
 	if r.structures {
 		r.writeStructures(w)
 	}
 	r.writeShares(w)
-	writeTasks(w, r.Kind, r.Tasks, r.Mean)
-	if r.Kind == data.Classification {
-		fmt.Fprintf(w, "probabilities are at temperature %.3g\n", r.Temperature)
-	}
-	if r.Rivals != nil {
-		r.writeRivals(w)
-	}
-	if r.writeVerdicts(w); r.Correlation != nil {
+	r.measured.write(w, r.table.Recipe, r.Kind, r.every)
+	if r.Correlation != nil {
 		fmt.Fprintln(w)
 		var names []string
+		var rows []int
 		for _, t := range r.Tasks {
 			names = append(names, t.Task)
+			rows = append(rows, t.By[byModel].Rows)
 		}
-		writeCorrelations(w, "task correlations", names, r.Correlation)
+		writeCorrelations(w, "correlations of tasks", names, r.Correlation, rows)
 	}
 	if r.Test != nil {
 		r.writeTest(w)
@@ -274,8 +284,7 @@ func (r *fitReport) write(w io.Writer) {
 
 // writeStructures lists what was weighed.
 func (r *fitReport) writeStructures(w io.Writer) {
-	_, _, loss := units(r.Kind)
-	t := newGrid(loss, "weight", "structure")
+	t := newGrid("loss", "weight", "structure")
 	for _, c := range r.Structures {
 		t.row(c.Loss, c.Weight, c.Titled)
 	}
@@ -301,15 +310,38 @@ func (r *fitReport) writeShares(w io.Writer) {
 // leastShare is the share of the variance from which on a part is shown.
 const leastShare = 0.005
 
-// LargeShares are the parts of the variance that are shown.
+// LargeShares are the parts of the variance that are shown, the largest first and noise last.
 func (r fitReport) LargeShares() (large []solve.Share) {
 	for _, s := range r.Shares {
-		if s.Common+s.Own >= leastShare {
-			large = append(large, s)
+		if s.Common+s.Own < leastShare {
+			continue
 		}
+		s.Name = strings.TrimPrefix(s.Name, "straight ")
+		if column, bent := strings.CutPrefix(s.Name, "curves "); bent {
+			s.Name = column + ", its bends"
+		}
+		s.Name = cmp.Or(partWords[s.Name], s.Name)
+		large = append(large, s)
 	}
+	size := func(s solve.Share) float64 {
+		if s.Name == noise {
+			return 0
+		}
+		return s.Common + s.Own
+	}
+	slices.SortStableFunc(large, func(a, b solve.Share) int { return cmp.Compare(size(b), size(a)) })
 	return large
 }
+
+// partWords are what a reader calls parts of several columns.
+var partWords = map[string]string{
+	solve.Straight: "all columns",
+	solve.Curves:   "bends of all columns",
+	solve.Kernel:   "rows that are near",
+}
+
+// noise is the share that nothing explains.
+const noise = "noise"
 
 func percent(share float64) string {
 	return fmt.Sprintf("%.0f %%", 100*max(0, min(share, 1)))
@@ -318,56 +350,94 @@ func percent(share float64) string {
 // writeRivals compares the model, which is marked, with what a user would try instead.
 func (r *fitReport) writeRivals(w io.Writer) {
 	what, good, loss := units(r.Kind)
-	fmt.Fprintf(w, "\nthe model (*) and what else could be done, the mean of all tasks; differences are of the %s of held-out rows\n", loss)
-	t := newGrid(what, good, "the model's less", "95 % from", "to", "better for", "worse for", "method")
-	model := r.Mean.By[byModel]
-	t.row(errorGap(model.Error), goodOf(model, r.Kind), "", "", "", "", "", "* "+r.Title)
-	for _, v := range r.Rivals {
-		if v.Name != r.Model {
-			t.row(errorGap(v.Score.Error), goodOf(v.Score, r.Kind), v.Less.Loss, v.Less.Low, v.Less.High, v.Better, v.Worse, v.Title)
-		}
+	t := newGrid(what, good, "saved", "from", "to", "rows held out")
+	add := func(by, title string, saved ...any) {
+		s := r.overall(r.table.Recipe).By[by]
+		cells := []any{errorGap(s.Error), goodOf(s, r.Kind)}
+		t.row(append(append(cells, saved...), title)...)
 	}
-	t.write(w)
+	add(byModel, "* the method", "", "", "")
+	for _, v := range r.Rivals {
+		if v.Name == r.Model {
+			continue
+		}
+		var saved []any
+		for _, share := range v.saves() {
+			text := "-"
+			if !math.IsInf(share, 0) && !math.IsNaN(share) {
+				text = fmt.Sprintf("%.1f %%", share)
+			}
+			saved = append(saved, text)
+		}
+		add(v.By, v.Title, saved...)
+	}
+	t.named(w)
+	wrap(w, fmt.Sprintf("saved: %s that the method has less, in a range of 95 %%; where 0 is in the range, it may be chance", loss))
+	fmt.Fprintln(w)
 }
 
-// asGood is a share of single-task learning's loss. A difference whose interval lies within it
+// asGood is a share of the loss of tasks on their own. A difference whose interval lies within it
 // counts as none.
 const asGood = 0.05
 
-// writeVerdicts explains the differences by their intervals.
-func (r *fitReport) writeVerdicts(w io.Writer) {
-	if len(r.Tasks) == 1 {
-		fmt.Fprintln(w, "there is a single task, and nothing to share")
-		return
+// answers say, a sentence a line, how well rows are predicted, what is shared and whether it pays.
+func (r *fitReport) answers() string {
+	var lines []string
+	add := func(format string, args ...any) { lines = append(lines, fmt.Sprintf(format, args...)) }
+	if r.Rivals != nil {
+		add("%s", r.answer(r.table.Recipe, r.Kind, "rows held out"))
 	}
-	if r.Rivals == nil {
-		return
+	common := 0.0
+	explained := 0.0
+	for _, s := range r.Shares {
+		if s.Name != noise {
+			common += s.Common
+			explained += s.Common + s.Own
+		}
 	}
+	switch {
+	case len(r.Tasks) == 1:
+		add("There is a single task, and nothing to share.")
+	case r.alone:
+		add("Nothing is shared: every task is on its own.")
+	case explained > 0:
+		add("Of what is explained %s is common to all tasks, and %s each task's own.", percent(common/explained), percent(1-common/explained))
+	}
+	if r.Rivals != nil && len(r.Tasks) > 1 {
+		lines = append(lines, r.verdicts()...)
+	}
+	return strings.Join(lines, "\n")
+}
+
+// verdicts explain the differences by their intervals.
+func (r *fitReport) verdicts() (lines []string) {
 	_, _, loss := units(r.Kind)
-	verdict := func(text, than string, d evidence.Paired) {
-		fmt.Fprintf(w, "%s: the %s of held-out rows less that of %s is %s\n", text, loss, than, d)
+	add := func(v rivalReport, text string) {
+		saved := v.saves()
+		text += fmt.Sprintf(": the method saves %.1f %% of the %s of %s", saved[0], loss, v.Title)
+		lines = append(lines, text+fmt.Sprintf(" (95 %% from %.1f to %.1f %%).", saved[1], saved[2]))
 	}
-	switch d := r.Rivals[rivalMean].Less; d.Sign() {
+	mean := r.Rivals[rivalMean]
+	switch mean.Less.Sign() {
 	case 0:
-		verdict("too few rows to separate the model from the mean of each task", "the mean", d)
+		add(mean, "Too few rows to tell whether the columns help")
 	case 1:
-		verdict("the mean of each task predicts better than the model: its features do not help", "the mean", d)
+		add(mean, "The columns do not help")
 	}
 	stl := r.Rivals[rivalSTL]
 	d := stl.Less
 	switch most := files.Float(asGood * stl.Loss); {
-	case r.alone && len(r.Structures) > 1:
-		fmt.Fprintln(w, "nothing is shared: every task is on its own")
 	case r.alone:
 	case math.IsInf(float64(d.Low), 0):
-		fmt.Fprintln(w, "too few rows were held out to measure whether sharing pays")
+		lines = append(lines, "Too few rows were held out to measure whether sharing pays.")
 	case d.Sign() < 0:
-		verdict("sharing pays", "STL", d)
+		add(stl, "Sharing pays")
 	case d.Sign() > 0:
-		verdict(fmt.Sprintf("sharing does harm; single-task learning (--model %s) is better", stl.Name), "STL", d)
+		add(stl, "Sharing does harm")
 	case d.Low > -most && d.High < most:
-		verdict(fmt.Sprintf("single-task learning (--model %s) is as good", stl.Name), "STL", d)
+		add(stl, "Without sharing it is as good")
 	default:
-		verdict("too few rows to separate sharing from single-task learning", "STL", d)
+		add(stl, "Too few rows to tell whether sharing pays")
 	}
+	return lines
 }

@@ -4,9 +4,11 @@ import (
 	"fmt"
 	"io"
 	"math"
+	"slices"
 	"strconv"
 	"strings"
 	"text/tabwriter"
+	"unicode/utf8"
 
 	"l2mt/data/files"
 )
@@ -42,6 +44,55 @@ func (g *grid) write(w io.Writer) {
 		fmt.Fprintf(lines, "%s\t  %s\n", strings.Join(row[:last], "\t"), row[last])
 	}
 	lines.Flush()
+}
+
+// named prints the table with its last cells first, shortened in their middle where a line would
+// not fit a terminal.
+func (g *grid) named(w io.Writer) {
+	rows := append([][]string{g.Heads}, g.Rows...)
+	last := len(g.Heads) - 1
+	widths := make([]int, len(g.Heads))
+	for _, row := range rows {
+		for i, cell := range row {
+			widths[i] = max(widths[i], utf8.RuneCountInString(cell))
+		}
+	}
+	room := lineWidth - 2
+	for _, width := range widths[:last] {
+		room -= width + 2
+	}
+	room = min(max(room, 12), widths[last])
+	lines := tabwriter.NewWriter(w, 0, 0, 2, ' ', tabwriter.AlignRight)
+	for _, row := range rows {
+		name := []rune(row[last])
+		if n := len(name); n > room {
+			half := room / 2
+			name = slices.Concat(name[:half], []rune("..."), name[n-half+3:])
+		}
+		numbers := strings.Join(row[:last], "\t")
+		fmt.Fprintf(lines, "%-*s\t%s\t\n", room, string(name), numbers)
+	}
+	lines.Flush()
+}
+
+// wrap prints a text in lines that fit a terminal.
+func wrap(w io.Writer, text string) {
+	width := 0
+	for _, word := range strings.Fields(text) {
+		n := utf8.RuneCountInString(word)
+		switch {
+		case width == 0:
+		case width+1+n > lineWidth:
+			fmt.Fprintln(w)
+			width = 0
+		default:
+			word = " " + word
+			n++
+		}
+		fmt.Fprint(w, word)
+		width += n
+	}
+	fmt.Fprintln(w)
 }
 
 // number is a number of four digits.

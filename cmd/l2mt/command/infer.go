@@ -99,7 +99,7 @@ func printOmega(e *env, network *solve.Finder, p *data.ProblemData) error {
 		if of.Expected <= math.MaxFloat64 { // else the network says nothing
 			title += fmt.Sprintf("; relative error expected %.4f", of.Expected)
 		}
-		writeCorrelations(w, title, of.Tasks, correlationOf(f.Omega))
+		writeCorrelations(w, title, of.Tasks, correlationOf(f.Omega), nil)
 	})
 }
 

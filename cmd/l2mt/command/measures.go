@@ -1,13 +1,17 @@
 package command
 
 import (
+	"cmp"
 	"fmt"
 	"io"
 	"math"
 	"slices"
+	"strconv"
 
 	"l2mt/data"
 	"l2mt/data/files"
+	"l2mt/data/format"
+	"l2mt/data/table"
 	"l2mt/model/evidence"
 )
 
@@ -20,6 +24,9 @@ const (
 	byPooled = "pooled"
 )
 
+// byWords are what a reader calls these.
+var byWords = map[string]string{byMean: "its mean", bySTL: "alone", byPooled: "as one"}
+
 // taskReport is how well a task is predicted, by what predicts it.
 type taskReport struct {
 	Task string                    `json:"task"`
@@ -28,7 +35,7 @@ type taskReport struct {
 
 // meanOf is the mean of tasks.
 func meanOf(tasks []taskReport) taskReport {
-	m := taskReport{Task: "mean", By: map[string]evidence.Score{}}
+	m := taskReport{Task: "mean of tasks", By: map[string]evidence.Score{}}
 	for by := range tasks[0].By {
 		var all []evidence.Score
 		for _, t := range tasks {
@@ -52,46 +59,136 @@ func units(k data.Kind) (error, good, loss string) {
 	if k == data.Classification {
 		return "error", "AUC", "log loss"
 	}
-	return "RMSE", "R^2", "nMSE"
+	return "RMSE", "R^2", "squared error"
 }
 
-// mostListed bounds the tasks that are listed as text; JSON has all.
-const mostListed = 200
+// listing is how many tasks are printed.
+type listing struct {
+	Tasks bool `help:"List all tasks, not only the best and the worst."`
+}
 
-// writeTasks lists tasks, and behind them what is of all.
-func writeTasks(w io.Writer, kind data.Kind, tasks []taskReport, all ...taskReport) {
+const (
+	// fewTasks are listed whole, and of more as many as halfListed of each end.
+	fewTasks   = 12
+	halfListed = 4
+	// enoughHeld is how many rows held out rank a task: a single one may be right by chance.
+	enoughHeld = 5
+	// lineWidth is how wide a terminal is at least.
+	lineWidth = 80
+)
+
+// measured is how well rows are predicted: task by task, as the mean of tasks, and all together.
+type measured struct {
+	Tasks []taskReport `json:"tasks"`
+	Mean  taskReport   `json:"mean"`
+	All   taskReport   `json:"all"`
+}
+
+// overall is what speaks for all tasks: all rows, or the mean of targets in units of their own.
+func (m measured) overall(r table.Recipe) taskReport {
+	if len(r.Targets) > 1 {
+		return m.Mean
+	}
+	return m.All
+}
+
+// answer says in a sentence how well rows are predicted.
+func (m measured) answer(r table.Recipe, kind data.Kind, rows string) string {
+	what := cmp.Or(format.Abridge(r.Targets), "the target")
+	if r.Task != "" {
+		what += " by " + r.Task
+	}
+	s := m.overall(r).By[byModel]
+	mean := m.Mean.By[byModel].Error
+	switch {
+	case kind == data.Classification:
+		what += fmt.Sprintf(": %.1f %% of %s are predicted wrong", 100*s.Error, rows)
+		what += fmt.Sprintf(", as the mean of tasks %.1f %%; AUC %s", 100*mean, decimals(s.AUC))
+		return what + fmt.Sprintf(", log loss %.4f, Brier score %.4f.", s.LogLoss, s.Brier)
+	case len(r.Targets) > 1:
+		return fmt.Sprintf("%s: the mean R^2 is %.4f, of %s.", what, s.R2, rows)
+	}
+	share := math.Sqrt(max(0, float64(1-s.R2)))
+	what += fmt.Sprintf(": the error (RMSE) of %s is %s, %s of the", rows, errorGap(s.Error), percent(share))
+	return what + fmt.Sprintf(" standard deviation (R^2 %.4f); the mean of tasks is %s.", s.R2, errorGap(mean))
+}
+
+// ends are the best tasks and the worst that enough rows rank.
+func (m measured) ends(r table.Recipe) (ends []taskReport) {
+	key := func(t taskReport) float64 {
+		s := t.By[byModel]
+		switch {
+		case s.Held < enoughHeld:
+			return math.NaN()
+		case len(r.Targets) > 1:
+			return -float64(s.R2)
+		}
+		return float64(s.Error)
+	}
+	var ranked []taskReport
+	for _, t := range m.Tasks {
+		if !math.IsNaN(key(t)) {
+			ranked = append(ranked, t)
+		}
+	}
+	slices.SortStableFunc(ranked, func(a, b taskReport) int { return cmp.Compare(key(a), key(b)) })
+	n := len(ranked)
+	if n < 2*halfListed {
+		return m.Tasks[:2*halfListed]
+	}
+	return slices.Concat(ranked[:halfListed], ranked[n-halfListed:])
+}
+
+// write lists tasks, and behind them what is of all.
+func (m measured) write(w io.Writer, r table.Recipe, kind data.Kind, every bool) {
 	what, good, _ := units(kind)
 	heads := []string{"rows", what, "+-", good}
 	rivals := []string{byMean, bySTL, byPooled}
-	rivals = slices.DeleteFunc(rivals, func(by string) bool { _, has := all[0].By[by]; return !has })
+	rivals = slices.DeleteFunc(rivals, func(by string) bool { _, has := m.Mean.By[by]; return !has })
 	for _, by := range rivals {
-		heads = append(heads, by+" "+what, good)
-	}
-	if kind == data.Classification {
-		heads = append(heads, "log loss", "Brier")
+		heads = append(heads, byWords[by])
 	}
 	t := newGrid(append(heads, "task")...)
-	for _, v := range slices.Concat(tasks[:min(len(tasks), mostListed)], all) {
+	row := func(v taskReport, worth files.Float) {
 		s := v.By[byModel]
-		cells := []any{s.Rows, errorGap(s.Error), errorGap(s.StandardError), goodOf(s, kind)}
+		cells := []any{s.Rows, errorGap(s.Error), errorGap(s.StandardError), worth}
 		for _, by := range rivals {
-			cells = append(cells, errorGap(v.By[by].Error), goodOf(v.By[by], kind))
-		}
-		if kind == data.Classification {
-			cells = append(cells, s.LogLoss, s.Brier)
+			cells = append(cells, errorGap(v.By[by].Error))
 		}
 		t.row(append(cells, v.Task)...)
 	}
-	t.write(w)
-	if more := len(tasks) - mostListed; more > 0 {
-		fmt.Fprintf(w, "(%d more tasks: --json lists them)\n", more)
+	listed := m.Tasks
+	if !every && len(listed) > fewTasks {
+		listed = m.ends(r)
 	}
+	more := len(m.Tasks) - len(listed)
+	for i, v := range listed {
+		if more > 0 && i == halfListed {
+			gap := slices.Repeat([]any{""}, len(heads))
+			t.row(append(gap, fmt.Sprintf("(%d more: --tasks)", more))...)
+		}
+		row(v, goodOf(v.By[byModel], kind))
+	}
+	worth := goodOf(m.Mean.By[byModel], kind)
+	if len(r.Targets) < 2 {
+		row(m.All, goodOf(m.All.By[byModel], kind))
+		if kind == data.Regression {
+			worth = files.Float(math.NaN()) // a mean of those of tasks says nothing
+		}
+	}
+	row(m.Mean, worth)
+	t.named(w)
 }
 
-// errorGap writes an error, very small and large ones with four digits.
+// errorGap writes an error with four digits, but for those behind the fourth decimal.
 func errorGap(v files.Float) string {
-	if v != 0 && v < 5e-4 || v >= 1e6 && v <= math.MaxFloat64 {
-		return number(float64(v))
+	size := math.Abs(float64(v))
+	switch {
+	case math.IsNaN(size) || v == 0 || size >= 5e-4 && size < 10:
+		return decimals(v)
+	case size >= 10 && size < 1e7:
+		digits := max(0, 3-int(math.Log10(size)))
+		return strconv.FormatFloat(float64(v), 'f', digits, 64)
 	}
-	return decimals(v)
+	return number(float64(v))
 }

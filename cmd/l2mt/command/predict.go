@@ -21,6 +21,7 @@ type predictCmd struct {
 	File             string `arg:"" help:"CSV or TSV file of rows to predict, or - for a table that comes in through stdin."`
 	Model            string `required:"" type:"path" help:"Directory that fit or infer saved a model to."`
 	saved.RowOptions `embed:""`
+	listing          `embed:""`
 	Adapt            string   `type:"existingfile" help:"Table of a few labelled rows of new tasks, which the model then predicts as if it had been fitted to them too."`
 	Interval         float64  `help:"Adds columns low and high, between which a fresh row lies with this probability, 0.9 say; regression only."`
 	Keep             []string `help:"Columns of the table to carry along, such as an id."`
@@ -90,6 +91,7 @@ func (c *predictCmd) Run(e *env) error {
 		return err
 	}
 	t := s.table()
+	t.every = c.Tasks
 	if c.Out != "" {
 		return e.print(t, t.write)
 	}

@@ -77,15 +77,15 @@ func TestADirectoryTakesOneFitAtATime(t *testing.T) {
 func TestAModelTakesThePlaceOfAnOlderOne(t *testing.T) {
 	table, out := pupils(t, 1), t.TempDir()
 	for _, c := range []struct {
-		model string
-		files int
-	}{{"pooled", 5}, {"stl", 4}, {"pooled", 5}} {
+		model, title string
+		files        int
+	}{{"pooled", "one model for all", 5}, {"stl", "every task on its own", 4}, {"pooled", "one model for all", 5}} {
 		mustL2mt(t, fitPupils(table, c.model, out)...)
 		if entries := must(os.ReadDir(out))(t); len(entries) != c.files {
 			t.Errorf("after a fit of %s there are %v", c.model, entries)
 		}
-		if shown := mustL2mt(t, "show", out); !strings.HasPrefix(shown, c.model+", ") {
-			t.Errorf("after a fit of %s: %.80s", c.model, shown)
+		if shown := mustL2mt(t, "show", out); !strings.Contains(shown, "\nthe method: "+c.title+"\n") {
+			t.Errorf("after a fit of %s: %s", c.model, shown)
 		}
 		mustL2mt(t, "-q", "predict", table, "--model", out)
 	}

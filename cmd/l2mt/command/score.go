@@ -8,6 +8,7 @@ import (
 	"gonum.org/v1/gonum/floats"
 
 	"l2mt/data"
+	"l2mt/data/table"
 	"l2mt/model/evidence"
 	"l2mt/model/saved"
 )
@@ -46,18 +47,19 @@ func meanScores(m *saved.Fit, i int) []float64 {
 
 // scoreTable is what predict prints of rows with labels.
 type scoreTable struct {
-	Model string       `json:"model"`
-	Kind  data.Kind    `json:"kind"`
-	Tasks []taskReport `json:"tasks"`
-	Mean  taskReport   `json:"mean"` // of the tasks
-	All   taskReport   `json:"all"`  // rows together
+	Model string    `json:"model"`
+	Kind  data.Kind `json:"kind"`
+	measured
+
+	recipe table.Recipe
+	every  bool // task is listed
 }
 
 // table measures what has been gathered.
 func (s *scoring) table() *scoreTable {
 	m := s.models[0]
 	each := max(1, len(m.Classes))
-	t := &scoreTable{Model: m.Model, Kind: m.Kind}
+	t := &scoreTable{Model: m.Model, Kind: m.Kind, recipe: m.Recipe}
 	means := map[int][]float64{}
 	measure := func(name string, answers []saved.Answer) taskReport {
 		var y []float64
@@ -99,6 +101,8 @@ func (s *scoring) table() *scoreTable {
 }
 
 func (t *scoreTable) write(w io.Writer) {
-	fmt.Fprintf(w, "%s: %s of %d tasks, %d labelled rows\n\n", t.Model, t.Kind, len(t.Tasks), t.All.By[byModel].Rows)
-	writeTasks(w, t.Kind, t.Tasks, t.Mean, t.All)
+	rows := fmt.Sprintf("%d rows with labels", t.All.By[byModel].Rows)
+	wrap(w, t.answer(t.recipe, t.Kind, rows))
+	fmt.Fprintln(w)
+	t.measured.write(w, t.recipe, t.Kind, t.every)
 }

@@ -8,6 +8,7 @@ import (
 	"maps"
 	"math"
 	"slices"
+	"strings"
 	"text/tabwriter"
 
 	"gonum.org/v1/gonum/mat"
@@ -89,11 +90,13 @@ func (c *showCmd) Run(e *env) error {
 }
 
 func (s *shownModel) write(w io.Writer) {
-	fmt.Fprintf(w, "%s, %s of %d tasks with %d features", s.Model, s.Kind, len(s.Tasks), len(s.Features))
-	if s.Params.Lambda1 > 0 { // variances take its place in mixed models
-		fmt.Fprintf(w, ", lambda1 = %s", number(s.Params.Lambda1))
+	fmt.Fprintf(w, "%s of %d tasks with %d features\n", s.Kind, len(s.Tasks), len(s.Features))
+	for line := range strings.Lines(s.report.Text) {
+		wrap(w, line)
 	}
-	fmt.Fprintln(w)
+	if s.report.Title != "" {
+		wrap(w, "the method: "+s.report.Title)
+	}
 	if s.Recipe.Task != "" {
 		fmt.Fprintf(w, "column %q names the task\n", s.Recipe.Task)
 	}
@@ -106,17 +109,19 @@ func (s *shownModel) write(w io.Writer) {
 		fmt.Fprintf(w, "%d classes: %s\n", len(s.Classes), format.Abridge(s.Classes))
 	}
 	for _, step := range s.Recipe.Steps {
-		fmt.Fprintf(w, "step %s", step.Kind)
 		if n := step.Compared(); n > 0 {
-			fmt.Fprintf(w, ": the model contains %d of the rows that it was fitted on", n)
+			fmt.Fprintf(w, "the model contains %d of the rows that it was fitted on\n", n)
 		}
-		fmt.Fprintln(w)
 	}
 	for _, key := range slices.Sorted(maps.Keys(s.Versions)) {
-		fmt.Fprintf(w, "%s %s\n", key, s.Versions[key])
+		wrap(w, key+" "+s.Versions[key])
 	}
 	fmt.Fprintln(w)
 	t := newGrid("rows", "intercepts", "standard error", "task")
+	var rows []int
+	for _, of := range s.Tasks {
+		rows = append(rows, of.Rows)
+	}
 	for i, of := range s.Tasks[:min(len(s.Tasks), mostListed)] {
 		name := of.Name
 		deviation := ""
@@ -132,13 +137,19 @@ func (s *shownModel) write(w io.Writer) {
 		}
 		t.row(of.Rows, biases, deviation, name)
 	}
-	t.write(w)
+	t.named(w)
+	if more := len(s.Tasks) - mostListed; more > 0 {
+		fmt.Fprintf(w, "(%d more: --json has all)\n", more)
+	}
 	s.writeColumns(w)
 	if s.Correlation != nil {
 		fmt.Fprintln(w)
-		writeCorrelations(w, "task correlations", s.TaskNames(), s.Correlation)
+		writeCorrelations(w, "correlations of tasks", s.TaskNames(), s.Correlation, rows)
 	}
 }
+
+// mostListed bounds the tasks that are listed.
+const mostListed = 20
 
 // writeColumns writes the weights of columns, what they add at the knots of their curves, or how
 // much they count in a kernel.
@@ -151,16 +162,18 @@ func (s *shownModel) writeColumns(w io.Writer) {
 		if of.Class != "" {
 			of.Class = ", " + of.Class + " against the rest"
 		}
-		fmt.Fprintf(w, "\nthe largest weights of %s%s, for features as they are in a table and for a standard deviation of these\n", whose, of.Class)
+		fmt.Fprintln(w)
+		wrap(w, fmt.Sprintf("the largest weights of %s%s, for features as they are in a table and for a standard deviation of these", whose, of.Class))
 		t := newGrid("weight", "of a deviation", "feature")
 		for _, c := range of.Features {
 			v := c.of(s.task)
 			t.row(number(v), number(c.Scaled(v)), c.Feature)
 		}
-		t.write(w)
+		t.named(w)
 	}
 	if s.Curves != nil {
-		fmt.Fprintf(w, "\nwhat columns add at the knots of their curves, of %s, and how far tasks are from their mean\n", whose)
+		fmt.Fprintln(w)
+		wrap(w, fmt.Sprintf("what columns add at the knots of their curves, of %s, and how far tasks are from their mean", whose))
 		most := 0
 		for _, c := range s.Curves {
 			most = max(most, len(c.Knots))
@@ -180,7 +193,7 @@ func (s *shownModel) writeColumns(w io.Writer) {
 			t.row(append(at, "", c.Column)...)
 			t.row(append(adds, number(c.Apart), "  adds")...)
 		}
-		t.write(w)
+		t.named(w)
 	}
 }
 
@@ -201,10 +214,11 @@ func correlationOf(omega *mat.SymDense) [][]float64 {
 }
 
 // mostInTable bounds the tasks whose correlations are all printed.
-const mostInTable = 12
+const mostInTable = 8
 
-// writeCorrelations prints the matrix of few tasks, and the strongest pairs of more.
-func writeCorrelations(w io.Writer, title string, names []string, correlation [][]float64) {
+// writeCorrelations prints the matrix of few tasks, and the strongest pairs of more. A task of a
+// single row, where rows are known, is as the others are, and in no such pair.
+func writeCorrelations(w io.Writer, title string, names []string, correlation [][]float64, rows []int) {
 	if len(names) <= mostInTable {
 		fmt.Fprintln(w, title)
 		t := tabwriter.NewWriter(w, 0, 0, 1, ' ', tabwriter.AlignRight)
@@ -224,8 +238,13 @@ func writeCorrelations(w io.Writer, title string, names []string, correlation []
 	var pairs []pair
 	for i, row := range correlation {
 		for j, v := range row[:i] {
-			pairs = append(pairs, pair{j, i, v})
+			if rows == nil || min(rows[i], rows[j]) > 1 {
+				pairs = append(pairs, pair{j, i, v})
+			}
 		}
+	}
+	if len(pairs) == 0 {
+		return
 	}
 	slices.SortStableFunc(pairs, func(a, b pair) int { return cmp.Compare(math.Abs(b.v), math.Abs(a.v)) })
 	if pairs[0].v == pairs[len(pairs)-1].v {
@@ -233,7 +252,7 @@ func writeCorrelations(w io.Writer, title string, names []string, correlation []
 		return
 	}
 	fmt.Fprintf(w, "%s, the strongest\n", title)
-	for _, p := range pairs[:10] {
+	for _, p := range pairs[:min(len(pairs), 10)] {
 		fmt.Fprintf(w, "%6.3f  %s and %s\n", p.v, names[p.a], names[p.b])
 	}
 }

@@ -252,6 +252,6 @@ func writeSweep(w io.Writer, s *swept) {
 	t.write(w)
 	writePairs(w, s.Pairs)
 	for _, c := range s.Correlations {
-		writeCorrelations(w, "\ntask correlations of "+c.Title, c.Tasks, c.Correlation)
+		writeCorrelations(w, "\ntask correlations of "+c.Title, c.Tasks, c.Correlation, nil)
 	}
 }

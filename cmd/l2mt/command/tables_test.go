@@ -144,7 +144,7 @@ func TestPartsOfTheVarianceAreCalledAsColumns(t *testing.T) {
 			t.Errorf("no part is called %q: %v", name, report.Shares)
 		}
 	}
-	for _, name := range []string{"straight a", "straight b", "noise"} { // parts that y was made of
+	for _, name := range []string{"a", "b", "noise"} { // parts that y was made of
 		if !strings.Contains(printed, " "+name+"\n") || !strings.Contains(page, ">"+name+"<") {
 			t.Errorf("%q is not printed, or not on the page: %s", name, printed)
 		}

@@ -1,0 +1,100 @@
+package command
+
+import (
+	"fmt"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+	"unicode/utf8"
+
+	"l2mt/data"
+	"l2mt/data/datatest"
+)
+
+// opaque are words that only readers of the paper or of the code know.
+var opaque = regexp.MustCompile(`(?i)\b(STL|nMSE|pooled|lambda1|metric|drawn|judged|judging|ridge|curves-|kernel|view|views|temperature|Omega|common metric)\b`)
+
+// What fit, predict and show print fits a terminal and takes no glossary, for numbers, classes,
+// several targets, many tasks and tasks of one row.
+func TestOutputIsPlain(t *testing.T) {
+	datatest.Long(t)
+	for name, table := range plainTables() {
+		path := write(t, "a.csv", table)
+		model := filepath.Join(t.TempDir(), "model")
+		target := "y"
+		if name == "targets" {
+			target = "y*"
+		}
+		args := []string{"-q", "fit", path, "--target", target, "--out", model}
+		if name != "targets" {
+			args = append(args, "--task", "task")
+		}
+		for what, text := range map[string]string{
+			"fit":     mustL2mt(t, args...),
+			"show":    mustL2mt(t, "-q", "show", model),
+			"predict": mustL2mt(t, "-q", "predict", "--model", model, path, "--out", filepath.Join(model, "p.csv")),
+		} {
+			for line := range strings.Lines(text) {
+				line = strings.TrimSuffix(line, "\n")
+				if n := utf8.RuneCountInString(strings.TrimRight(line, " ")); n > lineWidth {
+					t.Errorf("%s of %s: %d characters in %q", what, name, n, line)
+				}
+				if word := opaque.FindString(line); word != "" {
+					t.Errorf("%s of %s: %q in %q", what, name, word, line)
+				}
+			}
+		}
+	}
+}
+
+// plainTables are one of every kind.
+func plainTables() map[string]string {
+	heads := map[string]string{
+		"numbers": "task,a,b,a column that has a rather long name,y", "classes": "task,a,b,c,y", "words": "task,a,b,c,y",
+		"wide": "task,a,b,c,d,e,f,g,h,i,j,k,l,m,n,o,y", "targets": "a,b,c,y1,y2,y3",
+	}
+	tables := map[string]string{}
+	for name, head := range heads {
+		random := data.Stream(1, name)
+		columns := strings.Split(head, ",")
+		text := head + "\n"
+		for row := range 100 {
+			task := row % 14
+			if row == 99 {
+				task = 14 // of a single row
+			}
+			sum := 0.0
+			for j, column := range columns {
+				x := random.NormFloat64()
+				end := ","
+				if j == len(columns)-1 {
+					end = "\n"
+				}
+				switch {
+				case column == "task":
+					text += fmt.Sprintf("a task of a really long name: %d", task)
+				case column[0] == 'y' && name == "classes" || column == "y" && name == "wide":
+					text += []string{"no", "yes"}[btoi(sum+x > 0)]
+				case column[0] == 'y' && name == "words":
+					text += []string{"ant", "bee", "cat"}[btoi(sum+x > 0)+btoi(sum+x > 1)]
+				case column[0] == 'y':
+					text += fmt.Sprintf("%.3f", 1e5*(sum+0.3*x))
+				default:
+					text += fmt.Sprintf("%.3f", x)
+					sum += x
+				}
+				text += end
+			}
+		}
+		tables[name] = text
+	}
+	return tables
+}
+
+func btoi(b bool) int {
+	if b {
+		return 1
+	}
+	return 0
+}
