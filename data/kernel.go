@@ -10,10 +10,9 @@ import (
 	"l2mt/layers/linalg"
 )
 
-// A kernel sees a row x by how near it is to landmarks z, rows among those of training:
+// A kernel, Laplace's, sees a row x by how near it is to landmarks z, rows among those of training:
 //
-//	gauss    k(x, z) = exp(-g ||x - z||^2 / v)      v the variance of a row
-//	laplace  k(x, z) = exp(-g ||x - z||_1 / s)      s the standard deviations' sum
+//	k(x, z) = exp(-g ||x - z||_1 / s)      s the standard deviations' sum
 //
 // Each landmark is the row that those before it explain least (pivoted Cholesky), until all rows
 // are explained but for a share.
@@ -23,13 +22,10 @@ const explained = 1e-3
 const alike = 1e-9
 
 // FitKernel fits the step of a kernel of width g to rows, with so many landmarks at most.
-func FitKernel(kind string, g float64, x Matrix, most int) Step {
+func FitKernel(g float64, x Matrix, most int) Step {
 	_, deviation := moments(x)
-	size := floats.Sum(deviation)
-	if kind == StepGauss {
-		size = floats.Dot(deviation, deviation)
-	}
-	s := Step{Kind: kind, Cols: x.Cols(), Width: g / cmp.Or(size, 1)} // 0 where all rows are alike
+	s := Step{Kind: StepLaplace, Cols: x.Cols()}
+	s.Width = g / cmp.Or(floats.Sum(deviation), 1) // 0 where all rows are alike
 	s.Low, s.High = extremes(x)
 	s.landmarks(sought(x), min(most, x.Rows()))
 	return s
@@ -139,20 +135,11 @@ func (s Step) kernelRow(dst []float32, r Row) {
 
 // near is the kernel of two rows.
 func (s *Step) near(x, z []float32) float64 {
-	return math.Exp(-s.Width * distance(s.Kind, x, z))
-}
-
-// distance is ||x - z||^2 or ||x - z||_1.
-func distance(kind string, x, z []float32) (sum float64) {
-	square := kind == StepGauss
+	distance := 0.0
 	for j, v := range x {
-		d := math.Abs(float64(v - z[j]))
-		if square {
-			d *= d
-		}
-		sum += d
+		distance += math.Abs(float64(v - z[j]))
 	}
-	return sum
+	return math.Exp(-s.Width * distance)
 }
 
 // Compared is the number of landmarks that the step, or its last part, compares rows with. Their

@@ -15,19 +15,13 @@ import (
 )
 
 // kernelOf is the kernel of two rows, of the width g over what columns vary by.
-func kernelOf(kind string, g float64, x *mat.Dense, a, b int) float64 {
+func kernelOf(g float64, x *mat.Dense, a, b int) float64 {
 	_, d := x.Dims()
 	far, size := 0.0, 0.0
 	for j := range d {
 		_, variance := stat.PopMeanVariance(mat.Col(nil, j, x), nil)
-		apart := math.Abs(x.At(a, j) - x.At(b, j))
-		if kind == StepGauss {
-			far += apart * apart
-			size += variance
-		} else {
-			far += apart
-			size += math.Sqrt(variance)
-		}
+		far += math.Abs(x.At(a, j) - x.At(b, j))
+		size += math.Sqrt(variance)
 	}
 	return math.Exp(-g * far / size)
 }
@@ -36,18 +30,16 @@ func kernelOf(kind string, g float64, x *mat.Dense, a, b int) float64 {
 // landmark, and otherwise but for the share of a row that landmarks do not explain.
 func TestKernelsAreInnerProducts(t *testing.T) {
 	for _, c := range []struct {
-		kind       string
 		n, d, most int
 		width      float64
 	}{
-		{StepGauss, 20, 3, 100, 0.3},
-		{StepLaplace, 20, 3, 100, 1},
-		{StepGauss, 300, 1, 100, 0.5}, // few landmarks explain all rows
-		{StepLaplace, 100, 4, 30, 1},  // landmarks explain a part
+		{20, 3, 100, 1},
+		{300, 1, 100, 0.01}, // few landmarks explain all rows
+		{100, 4, 30, 1},     // landmarks explain a part
 	} {
-		name := fmt.Sprintf("%s of %d rows, %d landmarks at most", c.kind, c.n, c.most)
+		name := fmt.Sprintf("%d rows, %d landmarks at most", c.n, c.most)
 		x := scattered(1, Regression, 1, c.n, c.d).Tasks[0].TrainSet.X
-		step := FitKernel(c.kind, c.width, x, c.most)
+		step := FitKernel(c.width, x, c.most)
 		a := step.Coordinates()
 		made := must(step.Apply(x))(t)
 		n := step.Makes()
@@ -68,7 +60,7 @@ func TestKernelsAreInnerProducts(t *testing.T) {
 			}
 			for _, l := range landmarks {
 				got := mat.Dot(coordinates.RowView(i), coordinates.RowView(l))
-				if want := kernelOf(c.kind, c.width, rows, i, l); math.Abs(got-want) > 1e-4 {
+				if want := kernelOf(c.width, rows, i, l); math.Abs(got-want) > 1e-4 {
 					t.Fatalf("%s: row %d and landmark %d have the product %v, want %v", name, i, l, got, want)
 				}
 			}
@@ -103,7 +95,7 @@ func checkRoundTrip(t *testing.T, step Step) {
 // A kernel of rows that are all alike has one landmark, with a coordinate of 1.
 func TestKernelOfEqualRows(t *testing.T) {
 	x := must(NewDense(3, 2, []float32{4, 5, 4, 5, 4, 5}))(t)
-	step := FitKernel(StepGauss, 0.5, x, 10)
+	step := FitKernel(0.5, x, 10)
 	a := step.Coordinates()
 	made := must(step.Apply(x))(t)
 	if step.Makes() != 1 || a[0] != 1 || made.Row(2).Value[0] != 1 {
@@ -114,7 +106,7 @@ func TestKernelOfEqualRows(t *testing.T) {
 // Views have the columns of their parts side by side.
 func TestViewsPutPartsSideBySide(t *testing.T) {
 	x := scattered(2, Regression, 1, 20, 3).Tasks[0].TrainSet.X
-	kernel := FitKernel(StepLaplace, 1, x, 7)
+	kernel := FitKernel(1, x, 7)
 	parts := []Step{Straight(x), kernel, FitCurves(x)}
 	views := Views(parts...)
 	names := []string{"a", "b", "c"}
@@ -158,7 +150,7 @@ func TestViewsAreValidated(t *testing.T) {
 		"has 1 numbers for":  func(s *Step) { s.Parts[0].Curves[1].Bends = [][]float64{{1}} },
 		"for 2 columns; the": func(s *Step) { s.Low = s.Low[:2] },
 	} {
-		kernel := FitKernel(StepLaplace, 1, x, 7)
+		kernel := FitKernel(1, x, 7)
 		views := Views(FitCurves(x), kernel)
 		forge(&views)
 		err := views.Validate(3)

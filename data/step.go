@@ -24,8 +24,7 @@ const (
 	StepSelect = "select"
 	// StepCurves puts the bends of its Curve beside every column.
 	StepCurves = "curves"
-	// StepGauss and StepLaplace make the values of a kernel with Landmarks.
-	StepGauss   = "gauss"
+	// StepLaplace makes the values of a kernel with Landmarks.
 	StepLaplace = "laplace"
 	// StepViews puts what its Parts make of the same columns side by side.
 	StepViews = "views"
@@ -52,12 +51,11 @@ type Step struct {
 	Columns []int `json:"columns,omitempty"`
 	// Curves are those of the columns, after StepCurves.
 	Curves []Curve `json:"curves,omitempty"`
-	// Width multiplies the distance of a row from each of the Landmarks; StepGauss and
-	// StepLaplace.
+	// Width multiplies the distance of a row from each of the Landmarks; StepLaplace.
 	Width     float64     `json:"width,omitempty"`
 	Landmarks [][]float32 `json:"landmarks,omitempty"`
-	// Low and High are the least and largest values that StepCurves, StepGauss and
-	// StepLaplace were fitted on, column by column.
+	// Low and High are the least and largest values that StepCurves and StepLaplace were
+	// fitted on, column by column.
 	Low  []float32 `json:"low,omitempty"`
 	High []float32 `json:"high,omitempty"`
 	// Parts are the steps of StepViews.
@@ -87,7 +85,7 @@ func (s Step) Names(names []string) (made []string) {
 				made = append(made, fmt.Sprintf("%s bend %d", names[j], l+1))
 			}
 		}
-	case StepGauss, StepLaplace:
+	case StepLaplace:
 		for i := range s.Landmarks {
 			made = append(made, fmt.Sprintf("landmark %d", i+1))
 		}
@@ -113,7 +111,6 @@ func (s Step) Validate(cols int) error {
 		StepTFIDF:       len(s.Frequency),
 		StepStandardise: min(len(s.Mean), len(s.Deviation)),
 		StepCurves:      min(len(s.Curves), around),
-		StepGauss:       around,
 		StepLaplace:     around,
 		StepViews:       around,
 	}[s.Kind]
@@ -289,7 +286,7 @@ func (s Step) rowMap() func(dst []float32, r Row) {
 		}
 	case StepCurves:
 		return s.curvesRow
-	case StepGauss, StepLaplace:
+	case StepLaplace:
 		return s.kernelRow
 	case StepViews:
 		return s.viewsRow()

@@ -202,7 +202,7 @@ func steps(p *data.ProblemData, kernel bool, after *saved.Prior) ([]data.Step, e
 		if p.OwnUnits {
 			landmarks = mostLandmarks
 		}
-		views = append(views, data.FitKernel(data.StepLaplace, kernelWidth, x, landmarks))
+		views = append(views, data.FitKernel(kernelWidth, x, landmarks))
 	}
 	return []data.Step{standardise, data.Views(views...)}, nil
 }

@@ -6,9 +6,7 @@ import (
 	"path/filepath"
 	"slices"
 
-	"l2mt/data"
 	"l2mt/infer/compare"
-	"l2mt/train/collect"
 )
 
 // demoCmd is the whole of L2MT on one dataset: each stage is the command of its own that a
@@ -34,42 +32,38 @@ const (
 
 func (c *demoCmd) Run(e *env) error {
 	at := func(name string) string { return filepath.Join(c.Out, name) }
-	train := filepath.Join(at("problems"), "train.json")
-	test := filepath.Join(at("problems"), "test.json")
 	// Rows of their own: what experience teaches of rows must not be of test rows.
-	sample := &problemsSampleCmd{Dataset: c.Dataset, Out: at("problems"), SampleConfig: data.SampleConfig{
-		DisjointRows: true, Train: c.Train, Test: max(demoDrawn, c.Test), MinTasks: 4, MaxTasks: 8,
-		TrainFraction: demoFraction, ValidationFraction: demoFraction, Seed: c.Seed,
+	x := &experiment{Dataset: c.Dataset, Flags: []string{
+		fmt.Sprintf("problems --disjoint-rows --train=%d --test=%d", c.Train, max(demoDrawn, c.Test)),
+		fmt.Sprintf("problems --train-fraction=%v --validation-fraction=%[1]v", demoFraction),
+		"collect --explore=2 --o=labelled", "train --preset=pairwise", "eval --models=all",
 	}}
-	collect := &collectCmd{Problems: train, Out: at("experience"), Config: collect.Config{Draws: 1, Explore: 2, Measured: collect.OfLabelled, Seed: c.Seed}}
-	learn := &trainCmd{Experience: []string{at("experience")}, Out: at("network"), Preset: "pairwise", Seed: c.Seed}
-	evaluate := &evalCmd{Network: []string{at("network")}, Problems: test, Models: []string{"all"}, Out: at("evaluation"), first: c.Test}
-	explain := &inferCmd{Network: at("network"), Problems: test, Name: "test-0001", Out: at("problem")}
-	page := &reportCmd{Dir: c.Out}
-	if err := learn.begin(); err != nil {
+	s, err := x.stages(&experimentRun{seed: c.Seed}, c.Out, map[string]string{})
+	if err != nil {
 		return err
 	}
-	collect.buildFlags = c.buildFlags
-	learn.buildFlags = c.buildFlags
-	evaluate.buildFlags = c.buildFlags
+	s.guard(c.buildFlags)
+	s.evaluate.first = c.Test
+	explain := &inferCmd{Network: s.learn.Out, Problems: s.evaluate.Problems, Name: "test-0001", Out: at("problem")}
+	page := &reportCmd{Dir: c.Out}
 
 	stage := *e
 	stage.stdout = io.Discard
 	stage.json = false
-	for i, s := range []struct {
+	for i, part := range []struct {
 		what string
 		run  func(*env) error
 	}{
-		{"drawing multitask problems from " + c.Dataset, sample.Run},
-		{"trying covariances on the training problems", collect.Run},
-		{"training a network on what came of them", learn.Run},
-		{"comparing it with ten multitask models on the test problems", evaluate.Run},
+		{"drawing multitask problems from " + c.Dataset, s.sample.Run},
+		{"trying covariances on the training problems", s.collect.Run},
+		{"training a network on what came of them", s.learn.Run},
+		{"comparing it with ten multitask models on the test problems", s.evaluate.Run},
 		{"looking at one test problem", explain.Run},
 		{"writing the page", page.Run},
 	} {
-		e.remark("%d/6 %s", i+1, s.what)
-		if err := s.run(&stage); err != nil {
-			return fmt.Errorf("%s: %w", s.what, err)
+		e.remark("%d/6 %s", i+1, part.what)
+		if err := part.run(&stage); err != nil {
+			return fmt.Errorf("%s: %w", part.what, err)
 		}
 	}
 	table, err := loadTable(at("evaluation"))

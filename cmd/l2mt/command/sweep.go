@@ -89,9 +89,7 @@ func (c *sweepCmd) make(e *env, x *experiment, runs []*experimentRun, build buil
 		}
 		e.remark("run %d of %d: %s", i+1, len(runs), r.name())
 		s.collect.Workers, s.evaluate.Workers = c.Workers, c.Workers
-		s.collect.buildFlags = build
-		s.learn.buildFlags = build
-		s.evaluate.buildFlags = build
+		s.guard(build)
 		if err := s.run(e, x); err != nil {
 			return fmt.Errorf("run %s: %w", r.name(), err)
 		}
@@ -112,6 +110,13 @@ func (c *sweepCmd) make(e *env, x *experiment, runs []*experimentRun, build buil
 		}
 	}
 	return nil
+}
+
+// guard lets the stages go on with what a build has made.
+func (s *stages) guard(build buildFlags) {
+	s.collect.buildFlags = build
+	s.learn.buildFlags = build
+	s.evaluate.buildFlags = build
 }
 
 // run makes what is missing of a run.

@@ -134,12 +134,12 @@ func gemm(s set, e element, width int) {
 		fmt.Sprintf("%s computes a tile of up to %d x %d entries of C = A B, or adds it to C.", name, s.rows, width*s.bytes/e.size()),
 		"Entry (i, p) of A is a[i*rs+p*cs]; B is packed; k, rows and cols are positive.",
 	)
-	k, b := Load(Param("k"), GP64()), Load(Param("b"), GP64())
+	k, b := load("k"), load("b")
 	cs := stride(e, "cs")
 	rs := stride(e, "rs")
 	// Each pointer reaches three rows of A by scaled indexing.
 	rows := make([]reg.Register, s.rows/3)
-	rows[0] = Load(Param("a"), GP64())
+	rows[0] = load("a")
 	rs3 := GP64()
 	LEAQ(Mem{Base: rs, Index: rs, Scale: 2}, rs3)
 	for i := 1; i < len(rows); i++ {
@@ -178,9 +178,9 @@ func gemm(s set, e element, width int) {
 	DECQ(k)
 	JNZ(LabelRef("loop"))
 
-	cols := Load(Param("cols"), GP64()).(reg.GPVirtual)
+	cols := load("cols").(reg.GPVirtual)
 	masks := s.masks(e, cols, width)
-	c, n := Load(Param("c"), GP64()), Load(Param("rows"), GP64())
+	c, n := load("c"), load("rows")
 	ldc := stride(e, "ldc")
 	add := Load(Param("add"), GP8())
 	TESTB(add, add)
@@ -221,10 +221,10 @@ func copyPanels(s set, e element) {
 		fmt.Sprintf("%s copies k rows of src to panels of width columns, at most %d, and then to", name, 2*s.bytes/e.size()),
 		"one that has cols, and zeros after them; k and cols are positive.",
 	)
-	all := s.masks(e, Load(Param("width"), GP64()).(reg.GPVirtual), 2)
-	part := s.masks(e, Load(Param("cols"), GP64()).(reg.GPVirtual), 2)
-	k, src, dst := Load(Param("k"), GP64()), Load(Param("src"), GP64()), Load(Param("dst"), GP64())
-	panels := Load(Param("whole"), GP64())
+	all := s.masks(e, load("width").(reg.GPVirtual), 2)
+	part := s.masks(e, load("cols").(reg.GPVirtual), 2)
+	k, src, dst := load("k"), load("src"), load("dst")
+	panels := load("whole")
 	ld, width := stride(e, "ld"), stride(e, "width")
 	panel := GP64()
 	MOVQ(k, panel)
@@ -269,10 +269,10 @@ func csr(s set, e element, width int) {
 		"of which the last has cols; idx and val begin at entry ptr[0]; rows is positive.",
 	)
 	last := width - 1
-	mask := s.masks(e, Load(Param("cols"), GP64()).(reg.GPVirtual), 1)[0]
-	rows, ptr := Load(Param("rows"), GP64()), Load(Param("ptr"), GP64())
-	idx, val := Load(Param("idx"), GP64()), Load(Param("val"), GP64())
-	l, y := Load(Param("l"), GP64()), Load(Param("y"), GP64())
+	mask := s.masks(e, load("cols").(reg.GPVirtual), 1)[0]
+	rows, ptr := load("rows"), load("ptr")
+	idx, val := load("idx"), load("val")
+	l, y := load("l"), load("y")
 	ldl, ldy := stride(e, "ldl"), stride(e, "ldy")
 	add := Load(Param("add"), GP8())
 	sum := vectors(s, width)
@@ -331,7 +331,7 @@ func dotMixed(s set) {
 	Pragma("noescape")
 	Doc(fmt.Sprintf("dotMixed sets sum to %d parts of <x, y>: those of the entries with one index modulo %d,", lanes, lanes),
 		fmt.Sprintf("of which n is a multiple. %d entries have sums of their own as long as there are so many.", sums*lanes))
-	n, x, y := Load(Param("n"), GP64()), Load(Param("x"), GP64()), Load(Param("y"), GP64())
+	n, x, y := load("n"), load("x"), load("y")
 	width := 8 * lanes / s.bytes // vectors that hold eight
 	sum := make([][]Op, sums)
 	for i := range sum {
@@ -364,7 +364,7 @@ func dotMixed(s set) {
 	add(1)
 	JMP(LabelRef("eight"))
 	Label("done")
-	out := Load(Param("sum"), GP64())
+	out := load("sum")
 	for j := range width {
 		VADDPD(sum[1][j], sum[0][j], sum[0][j])
 		VADDPD(sum[3][j], sum[2][j], sum[2][j])
@@ -381,7 +381,7 @@ func axpyMixed(s set) {
 	TEXT("axpyMixed", NOSPLIT, "func(n int, a float64, x *float32, y *float64)")
 	Pragma("noescape")
 	Doc(fmt.Sprintf("axpyMixed adds a x to y; n is a multiple of %d.", lanes))
-	n, x, y := Load(Param("n"), GP64()), Load(Param("x"), GP64()), Load(Param("y"), GP64())
+	n, x, y := load("n"), load("x"), load("y")
 	a := s.vector()
 	VBROADCASTSD(NewParamAddr("a", 8), a)
 	Label("eight")
@@ -402,9 +402,12 @@ func axpyMixed(s set) {
 	RET()
 }
 
+// load loads a parameter.
+func load(param string) reg.Register { return Load(Param(param), GP64()) }
+
 // stride loads a parameter that counts elements and turns it into bytes.
 func stride(e element, param string) reg.Register {
-	r := Load(Param(param), GP64())
+	r := load(param)
 	SHLQ(U8(e.shift), r)
 	return r
 }
