@@ -1,28 +1,32 @@
 package layers
 
-import "fmt"
+import (
+	"fmt"
+
+	"gorgonia.org/gorgonia"
+)
 
 // Activate is Z_1 + Z_2 + ... + 1 b', every Z being n x h and b of length h, or the sum's
 // ReLU if rectified.
-func Activate(s *Slot, rectified bool, b *Node, z ...*Node) *Node {
+func Activate(rectified bool, b *Node, z ...*Node) *Node {
 	return Apply(Op{
-		Name: fmt.Sprintf("activate%t#%s", rectified, s.name),
+		Name: fmt.Sprint("activate", rectified),
 		Shape: func(in []Shape) Shape {
 			fit(len(in) > 1 && len(in[0]) == 1 &&
 				len(in[1]) == 2 && in[0][0] == in[1][1],
 				"activation: the bias has shape %v, the operands %v; their columns must agree", in[0], in[1:])
 			return in[1]
 		},
-		F32: activate[float32](s, rectified),
-		F64: activate[float64](s, rectified),
+		F32: activate[float32](rectified),
+		F64: activate[float64](rectified),
 		Grad: func(in Nodes, out, grad *Node) Nodes {
 			if rectified {
 				grad = Apply(Op{
-					Name: "relu'#" + s.name, Shape: SameShape,
-					F32: reluGrad[float32](s), F64: reluGrad[float64](s),
+					Name: "relu'", Shape: SameShape,
+					F32: reluGrad[float32], F64: reluGrad[float64],
 				}, out, grad)
 			}
-			n := Nodes{columnSums(s, grad)}
+			n := Nodes{gorgonia.Must(gorgonia.Sum(grad, 0))}
 			for range in[1:] {
 				n = append(n, grad)
 			}
@@ -32,12 +36,12 @@ func Activate(s *Slot, rectified bool, b *Node, z ...*Node) *Node {
 }
 
 // activate takes chunks of rows, which stay in the nearest cache.
-func activate[T Float](s *Slot, rectified bool) Body[T] {
+func activate[T Float](rectified bool) Body[T] {
 	return func(out View[T], in []View[T]) {
 		const chunk = 32
-		for i := 0; i < s.batch.rows; i += chunk {
+		for i := 0; i < out.Rows; i += chunk {
 			from := i * out.Cols
-			to := min(i+chunk, s.batch.rows) * out.Cols
+			to := min(i+chunk, out.Rows) * out.Cols
 			y := out.Data[from:to]
 			copy(y, in[1].Data[from:to])
 			for _, z := range in[2:] {
@@ -61,16 +65,13 @@ func relu[T Float](z []T) {
 
 // reluGrad is the gradient with respect to z, given relu(z) and its gradient. It
 // multiplies by 0 or 1: the signs are random, and a branch on them is slow.
-func reluGrad[T Float](s *Slot) Body[T] {
-	return func(out View[T], in []View[T]) {
-		n := s.batch.rows * out.Cols
-		g := in[1].Data[:n]
-		for k, v := range in[0].Data[:n] {
-			step := 0
-			if v > 0 {
-				step = 1
-			}
-			out.Data[k] = g[k] * T(step)
+func reluGrad[T Float](out View[T], in []View[T]) {
+	g := in[1].Data
+	for k, v := range in[0].Data {
+		step := 0
+		if v > 0 {
+			step = 1
 		}
+		out.Data[k] = g[k] * T(step)
 	}
 }

@@ -1,6 +1,7 @@
 package layers
 
 import (
+	"fmt"
 	"slices"
 
 	"l2mt/data"
@@ -181,36 +182,39 @@ func graphOf[T Float](s *Slot) *aggregation[T] {
 	return stackOf[T](s.batch).graph
 }
 
-// Rows is the number of stacked rows.
-func (b *Batch) Rows() int { return b.rows }
+// Shape names the shape of a batch, the rows of its tasks.
+func (b *Batch) Shape() string { return fmt.Sprint(b.start) }
 
 // Tasks is the number of tasks.
 func (b *Batch) Tasks() int { return len(b.start) - 1 }
 
 // Slot is the part of a graph that a batch is put into before a run.
 type Slot struct {
-	name        string
-	rows, tasks int // capacity
-	batch       *Batch
-	graph       any // *aggregation[T] of Regraph in this run, or nil
+	name  string
+	start []int // of the tasks' rows, as in a Batch
+	batch *Batch
+	graph any // *aggregation[T] of Regraph in this run, or nil
 }
 
-// NewSlot returns an empty slot for batches of up to the given number of rows
-// and tasks. The name distinguishes it from other slots of the same graph.
-func NewSlot(name string, rows, tasks int) *Slot {
-	return &Slot{name: name, rows: rows, tasks: tasks}
-}
+// NewSlot returns an empty slot for batches of the shape of one. The name distinguishes it
+// from other slots of the same graph.
+func NewSlot(name string, like *Batch) *Slot { return &Slot{name: name, start: like.start} }
+
+func (s *Slot) rows() int { return s.start[s.Tasks()] }
+
+// Tasks is the number of tasks.
+func (s *Slot) Tasks() int { return len(s.start) - 1 }
 
 // fit panics unless a matrix has the rows of the slot.
 func (s *Slot) fit(what string, in Shape) {
-	fit(len(in) == 2 && in[0] == s.rows,
-		"%s of an operand of shape %v; it must be a matrix with a row for each of the problem's, up to %d", what, in, s.rows)
+	fit(len(in) == 2 && in[0] == s.rows(),
+		"%s of an operand of shape %v; it must be a matrix with a row for each of the problem's, %d", what, in, s.rows())
 }
 
 // Put makes b the batch of the next runs.
 func (s *Slot) Put(b *Batch) error {
-	if b.Rows() > s.rows || b.Tasks() > s.tasks {
-		return data.ErrMismatch.Errorf("a problem of %d rows and %d tasks in a graph for up to %d rows and %d tasks", b.Rows(), b.Tasks(), s.rows, s.tasks)
+	if !slices.Equal(b.start, s.start) {
+		return data.ErrMismatch.Errorf("a problem of %d rows and %d tasks in a graph for %d rows and %d tasks, or other numbers of rows a task", b.rows, b.Tasks(), s.rows(), s.Tasks())
 	}
 	s.batch = b
 	s.graph = nil

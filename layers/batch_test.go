@@ -32,10 +32,13 @@ func TestBatchesRefuseTasksThatDoNotFit(t *testing.T) {
 		t.Errorf("another norm: the error is %v", err)
 	}
 	b := batchOf(t, Float32, NormSize, good)
-	if err := NewSlot("p", b.Rows()-1, 2).Put(b); !errors.Is(err, data.ErrMismatch) {
-		t.Errorf("too many rows: the error is %v", err)
+	for _, rows := range [][]int{{4}, {4, 6}, {5, 4}, {4, 5, 1}} {
+		other := batchOf(t, Float32, NormSize, randomTasks(t, r, 3, 1, rows...))
+		if err := NewSlot("p", other).Put(b); !errors.Is(err, data.ErrMismatch) || other.Shape() == b.Shape() {
+			t.Errorf("a graph for tasks of %v rows: the error is %v", rows, err)
+		}
 	}
-	if err := NewSlot("p", b.Rows(), 1).Put(b); !errors.Is(err, data.ErrMismatch) {
-		t.Errorf("too many tasks: the error is %v", err)
+	if err := NewSlot("p", b).Put(b); err != nil {
+		t.Error(err)
 	}
 }

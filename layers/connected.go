@@ -19,7 +19,7 @@ import (
 //	H_1 = act(F L_1 + b_1),  F = ReLU(... ReLU(X W_1 + 1 c_1') ...) W_k + 1 c_k'
 //
 // It is applied once where it is frozen (Apply), and is part of the graph where
-// it is trained (Product or Times, Activate, Regraph). Its weights are in single
+// it is trained (Product, Activate, Regraph). Its weights are in single
 // precision in networks of any, because there may be a hundred million.
 
 // Connected is a fully connected layer, X W + 1 b'.
@@ -179,41 +179,6 @@ func (h Head) Apply(x data.Matrix, n int) (data.Matrix, error) {
 	return data.NewDense(x.Rows(), width, out)
 }
 
-// Times is H L for rows that the graph itself has made of the batch: n x d times
-// d x h. Product is the same for the rows of X.
-func Times(s *Slot, h, l *Node) *Node {
-	return Apply(Op{
-		Name: "H*#" + s.name,
-		Shape: func(in []Shape) Shape {
-			fit(len(in[0]) == 2 && len(in[1]) == 2 &&
-				in[0][1] == in[1][0],
-				"product of rows of shape %v with a matrix of shape %v; the columns of one must be the rows of the other", in[0], in[1])
-			return Shape{in[0][0], in[1][1]}
-		},
-		F32: multiplied[float32](s, noTrans),
-		F64: multiplied[float64](s, noTrans),
-		Grad: func(in Nodes, _, grad *Node) Nodes {
-			dh := Apply(Op{ // G L'
-				Name: "G*L'#" + s.name,
-				Shape: func(in []Shape) Shape {
-					return Shape{in[0][0], in[1][0]}
-				},
-				F32: multiplied[float32](s, secondTrans),
-				F64: multiplied[float64](s, secondTrans),
-			}, grad, in[1])
-			dl := Apply(Op{ // H' G
-				Name: "H'*G#" + s.name,
-				Shape: func(in []Shape) Shape {
-					return Shape{in[0][1], in[1][1]}
-				},
-				F32: multiplied[float32](s, firstTrans),
-				F64: multiplied[float64](s, firstTrans),
-			}, in[0], grad)
-			return Nodes{dh, dl}
-		},
-	}, h, l)
-}
-
 // Regraph is F itself, the features (n x d) of the batch's rows, and lets the
 // operations on it see the label graph of these features instead of the
 // batch's: the same classes, and the k nearest neighbours as they are now. The
@@ -231,9 +196,8 @@ func Regraph(s *Slot, k int, f *Node) *Node {
 
 func regraph[T Float](s *Slot, k int) Body[T] {
 	return func(out View[T], in []View[T]) {
-		n := s.batch.rows * in[0].Cols
-		copy(out.Data[:n], in[0].Data[:n])
-		if NotFinite(out.Data[:n]) >= 0 {
+		copy(out.Data, in[0].Data)
+		if NotFinite(out.Data) >= 0 {
 			return
 		}
 		s.graph = neighbours(s.batch, k, out)

@@ -12,28 +12,26 @@ import (
 	"l2mt/data"
 )
 
-// The operations of a trained head, on a graph with room to spare.
+// The operations of a trained head.
 func TestHeadOperationsHaveTheGradientsOfTheirValues(t *testing.T) {
 	for seed := range uint64(6) {
 		r := data.Stream(seed, "head operations")
 		d, h := 2+r.IntN(4), 1+r.IntN(4)
 		sizes := []int{2 + r.IntN(5), 3 + r.IntN(5)}
 		tasks := randomTasks(t, r, d, 1, sizes...)
-		rows := sizes[0] + sizes[1]
-		s := NewSlot("p", rows+3, len(sizes)+1)
+		s := NewSlot("p", batchOf(t, Float64, NormSize, tasks))
 		put := func(dtype DType) {
 			if err := s.Put(batchOf(t, dtype, NormSize, tasks)); err != nil {
 				t.Fatal(err)
 			}
 		}
 		for _, c := range []opCase{
-			{name: "Times", in: [][]int{{s.rows, d}, {d, h}}, out: []int{s.rows, h}, rows: rows, build: func(in []*Node) *Node { return Times(s, in[0], in[1]) }},
-			{name: "Regraph", in: [][]int{{s.rows, d}}, out: []int{s.rows, d}, rows: rows, build: func(in []*Node) *Node { return Regraph(s, 2, in[0]) }},
+			{name: "Regraph", in: [][]int{{s.rows(), d}}, out: []int{s.rows(), d}, build: func(in []*Node) *Node { return Regraph(s, 2, in[0]) }},
 			// Neighbours are not what an infinitesimal step changes.
-			{name: "Regraph, Aggregate", in: [][]int{{s.rows, d}}, out: []int{s.rows, d}, rows: rows, build: func(in []*Node) *Node { return Aggregate(s, Regraph(s, 2, in[0])) }},
-			{name: "two layers", in: [][]int{{d, h}, {h}, {h, 3}, {3}}, out: []int{s.rows, 3}, rows: rows, build: func(in []*Node) *Node {
-				f := Activate(s, true, in[1], Product(s, in[0]))
-				return Activate(s, false, in[3], Times(s, f, in[2]))
+			{name: "Regraph, Aggregate", in: [][]int{{s.rows(), d}}, out: []int{s.rows(), d}, build: func(in []*Node) *Node { return Aggregate(s, Regraph(s, 2, in[0])) }},
+			{name: "two layers", in: [][]int{{d, h}, {h}, {h, 3}, {3}}, out: []int{s.rows(), 3}, build: func(in []*Node) *Node {
+				f := Activate(true, in[1], Product(s, in[0]))
+				return Activate(false, in[3], must(gorgonia.Mul(f, in[2])))
 			}},
 		} {
 			t.Run(fmt.Sprintf("%s/d=%d,h=%d,sizes=%v,seed=%d", c.name, d, h, sizes, seed), func(t *testing.T) {
@@ -52,7 +50,7 @@ func TestRegraphIsTheLabelGraphOfTheFeatures(t *testing.T) {
 		tasks := randomTasks(t, r, 3, 1, 4+r.IntN(6), 5+r.IntN(6))
 		norm := []Norm{NormNone, NormSize}[seed%2]
 		batch := batchOf(t, Float64, norm, tasks)
-		x := newMatrix(t, r, batch.Rows(), width, 1)
+		x := newMatrix(t, r, batch.rows, width, 1)
 		afresh, row := append([]Task{}, tasks...), 0
 		for j := range afresh {
 			var rows []int
@@ -66,9 +64,9 @@ func TestRegraphIsTheLabelGraphOfTheFeatures(t *testing.T) {
 			}
 		}
 		run := func(b *Batch, through func(*Slot, *Node) *Node) []float64 {
-			s := NewSlot("p", b.Rows()+2, 2)
+			s := NewSlot("p", b)
 			var sum *Capture
-			g, err := Build(Float64, func(g *Graph) { sum = g.Capture(Aggregate(s, through(s, g.Input("f", s.rows, width)))) })
+			g, err := Build(Float64, func(g *Graph) { sum = g.Capture(Aggregate(s, through(s, g.Input("f", s.rows(), width)))) })
 			for range 2 {
 				if err := errors.Join(err, s.Put(b), g.Set("f", DenseRows(PointsOf(x)).Data), g.Run()); err != nil {
 					t.Fatal(err)
@@ -77,7 +75,7 @@ func TestRegraphIsTheLabelGraphOfTheFeatures(t *testing.T) {
 			if err := s.Put(b); err != nil || s.graph != nil {
 				t.Errorf("seed %d: the next batch does not start afresh (%v)", seed, err)
 			}
-			return sum.Value[:b.Rows()*width]
+			return sum.Value
 		}
 		got := run(batch, func(s *Slot, f *Node) *Node { return Regraph(s, k, f) })
 		want := run(batchOf(t, Float64, norm, afresh), func(_ *Slot, f *Node) *Node { return f })
@@ -88,7 +86,7 @@ func TestRegraphIsTheLabelGraphOfTheFeatures(t *testing.T) {
 func TestRegraphLeavesFeaturesThatAreNotFiniteAlone(t *testing.T) {
 	r := data.Stream(1, "not finite")
 	tasks := randomTasks(t, r, 2, 1, 5)
-	s := NewSlot("p", 5, 1)
+	s := NewSlot("p", batchOf(t, Float64, NormSize, tasks))
 	var got *Capture
 	g, err := Build(Float64, func(g *Graph) { got = g.Capture(Regraph(s, 2, g.Input("f", 5, 1))) })
 	if err := errors.Join(err, s.Put(batchOf(t, Float64, NormSize, tasks)), g.Set("f", []float64{1, math.NaN(), 3, math.Inf(1), 5}), g.Run()); err != nil {
@@ -140,14 +138,14 @@ func TestSharedInputsFollowTheirOwner(t *testing.T) {
 		r := data.Stream(2, "shared")
 		w := randomHead(r, 4, 3)[0].W
 		tasks := randomTasks(t, r, 4, 1, 6)
-		s := NewSlot("p", 8, 1)
+		s := NewSlot("p", batchOf(t, dtype, NormSize, tasks))
 		var value *Capture
 		var held *Held
 		var captured *Capture
 		g, err := Build(dtype, func(g *Graph) {
 			y := Penalty(Readout(s, must(gorgonia.Add(Product(s, g.Shared("w", w, 4, 3)), Product(s, g.Input("v", 4, 3))))))
 			value = g.Capture(y)
-			grads := Gradient(y, g.inputs["w"], g.inputs["v"])
+			grads := Gradient(y, g.inputs["w"].node, g.inputs["v"].node)
 			held, captured = g.Hold(grads[0]), g.Capture(grads[1])
 		})
 		if err := errors.Join(err, s.Put(batchOf(t, dtype, NormSize, tasks))); err != nil {

@@ -1,20 +1,20 @@
 package layers
 
 import (
+	"fmt"
 	"math"
 
 	"l2mt/layers/linalg"
 )
 
 // Readout is E (tasks x h) from H (n x h): every task's row is the sum of
-// w_i h_i over the task's rows, with the weights of the batch. Rows beyond the
-// batch's tasks are zero.
+// w_i h_i over the task's rows, with the weights of the batch.
 func Readout(s *Slot, h *Node) *Node {
 	return Apply(Op{
 		Name: "readout#" + s.name,
 		Shape: func(in []Shape) Shape {
 			s.fit("readout", in[0])
-			return Shape{s.tasks, in[0][1]}
+			return Shape{s.Tasks(), in[0][1]}
 		},
 		F32:  readout[float32](s),
 		F64:  readout[float64](s),
@@ -39,7 +39,7 @@ func readout[T Float](s *Slot) Body[T] {
 func readoutGrad(s *Slot, grad *Node) *Node {
 	return Apply(Op{
 		Name:  "readout'#" + s.name,
-		Shape: func(in []Shape) Shape { return Shape{s.rows, in[0][1]} },
+		Shape: func(in []Shape) Shape { return Shape{s.rows(), in[0][1]} },
 		F32:   readoutGradBody[float32](s),
 		F64:   readoutGradBody[float64](s),
 	}, grad)
@@ -57,6 +57,29 @@ func readoutGradBody[T Float](s *Slot) Body[T] {
 			}
 		}
 	}
+}
+
+// Rows are the rows of task j in H (n x h).
+func Rows(s *Slot, h *Node, j int) *Node {
+	fit(j >= 0 && j < s.Tasks(), "rows of task %d; there are %d tasks", j, s.Tasks())
+	from := s.start[j]
+	return Apply(Op{
+		Name: fmt.Sprintf("rows%d#%s", j, s.name),
+		Shape: func(in []Shape) Shape {
+			s.fit("rows of a task", in[0])
+			return Shape{s.start[j+1] - from, in[0][1]}
+		},
+		F32: sliced[float32](from, false),
+		F64: sliced[float64](from, false),
+		Grad: func(in Nodes, _, grad *Node) Nodes {
+			return Nodes{Apply(Op{
+				Name:  fmt.Sprintf("rows%d'#%s", j, s.name),
+				Shape: SameShape,
+				F32:   spread[float32](from, false),
+				F64:   spread[float64](from, false),
+			}, in[0], grad)}
+		},
+	}, h)
 }
 
 func axpy[T Float](y []T, a T, x []T) {

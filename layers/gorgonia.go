@@ -8,6 +8,9 @@ import (
 	"strconv"
 	"strings"
 
+	"gorgonia.org/gorgonia"
+	"gorgonia.org/tensor"
+
 	"l2mt/layers/linalg"
 )
 
@@ -80,36 +83,67 @@ var products = map[string][2]linalg.Transpose{
 // outer is in the gradient of a matrix times a vector.
 const outer = "a ⊗ b"
 
-// refused are kinds of operations that Gorgonia gets wrong, or that see the rows and tasks
-// which a graph has room for, but the problem at hand has not.
+// refused are kinds of operations that Gorgonia gets wrong, and names of some.
 var refused = map[string]string{
-	"atOp":      "Gorgonia has no gradient of it; take Slice",
-	"invSqrt":   "Gorgonia's gradient of it is wrong; take Inverse of Sqrt",
-	"log2":      "Gorgonia's gradient of it is wrong; take Log",
-	"maxOp":     "it sees rows and tasks that a problem does not have; write it as an Op of layers",
-	"sizeOp":    "Mean counts rows and tasks that a problem does not have; take Sum, or Readout of layers",
-	"softmaxOp": "it sees rows and tasks that a problem does not have; take Exp over its Sum, or write it as an Op of layers",
+	"atOp":           "Gorgonia has no gradient of it; take Slice",
+	"avgPoolOp":      "Gorgonia's gradient of it is wrong; take Mean of a Reshape",
+	"BatchNormOp":    "it has a state that is not saved; take Sub and Div by what Mean makes",
+	"constantTensor": "Gorgonia may take it for another; declare a parameter",
+	"dropoutOp":      "Gorgonia's gradient of it is wrong, and its numbers come from the clock; write it as an Op of layers",
+	"GroupNormOp":    "its gradient prints numbers; take Sub and Div by what Mean makes",
+	"invSqrt":        "Gorgonia's gradient of it is wrong; take Inverse of Sqrt",
+	"log2":           "Gorgonia's gradient of it is wrong; take Log",
+	"sparsemaxOp":    "Gorgonia's gradient of it is wrong along columns; take SoftMax",
 }
 
-// theirs is the operation of a node of Gorgonia's, with a body. Its gradient is Gorgonia's.
+// word is how the printed form of an operation begins.
+var word = regexp.MustCompile(`^\w+`)
+
+// theirs is the operation of a node of Gorgonia's. Its gradient is Gorgonia's.
 func theirs(n *Node) Op {
 	operands := operandsOf(n)
 	kind := kindOf(n)
 	name := fmt.Sprint(n.Op())
-	fit(operands != nil, "node %s of shape %v is no input of this graph; declare a parameter", n.Name(), n.Shape())
+	for _, key := range []string{kind, name} {
+		fit(refused[key] == "", "operation %s: %s", word.FindString(name), refused[key])
+	}
+	fit(operands != nil || kind == "constantScalar", "node %s of shape %v is no input of this graph; declare a parameter", n.Name(), n.Shape())
 	in := make([]Shape, len(operands))
 	for i, operand := range operands {
 		in[i] = Shape(operand.Shape())
-		fit(kindOf(operand) != "sizeOp" || kind == "repeatOp", "operation %s: %s", name, refused["sizeOp"])
 	}
-	for _, key := range []string{kind, name} {
-		fit(refused[key] == "" || kind == "sizeOp", "operation %s: %s", name, refused[key])
+	return Op{Name: name, F32: bodyFor[float32](n, kind, name, in), F64: bodyFor[float64](n, kind, name, in)}
+}
+
+// bodyFor is our body of an operation, or Gorgonia's.
+func bodyFor[T Float](n *Node, kind, name string, in []Shape) Body[T] {
+	flat := n.Dims() <= 2
+	for _, s := range in {
+		flat = flat && len(s) <= 2
 	}
-	op := Op{Name: name, F32: body[float32](kind, name, in)}
-	op.F64 = body[float64](kind, name, in)
-	fit(op.F64 != nil && n.Dims() <= 2,
-		"operation %s of shape %v does not run here; write it as an Op of layers", name, n.Shape())
-	return op
+	if b := body[T](n, kind, name, in); b != nil && (flat || kind == "elemUnaryOp" || kind == "elemBinOp" || kind == "reshapeOp") {
+		return b
+	}
+	return foreign[T](n.Op(), in)
+}
+
+// foreign runs an operation of Gorgonia's on copies: some change their operands.
+func foreign[T Float](op gorgonia.Op, in []Shape) Body[T] {
+	return func(out View[T], views []View[T]) {
+		values := make([]gorgonia.Value, len(views))
+		for i, v := range views {
+			values[i] = newValue(tensor.Shape(in[i]), slices.Clone(v.Data))
+		}
+		result, err := op.Do(values...)
+		if err != nil {
+			panic(err)
+		}
+		copy(out.Data, entries[T](result))
+	}
+}
+
+func constant[T Float](x T) Body[T] {
+	return func(out View[T], _ []View[T]) { out.Data[0] = x }
 }
 
 // kindOf is the name of the type of a node's operation.
@@ -117,9 +151,14 @@ func kindOf(n *Node) string {
 	return strings.TrimPrefix(strings.TrimPrefix(fmt.Sprintf("%T", n.Op()), "*"), "gorgonia.")
 }
 
-// body is the body of an operation on operands of the given shapes, or nil.
-func body[T Float](kind, name string, in []Shape) Body[T] {
+// body is our body of an operation on operands of the given shapes, or nil.
+func body[T Float](n *Node, kind, name string, in []Shape) Body[T] {
 	switch kind {
+	case "constantScalar":
+		if x, ok := n.Value().Data().(float32); ok {
+			return constant(T(x))
+		}
+		return constant(T(n.Value().Data().(float64)))
 	case "elemUnaryOp":
 		if f := entrywise[name]; f != nil {
 			return mapped[T](f)
@@ -142,19 +181,24 @@ func body[T Float](kind, name string, in []Shape) Body[T] {
 			case "Aᵀ × b":
 				return weightedRows[T]
 			}
-			return multiplied[T](nil, turn)
+			return multiplied[T](turn)
 		}
 	case "sumOp":
 		if name == "Σ[0]" && len(in[0]) == 2 {
-			return columnSumsBody[T](nil)
+			return columnSums[T]
 		}
 		return totals[T]
 	case "transposeOp":
 		return transposed[T]
 	case "repeatOp":
 		return repeated[T]
-	case "reshapeOp", "sizeOp": // repeatOp has the size from the shapes
+	case "reshapeOp":
 		return copied[T]
+	case "sizeOp":
+		size := 0
+		if _, err := fmt.Sscanf(name, "SizeOf=%d", &size); err == nil {
+			return constant(T(size))
+		}
 	case "sliceOp":
 		return sliced[T](slice(name, in[0]))
 	case "sliceIncrOp":
@@ -204,15 +248,8 @@ func weightedRows[T Float](out View[T], in []View[T]) {
 	}
 }
 
-// multiplied is a product, in a slot of as many rows as its batch has.
-func multiplied[T Float](s *Slot, turn [2]linalg.Transpose) Body[T] {
-	return func(out View[T], in []View[T]) {
-		a := in[0]
-		if s != nil {
-			a.Rows = s.batch.rows
-		}
-		gemm(turn, a, in[1], out)
-	}
+func multiplied[T Float](turn [2]linalg.Transpose) Body[T] {
+	return func(out View[T], in []View[T]) { gemm(turn, in[0], in[1], out) }
 }
 
 // gemm sets out to op(A) op(B).
@@ -264,17 +301,14 @@ func repeated[T Float](out View[T], in []View[T]) {
 	}
 }
 
-// slicePattern is a slice as Gorgonia prints it, of rows or, after a colon, of columns.
-var slicePattern = regexp.MustCompile(`^T\[(:, )?(?:(\d+):\d+:[01]|:)\.\.\.\]`)
+// slicePattern is a slice as Gorgonia prints it, with a colon for each axis before its own.
+var slicePattern = regexp.MustCompile(`^T\[((?::, )*)(?:(\d+):\d+:[01]|:)\.\.\.\]`)
 
-// slice is the first row or column of a slice.
+// slice is the first row or column of a slice of a matrix or a vector.
 func slice(name string, in Shape) (from int, ofColumns bool) {
 	found := slicePattern.FindStringSubmatch(name)
-	fit(found != nil, "slice %s: it must be of rows or columns one after the other", name)
-	axis := 0
-	if found[1] != "" {
-		axis = 1
-	}
+	fit(found != nil, "slice %s: Gorgonia gets the shapes of steps wrong; it must be of rows or columns one after the other", name)
+	axis := len(found[1]) / len(":, ")
 	if found[2] != "" { // else it is all
 		fit(in[axis] < 256,
 			"slice %s of an operand of shape %v: Gorgonia takes slices for one another whose bounds differ by 256; write it as an Op of layers", name, in)

@@ -24,35 +24,85 @@ const (
 // ErrGraph marks a graph that cannot be built or run.
 var ErrGraph = fault.New("invalid graph")
 
-// Graph is a compiled graph with named inputs and captured results. Numbers go
-// in and out as float64 slices in both precisions. A Graph must be used by
-// one goroutine at a time; different graphs may run side by side.
+// Graph is a graph compiled for the shapes of its inputs and slots, with captured
+// results. Numbers go in and out as float64 slices in both precisions. Graphs that share a
+// Memory must be used by one goroutine at a time; others may run side by side.
 type Graph struct {
-	dtype    tensor.Dtype
+	memory   *Memory
+	size     int // of the memory that it needs
+	operands int // at most, of a step
 	expr     *gorgonia.ExprGraph
-	inputs   map[string]*Node
-	captures Nodes
-	refresh  []func() // before every run, where shared numbers need a copy
+	inputs   map[string]*input
+	captures []*Capture
+	held     []*Held
 	steps    []step
-	values   []gorgonia.Value // of the nodes, in the order of the steps
+}
+
+// Memory is where graphs have their numbers that run one after another. The inputs of a
+// graph stay what they are until another one is built or runs.
+type Memory struct {
+	dtype  tensor.Dtype
+	single []float32
+	double []float64
+}
+
+// NewMemory returns memory for graphs of a precision.
+func NewMemory(dtype DType) (*Memory, error) {
+	switch dtype {
+	case Float32:
+		return &Memory{dtype: tensor.Float32}, nil
+	case Float64:
+		return &Memory{dtype: tensor.Float64}, nil
+	}
+	return nil, ErrGraph.Errorf("precision %q is not one of %q, %q", dtype, Float32, Float64)
+}
+
+// place is where a node has its numbers: a matrix in the memory, or shared ones.
+type place struct {
+	from, rows, cols int
+	shared           []float32
+}
+
+// viewAt is a place in the memory.
+func viewAt[T Float](memory []T, p place) View[T] {
+	if p.shared != nil {
+		return View[T]{p.rows, p.cols, any(p.shared).([]T)}
+	}
+	return View[T]{p.rows, p.cols, memory[p.from:][:p.rows*p.cols]}
+}
+
+type input struct {
+	node   *Node
+	place  place
+	copied []float32 // before every run; nil if nothing is shared
+}
+
+// step is an operation of a run, with the places of its operands and its result.
+type step struct {
+	name string
+	f32  Body[float32]
+	f64  Body[float64]
+	in   []place
+	out  place
 }
 
 // building guards everything that touches Gorgonia's package-level state: its
 // constants and type pools are shared by all graphs under construction.
 var building sync.Mutex
 
+// Build makes a graph with memory of its own.
+func Build(dtype DType, define func(g *Graph)) (*Graph, error) {
+	m, err := NewMemory(dtype)
+	if err != nil {
+		return nil, err
+	}
+	return m.Build(define)
+}
+
 // Build makes a graph. Define adds its inputs, operations and captures; the
 // graph is then cut down to what the captures need, and compiled.
-func Build(dtype DType, define func(g *Graph)) (graph *Graph, err error) {
-	g := &Graph{expr: gorgonia.NewGraph(), inputs: map[string]*Node{}}
-	switch dtype {
-	case Float32:
-		g.dtype = tensor.Float32
-	case Float64:
-		g.dtype = tensor.Float64
-	default:
-		return nil, ErrGraph.Errorf("precision %q is not one of %q, %q", dtype, Float32, Float64)
-	}
+func (m *Memory) Build(define func(g *Graph)) (graph *Graph, err error) {
+	g := &Graph{memory: m, expr: gorgonia.NewGraph(), inputs: map[string]*input{}}
 	building.Lock()
 	defer building.Unlock()
 	defer func() {
@@ -69,66 +119,89 @@ func Build(dtype DType, define func(g *Graph)) (graph *Graph, err error) {
 	return g, g.compile()
 }
 
-// step is an operation of a run, with the places of its operands and its result.
-type step struct {
-	op   *boundOp
-	from []int
-	in   []gorgonia.Value
-	to   int
-}
-
 // compile lists the operations that the captures need, operands first. It takes the
 // place of Gorgonia's machine, which throws all memory away between two runs, and
 // merges nodes of equal 32-bit hash without looking at them: such nodes are refused here.
 func (g *Graph) compile() error {
-	if len(g.captures) == 0 {
+	if len(g.captures)+len(g.held) == 0 {
 		return errors.New("nothing is captured")
 	}
-	place := map[*Node]int{}
+	places := map[*Node]place{}
 	nodes := map[uint32]*Node{}
 	var visit func(n *Node) error
 	visit = func(n *Node) error {
-		if _, done := place[n]; done {
+		if _, done := places[n]; done {
 			return nil
 		}
-		value := n.Value()
+		twin := nodes[n.Hashcode()]
 		constant := kindOf(n) == "constantScalar"
-		if twin := nodes[n.Hashcode()]; twin != nil {
-			if constant && gorgonia.ValueEq(value, twin.Value()) { // Gorgonia has some of its own
-				place[n] = place[twin]
-				return nil
-			}
+		if twin != nil && constant && gorgonia.ValueEq(n.Value(), twin.Value()) { // Gorgonia has some of its own
+			places[n] = places[twin]
+			return nil
+		}
+		if twin != nil {
 			return fmt.Errorf("nodes %v and %v have the same identity; give one another name", twin, n)
 		}
 		nodes[n.Hashcode()] = n
-		if value != nil {
-			if !constant && g.inputs[n.Name()] != n {
-				return fmt.Errorf("a constant of shape %v, which Gorgonia may take for another; declare a parameter", n.Shape())
-			}
-			place[n] = len(g.values)
-			g.values = append(g.values, value)
+		if in := g.inputs[n.Name()]; in != nil && in.node == n {
+			places[n] = in.place
 			return nil
 		}
-		s := step{op: boundTo(n)}
+		op := boundTo(n)
+		s := step{name: op.Name, f32: op.F32, f64: op.F64}
 		for _, operand := range operandsOf(n) {
 			if err := visit(operand); err != nil {
 				return err
 			}
-			s.from = append(s.from, place[operand])
+			s.in = append(s.in, places[operand])
 		}
-		s.to = len(g.values)
-		s.in = make([]gorgonia.Value, len(s.from))
-		place[n] = s.to
-		g.values = append(g.values, nil)
+		s.out = g.newPlace(n)
+		places[n] = s.out
 		g.steps = append(g.steps, s)
+		g.operands = max(g.operands, len(s.in))
 		return nil
 	}
-	for _, n := range g.captures {
-		if err := visit(n); err != nil {
+	for _, c := range g.captures {
+		if err := visit(c.node); err != nil {
 			return err
 		}
+		c.place = places[c.node]
+		c.node = nil
+	}
+	for _, h := range g.held {
+		if err := visit(h.node); err != nil {
+			return err
+		}
+		h.place = places[h.node]
+		h.node = nil
+	}
+	for _, in := range g.inputs {
+		in.node = nil // the steps are all that runs
+	}
+	g.expr = nil
+	if g.memory.dtype == tensor.Float64 {
+		g.memory.double = roomFor(g.memory.double, g.size)
+	} else {
+		g.memory.single = roomFor(g.memory.single, g.size)
 	}
 	return nil
+}
+
+// newPlace gives a node a part of the memory, from the start of a line of the cache.
+func (g *Graph) newPlace(n *Node) place {
+	const line = 16
+	rows, cols := Shape(n.Shape()).matrix()
+	p := place{from: g.size, rows: rows, cols: cols}
+	g.size += (rows*cols + line - 1) / line * line
+	return p
+}
+
+// roomFor is memory for so many numbers.
+func roomFor[T Float](memory []T, size int) []T {
+	if len(memory) < size {
+		return make([]T, size)
+	}
+	return memory
 }
 
 // boundTo is the operation of a node.
@@ -136,7 +209,7 @@ func boundTo(n *Node) *boundOp {
 	if op, ok := n.Op().(*boundOp); ok {
 		return op
 	}
-	return &boundOp{Op: theirs(n), shape: n.Shape()}
+	return &boundOp{Op: theirs(n)}
 }
 
 func operandsOf(n *Node) (operands Nodes) {
@@ -146,41 +219,39 @@ func operandsOf(n *Node) (operands Nodes) {
 	return operands
 }
 
-// Input adds an input, a vector or a matrix of zeros until Set.
+// Input adds an input, a vector or a matrix.
 func (g *Graph) Input(name string, shape ...int) *Node {
-	zeros := tensor.New(tensor.Of(g.dtype), tensor.WithShape(shape...))
-	return g.input(name, shape, zeros)
+	n := g.input(name, shape)
+	g.inputs[name].place = g.newPlace(n)
+	return n
 }
 
-func (g *Graph) input(name string, shape []int, value *tensor.Dense) *Node {
+func (g *Graph) input(name string, shape []int) *Node {
 	fit(g.inputs[name] == nil, "input %q exists already", name)
 	fit(len(shape) == 1 || len(shape) == 2,
 		"input %q has %d dimensions; it must have 1 or 2", name, len(shape))
-	n := gorgonia.NewTensor(g.expr, g.dtype, len(shape), gorgonia.WithShape(shape...),
-		gorgonia.WithName(name), gorgonia.WithValue(value))
-	g.inputs[name] = n
+	n := gorgonia.NewTensor(g.expr, g.memory.dtype, len(shape), gorgonia.WithShape(shape...), gorgonia.WithName(name))
+	g.inputs[name] = &input{node: n}
 	return n
 }
 
 // Set gives an input its numbers, row-major. Fewer numbers than the input
 // holds leave the rest zero.
 func (g *Graph) Set(name string, value []float64) error {
-	n := g.inputs[name]
-	if n == nil {
+	in := g.inputs[name]
+	if in == nil {
 		return ErrGraph.Errorf("it has no input %q", name)
 	}
-	t := n.Value().(*tensor.Dense)
-	if size := t.DataSize(); len(value) > size {
+	if size := in.place.rows * in.place.cols; len(value) > size {
 		return ErrGraph.Errorf("input %q holds %d numbers, not %d", name, size, len(value))
 	}
-	if g.dtype == tensor.Float64 {
-		clear(t.Float64s()[copy(t.Float64s(), value):])
+	if g.memory.dtype == tensor.Float64 {
+		to := viewAt(g.memory.double, in.place).Data
+		clear(to[copy(to, value):])
 		return nil
 	}
-	to := t.Float32s()
-	for i, v := range value {
-		to[i] = float32(v)
-	}
+	to := viewAt(g.memory.single, in.place).Data
+	convert(to, value)
 	clear(to[len(value):])
 	return nil
 }
@@ -189,17 +260,16 @@ func (g *Graph) Set(name string, value []float64) error {
 // between runs. In single precision the graph reads them where they are, so that
 // large weights are in memory once.
 func (g *Graph) Shared(name string, value []float32, shape ...int) *Node {
-	if g.dtype == tensor.Float32 {
-		return g.input(name, shape, tensor.New(tensor.WithShape(shape...), tensor.WithBacking(value)))
+	fit(Shape(shape).Size() == len(value), "input %q of shape %v shares %d numbers", name, shape, len(value))
+	n := g.input(name, shape)
+	in := g.inputs[name]
+	if g.memory.dtype == tensor.Float64 {
+		in.copied = value
+		in.place = g.newPlace(n)
+		return n
 	}
-	n := g.Input(name, shape...)
-	to := n.Value().(*tensor.Dense).Float64s()
-	fit(len(to) == len(value), "input %q of shape %v shares %d numbers", name, shape, len(value))
-	g.refresh = append(g.refresh, func() {
-		for i, v := range value {
-			to[i] = float64(v)
-		}
-	})
+	in.place.rows, in.place.cols = Shape(shape).matrix()
+	in.place.shared = value
 	return n
 }
 
@@ -207,27 +277,15 @@ func (g *Graph) Shared(name string, value []float32, shape ...int) *Node {
 type Capture struct {
 	// Value holds the numbers of the last run, row-major.
 	Value []float64
+	node  *Node
+	place place
 }
 
 // Capture makes the value of n available after a run, in double precision.
 func (g *Graph) Capture(n *Node) *Capture {
-	c := &Capture{Value: make([]float64, n.Shape().TotalSize())}
-	g.captures = append(g.captures, Apply(Op{
-		Name:  fmt.Sprintf("capture%d", len(g.captures)),
-		Shape: ScalarShape,
-		F32:   keep[float32](c),
-		F64:   keep[float64](c),
-	}, n))
+	c := &Capture{Value: make([]float64, n.Shape().TotalSize()), node: n}
+	g.captures = append(g.captures, c)
 	return c
-}
-
-func keep[T Float](c *Capture) Body[T] {
-	return func(out View[T], in []View[T]) {
-		for i, v := range in[0].Data {
-			c.Value[i] = float64(v)
-		}
-		out.Data[0] = 0
-	}
 }
 
 // Check panics if an operation below a node is refused, before Gorgonia stumbles over it.
@@ -235,7 +293,7 @@ func Check(n *Node) {
 	checked := map[*Node]bool{}
 	var check func(n *Node)
 	check = func(n *Node) {
-		if checked[n] || n.Value() != nil {
+		if checked[n] || n.Op() == nil {
 			return
 		}
 		checked[n] = true
@@ -263,29 +321,15 @@ func Gradient(loss *Node, inputs ...*Node) Nodes {
 type Held struct {
 	// Value holds the numbers of the last run, row-major.
 	Value []float32
+	node  *Node
+	place place
 }
 
-// Hold makes a result of an Op available after a run, as Capture does, but in
-// single precision, where it has no copy made. No other operation may use it.
+// Hold makes the value of n available after a run, as Capture does, but in
+// single precision, where it has no copy made.
 func (g *Graph) Hold(n *Node) *Held {
-	h := &Held{}
-	g.captures = append(g.captures, Apply(Op{
-		Name:  fmt.Sprintf("hold%d", len(g.captures)),
-		Shape: ScalarShape,
-		F32: func(out View[float32], in []View[float32]) {
-			h.Value = in[0].Data
-			out.Data[0] = 0
-		},
-		F64: func(out View[float64], in []View[float64]) {
-			if h.Value == nil {
-				h.Value = make([]float32, len(in[0].Data))
-			}
-			for i, v := range in[0].Data {
-				h.Value[i] = float32(v)
-			}
-			out.Data[0] = 0
-		},
-	}, n))
+	h := &Held{node: n}
+	g.held = append(g.held, h)
 	return h
 }
 
@@ -310,17 +354,54 @@ func (g *Graph) Run() (err error) {
 			err = fmt.Errorf("run: operation %s: %v", running, r)
 		}
 	}()
-	for _, copy := range g.refresh {
-		copy()
-	}
-	for _, s := range g.steps {
-		running = s.op.Name
-		for i, from := range s.from {
-			s.in[i] = g.values[from]
-		}
-		if g.values[s.to], err = s.op.Do(s.in...); err != nil {
-			return err
-		}
+	if g.memory.dtype == tensor.Float64 {
+		run(g, g.memory.double, &running)
+	} else {
+		run(g, g.memory.single, &running)
 	}
 	return nil
+}
+
+func run[T Float](g *Graph, memory []T, running *string) {
+	for _, in := range g.inputs {
+		if in.copied != nil {
+			convert(viewAt(memory, in.place).Data, in.copied)
+		}
+	}
+	views := make([]View[T], g.operands)
+	for i := range g.steps {
+		s := &g.steps[i]
+		*running = s.name
+		for k, p := range s.in {
+			views[k] = viewAt(memory, p)
+		}
+		bodyOf[T](s.f32, s.f64)(viewAt(memory, s.out), views[:len(s.in)])
+	}
+	for _, c := range g.captures {
+		convert(c.Value, viewAt(memory, c.place).Data)
+	}
+	for _, h := range g.held {
+		from := viewAt(memory, h.place).Data
+		if single, ok := any(from).([]float32); ok {
+			h.Value = single
+			continue
+		}
+		h.Value = roomFor(h.Value, len(from))
+		convert(h.Value, from)
+	}
+}
+
+// bodyOf is the body in a precision.
+func bodyOf[T Float](f32 Body[float32], f64 Body[float64]) Body[T] {
+	if body, ok := any(f64).(Body[T]); ok {
+		return body
+	}
+	return any(f32).(Body[T])
+}
+
+// convert copies numbers to another precision.
+func convert[T, S Float](to []T, from []S) {
+	for i, v := range from {
+		to[i] = T(v)
+	}
 }

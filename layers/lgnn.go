@@ -15,7 +15,7 @@ func Product(s *Slot, l *Node) *Node {
 		Name: "X*#" + s.name,
 		Shape: func(in []Shape) Shape {
 			fit(len(in[0]) == 2, "product with the data: the operand has shape %v; it must be a matrix", in[0])
-			return Shape{s.rows, in[0][1]}
+			return Shape{s.rows(), in[0][1]}
 		},
 		F32: product[float32](s),
 		F64: product[float64](s),
@@ -95,25 +95,10 @@ func aggregate[T Float](s *Slot) Body[T] {
 func add[T Float](y, x []T) { linalg.Axpy(1, x, y) }
 
 // columnSums is 1' Z, a vector: the gradient of a bias.
-func columnSums(s *Slot, z *Node) *Node {
-	return Apply(Op{
-		Name:  "1'*#" + s.name,
-		Shape: func(in []Shape) Shape { return Shape{in[0][1]} },
-		F32:   columnSumsBody[float32](s),
-		F64:   columnSumsBody[float64](s),
-	}, z)
-}
-
-func columnSumsBody[T Float](s *Slot) Body[T] {
-	return func(out View[T], in []View[T]) {
-		clear(out.Data)
-		rows := in[0].Rows
-		if s != nil {
-			rows = s.batch.rows
-		}
-		for i := range rows {
-			add(out.Data, in[0].Row(i))
-		}
+func columnSums[T Float](out View[T], in []View[T]) {
+	clear(out.Data)
+	for i := range in[0].Rows {
+		add(out.Data, in[0].Row(i))
 	}
 }
 

@@ -116,15 +116,11 @@ func Apply(op Op, in ...*Node) *Node {
 	return n
 }
 
-// boundOp is an Op on particular operands, as Gorgonia wants it. It keeps the
-// memory of its result, and the views of its operands.
+// boundOp is an Op on particular operands, as Gorgonia wants it.
 type boundOp struct {
 	Op
-	types  []hm.Type // of the operands, then of the result
-	shape  tensor.Shape
-	result gorgonia.Value
-	single views[float32]
-	double views[float64]
+	types []hm.Type // of the operands, then of the result
+	shape tensor.Shape
 }
 
 func (o *boundOp) Arity() int            { return len(o.types) - 1 }
@@ -145,84 +141,46 @@ func (o *boundOp) Hashcode() uint32 {
 	return h.Sum32()
 }
 
-// Do runs the operation.
-func (o *boundOp) Do(in ...gorgonia.Value) (gorgonia.Value, error) {
-	if o.result == nil {
-		o.result = newValue(in[0].Dtype(), o.shape)
-	}
+// Do runs the operation in a machine of Gorgonia's.
+func (o *boundOp) Do(in ...gorgonia.Value) (out gorgonia.Value, err error) {
+	defer recoverTo(&err)
 	if in[0].Dtype() == tensor.Float64 {
-		o.double.run(o.F64, o.result, in)
-	} else {
-		o.single.run(o.F32, o.result, in)
+		return computed(o.F64, o.shape, in), nil
 	}
-	return o.result, nil
+	return computed(o.F32, o.shape, in), nil
 }
 
-func newValue(dtype tensor.Dtype, shape tensor.Shape) gorgonia.Value {
-	switch {
-	case len(shape) > 0:
-		return tensor.New(tensor.Of(dtype), tensor.WithShape(shape...))
-	case dtype == tensor.Float64:
-		return gorgonia.NewF64(0)
-	default:
-		return gorgonia.NewF32(0)
-	}
-}
-
-// views are the result and the operands of an operation as matrices. Tensors'
-// views stay as they are while the tensors do.
-type views[T Float] struct {
-	values []gorgonia.Value
-	views  []View[T]
-}
-
-func (w *views[T]) run(body Body[T], out gorgonia.Value, in []gorgonia.Value) {
-	if w.values == nil {
-		w.values = make([]gorgonia.Value, 1+len(in))
-		w.views = make([]View[T], 1+len(in))
-	}
-	w.look(0, out)
+func computed[T Float](body Body[T], shape tensor.Shape, in []gorgonia.Value) gorgonia.Value {
+	views := make([]View[T], len(in))
 	for i, v := range in {
-		w.look(1+i, v)
+		rows, cols := Shape(v.Shape()).matrix()
+		views[i] = View[T]{rows, cols, entries[T](v)}
 	}
-	body(w.views[0], w.views[1:])
-	result := w.views[0]
-	switch s := out.(type) { // scalars are not slices in Gorgonia: write the result back
-	case *gorgonia.F64:
-		*s = gorgonia.F64(result.Data[0])
-	case *gorgonia.F32:
-		*s = gorgonia.F32(result.Data[0])
-	}
+	out := newView[T](Shape(shape).matrix())
+	body(out, views)
+	return newValue(shape, out.Data)
 }
 
-func (w *views[T]) look(i int, v gorgonia.Value) {
-	if w.values[i] != v {
-		w.values[i] = v
-		w.views[i] = view[T](v)
+// newValue is Gorgonia's value of some numbers.
+func newValue[T Float](shape tensor.Shape, numbers []T) gorgonia.Value {
+	if len(shape) > 0 {
+		return tensor.New(tensor.WithShape(shape...), tensor.WithBacking(numbers))
 	}
-	switch s := v.(type) {
-	case *gorgonia.F64:
-		w.views[i].Data[0] = T(*s)
-	case *gorgonia.F32:
-		w.views[i].Data[0] = T(*s)
+	if x, ok := any(numbers[0]).(float64); ok {
+		return gorgonia.NewF64(x)
 	}
+	return gorgonia.NewF32(float32(numbers[0]))
 }
 
-func view[T Float](v gorgonia.Value) View[T] {
-	t, ok := v.(*tensor.Dense)
-	if !ok {
-		return newView[T](1, 1)
+// entries are the numbers of a value.
+func entries[T Float](v gorgonia.Value) []T {
+	if t, ok := v.(*tensor.Dense); ok {
+		v = t.Materialize().(*tensor.Dense) // of views and transposes
 	}
-	rows, cols := Shape(t.Shape()).matrix()
-	return View[T]{rows, cols, entries[T](t)}
-}
-
-// entries are the numbers of a contiguous tensor.
-func entries[T Float](t *tensor.Dense) []T {
-	if t.Dtype() == tensor.Float64 {
-		return any(t.Float64s()).([]T)
+	if x, ok := v.Data().(T); ok {
+		return []T{x}
 	}
-	return any(t.Float32s()).([]T)
+	return v.Data().([]T)
 }
 
 func (o *boundOp) DiffWRT(n int) []bool {

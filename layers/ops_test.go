@@ -40,8 +40,7 @@ func TestUnitLeavesAZeroEmbeddingAndItsGradientZero(t *testing.T) {
 	same(t, "gradient of the zero row", k.grads[0].Value[2:4], []float64{0, 0}, 0)
 }
 
-// Every operation that looks into the slot, over dense and sparse data, on a
-// graph with room to spare.
+// Every operation that looks into the slot, over dense and sparse data.
 func TestSlotOperationsHaveTheGradientsOfTheirValues(t *testing.T) {
 	for seed := range uint64(6) {
 		r := data.Stream(seed, "slot operations")
@@ -49,23 +48,23 @@ func TestSlotOperationsHaveTheGradientsOfTheirValues(t *testing.T) {
 		sizes := []int{1 + r.IntN(6), 2 + r.IntN(6), 1 + r.IntN(3)}
 		tasks := randomTasks(t, r, d, []float64{1, 0.15}[seed%2], sizes...)
 		norm := []Norm{NormNone, NormSize}[seed/2%2]
-		rows := sizes[0] + sizes[1] + sizes[2]
-		s := NewSlot("p", rows+3, len(sizes)+2)
+		s := NewSlot("p", batchOf(t, Float64, norm, tasks))
 		put := func(dtype DType) {
 			if err := s.Put(batchOf(t, dtype, norm, tasks)); err != nil {
 				t.Fatal(err)
 			}
 		}
-		stacked := []int{s.rows, h}
+		stacked := []int{s.rows(), h}
 		cases := []opCase{
-			{name: "Product", in: [][]int{{d, h}}, out: stacked, rows: rows, build: func(in []*Node) *Node { return Product(s, in[0]) }},
-			{name: "Aggregate", in: [][]int{stacked}, out: stacked, rows: rows, build: func(in []*Node) *Node { return Aggregate(s, in[0]) }},
-			{name: "Readout", in: [][]int{stacked}, out: []int{s.tasks, h}, build: func(in []*Node) *Node { return Readout(s, in[0]) }},
+			{name: "Product", in: [][]int{{d, h}}, out: stacked, build: func(in []*Node) *Node { return Product(s, in[0]) }},
+			{name: "Aggregate", in: [][]int{stacked}, out: stacked, build: func(in []*Node) *Node { return Aggregate(s, in[0]) }},
+			{name: "Rows", in: [][]int{stacked}, out: []int{sizes[1], h}, build: func(in []*Node) *Node { return Rows(s, in[0], 1) }},
+			{name: "Readout", in: [][]int{stacked}, out: []int{s.Tasks(), h}, build: func(in []*Node) *Node { return Readout(s, in[0]) }},
 		}
 		for _, act := range []bool{false, true} {
 			cases = append(cases,
-				opCase{name: fmt.Sprintf("Activate(%t)/1", act), in: [][]int{{h}, stacked}, out: stacked, rows: rows, build: func(in []*Node) *Node { return Activate(s, act, in[0], in[1]) }},
-				opCase{name: fmt.Sprintf("Activate(%t)/2", act), in: [][]int{{h}, stacked, stacked}, out: stacked, rows: rows, build: func(in []*Node) *Node { return Activate(s, act, in[0], in[1:]...) }})
+				opCase{name: fmt.Sprintf("Activate(%t)/1", act), in: [][]int{{h}, stacked}, out: stacked, build: func(in []*Node) *Node { return Activate(act, in[0], in[1]) }},
+				opCase{name: fmt.Sprintf("Activate(%t)/2", act), in: [][]int{{h}, stacked, stacked}, out: stacked, build: func(in []*Node) *Node { return Activate(act, in[0], in[1:]...) }})
 		}
 		for _, c := range cases {
 			t.Run(fmt.Sprintf("%s/d=%d,h=%d,sizes=%v,seed=%d", c.name, d, h, sizes, seed), func(t *testing.T) {

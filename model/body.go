@@ -20,9 +20,8 @@ type Body struct {
 	// Statistics are inputs of the body beside the rows of a problem. They cannot
 	// follow a head that is trained.
 	Statistics []Statistic
-	// Build adds E to the graph, with Config.Hidden columns if the rows are tasks. Rows
-	// of tasks that the problem at hand does not have may hold anything. Permuting the
-	// tasks must permute E.
+	// Build adds E to the graph, with Config.Hidden columns if the rows are tasks. Permuting
+	// the tasks must permute E.
 	Build func(in BodyInputs) *layers.Node
 }
 
@@ -46,19 +45,6 @@ func (p Per) rows(tasks int) int {
 		return tasks * tasks
 	}
 	return tasks
-}
-
-// move copies rows of the given width from a matrix for so many tasks to one for
-// more or fewer: the rows of the tasks that both have.
-func (p Per) move(to []float64, toTasks int, from []float64, fromTasks, width int) {
-	tasks := min(toTasks, fromTasks)
-	blocks := 1
-	if p == PerPair {
-		blocks = tasks
-	}
-	for i := range blocks {
-		copy(to[i*toTasks*width:][:tasks*width], from[i*fromTasks*width:])
-	}
 }
 
 // Statistic is a matrix of numbers of a problem, computed once for each and an
@@ -137,7 +123,7 @@ func (in BodyInputs) Product(l *layers.Node) *layers.Node {
 	if in.features == nil {
 		return layers.Product(in.Slot, l)
 	}
-	return layers.Times(in.Slot, in.features, l)
+	return mul(in.features, l)
 }
 
 // usesGraph says whether the body goes over the label graph.

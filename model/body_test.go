@@ -192,7 +192,10 @@ func TestBodiesThatDoNotFitAreRefused(t *testing.T) {
 	head := randomHead(data.Stream(1, "head"), 6, 4)
 	graphOf := func(change func(c *model.Config)) func() error {
 		return func() error {
-			_, err := model.NewTrainingGraph(with(change), model.Capacity{Rows: 9, Tasks: 3, Tuples: 2}, []float64{1, 2})
+			c := with(change)
+			graph := must(model.NewTrainingGraph(c, []float64{1, 2}))(t)
+			tuple := model.Tuple{Omega: []float64{0.5, 0, 0, 0.5}, O: 1}
+			_, err := graph.Step(model.NewParams(c, 1), must(model.Prepare(c, p))(t), []model.Tuple{tuple, tuple})
 			return err
 		}
 	}
@@ -225,8 +228,8 @@ func TestBodiesThatDoNotFitAreRefused(t *testing.T) {
 			return err
 		},
 		`body "test-features": weights of shape [9 4] for rows of 4 features`: graphOf(func(c *model.Config) { c.Body = "test-features" }),
-		`body "test-width": E has the shape [3 9]; it must have [3 4]`:        graphOf(func(c *model.Config) { c.Body = "test-width" }),
-		`estimator "test-shape": Phi has the shape [3 4]; it must have [3 3]`: graphOf(func(c *model.Config) { c.Estimator = "test-shape" }),
+		`body "test-width": E has the shape [2 9]; it must have [2 4]`:        graphOf(func(c *model.Config) { c.Body = "test-width" }),
+		`estimator "test-shape": Phi has the shape [2 4]; it must have [2 2]`: graphOf(func(c *model.Config) { c.Estimator = "test-shape" }),
 		`link "test-shape": v(o) has the shape []; it must have [2]`:          graphOf(func(c *model.Config) { c.Link = "test-shape" }),
 		"statistics of the features, which change with the head": func() error {
 			n := network(t, with(func(c *model.Config) { c.Body, c.Head = "test-linear", head.String() }), 1)

@@ -2,22 +2,19 @@ package model
 
 import (
 	"fmt"
+	"slices"
 
 	"gonum.org/v1/gonum/mat"
 
 	"l2mt/layers"
 )
 
-// Forward computes estimates of a network. It grows with the problems it meets and
-// reads the network's parameters anew every time, so it follows a network in
-// training. It is used by one goroutine.
+// Forward computes estimates of a network. It has a graph for every shape of a problem
+// that it meets, and reads the network's parameters anew every time, so it follows a
+// network in training. It is used by one goroutine.
 type Forward struct {
-	*core
+	programs
 	network *Network
-	head    layers.Head
-	graph   *layers.Graph
-
-	es, phis, cs, fs, vs *layers.Capture
 }
 
 // Estimate is f of a network for one problem.
@@ -48,78 +45,49 @@ func NewForward(n *Network, head ...layers.Connected) (*Forward, error) {
 	if err := n.Params.matches(n.Config); err != nil {
 		return nil, fmt.Errorf("forward graph: %w", err)
 	}
-	return &Forward{network: n, head: head}, nil
-}
-
-// grow builds the graph for problems of the given size, if it is too small.
-func (f *Forward) grow(size Capacity) error {
-	if f.core != nil {
-		size = f.size.atLeast(size)
-		if size == f.size {
-			return nil
+	graphs, err := newPrograms(n.Config, head, func(g *layers.Graph, p *program, n *core) {
+		p.e = g.Capture(n.e)
+		p.phi = g.Capture(n.phi)
+		p.c = g.Capture(n.c)
+		if n.f != nil {
+			p.f = g.Capture(n.f)
+			p.v = g.Capture(n.v)
 		}
-	}
-	config := f.network.Config
-	var parts *parts
-	if config.inParts(size.Tasks) {
-		var err error
-		if parts, err = newParts(config); err != nil {
-			return err
-		}
-	}
-	graph, err := layers.Build(config.DType, func(g *layers.Graph) {
-		f.core = newCore(g, config, size.atLeast(Capacity{}), f.head, parts)
-		f.es = g.Capture(f.e)
-		f.phis = g.Capture(f.phi)
-		f.cs = g.Capture(f.c)
-		f.fs = g.Capture(f.f)
-		f.vs = g.Capture(f.v)
 	})
-	if err != nil {
-		f.core = nil
-		return fmt.Errorf("forward graph: %w", err)
-	}
-	f.graph = graph
-	return nil
+	graphs.parted = true
+	return &Forward{graphs, n}, err
 }
 
 // Estimate embeds the tasks of a problem and evaluates the given tuples, if any.
 func (f *Forward) Estimate(p *Payload, tuples ...Tuple) (*Estimate, error) {
-	m := p.Tasks()
-	if err := f.grow(Capacity{p.Rows(), m, len(tuples)}); err != nil {
-		return nil, err
+	n, err := f.put(f.network.Params, p, tuples)
+	if err != nil {
+		return nil, fmt.Errorf("forward graph: %w", err)
 	}
-	if err := f.put(f.graph, f.network.Params, p, tuples); err != nil {
-		return nil, err
-	}
-	if err := f.graph.Run(); err != nil {
+	if err := n.graph.Run(); err != nil {
 		return nil, fmt.Errorf("forward: %w", err)
 	}
-	per := f.config.Embeds()
-	tasks := f.size.Tasks
-	h := len(f.es.Value) / per.rows(tasks)
-	e := &Estimate{Tasks: m, Per: per, C: f.cs.Value[0]}
-	e.E = make([]float64, per.rows(m)*h)
-	per.move(e.E, m, f.es.Value, tasks, h)
-	for i := range m {
-		e.Phi = append(e.Phi, f.phis.Value[i*tasks:][:m]...)
+	e := &Estimate{
+		Tasks: p.Tasks(), Per: f.config.Embeds(), C: n.c.Value[0],
+		E: slices.Clone(n.e.Value), Phi: slices.Clone(n.phi.Value),
 	}
-	e.F = append(e.F, f.fs.Value[:len(tuples)]...)
-	e.V = append(e.V, f.vs.Value[:len(tuples)]...)
+	if n.f != nil {
+		e.F = slices.Clone(n.f.Value)
+		e.V = slices.Clone(n.v.Value)
+	}
 	return e, nil
 }
 
 // Asked has the arguments of the closed form for a covariance with the least direction * f.
 func (e *Estimate) Asked(direction float64) (phi *mat.SymDense, rho float64) {
-	return asked(e.Phi, e.C, e.Tasks, e.Tasks, direction)
+	return asked(e.Phi, e.C, e.Tasks, direction)
 }
 
-// asked is Asked of the first tasks of a Phi with so many columns.
-func asked(phi []float64, c float64, tasks, cols int, direction float64) (*mat.SymDense, float64) {
-	symmetric := mat.NewSymDense(tasks, nil)
-	for i := range tasks {
-		for j := i; j < tasks; j++ {
-			sum := phi[i*cols+j] + phi[j*cols+i]
+func asked(phi []float64, c float64, m int, direction float64) (*mat.SymDense, float64) {
+	symmetric := mat.NewSymDense(m, nil)
+	for i := range m {
+		for j := i; j < m; j++ {
+			sum := phi[i*m+j] + phi[j*m+i]
 			symmetric.SetSym(i, j, direction*sum/2)
 		}
 	}

@@ -186,7 +186,7 @@ func TestForwardAndGradientEqualTheGoldenNumbers(t *testing.T) {
 			near(t, "direction", []float64{n.Direction()}, []float64{want.Direction}, valueTolerance)
 
 			outcomes := tc.Inputs.AllO
-			graph, err := model.NewTrainingGraph(c, model.Capacity{Rows: payload.Rows(), Tasks: payload.Tasks(), Tuples: 1}, outcomes)
+			graph, err := model.NewTrainingGraph(c, outcomes)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -232,14 +232,12 @@ func TestTwentyAdamStepsEqualTheGoldenNumbers(t *testing.T) {
 			p := params(t, c, tc.Inputs.InitialParams)
 			var payloads []*model.Payload
 			var outcomes []float64
-			size := model.Capacity{Tuples: 1}
 			for _, tuple := range tc.Inputs.Tuples {
 				q := tuple.payload(t, c)
 				payloads = append(payloads, q)
 				outcomes = append(outcomes, tuple.O)
-				size.Rows, size.Tasks = max(size.Rows, q.Rows()), max(size.Tasks, q.Tasks())
 			}
-			graph := must(model.NewTrainingGraph(c, size, outcomes))(t)
+			graph := must(model.NewTrainingGraph(c, outcomes))(t)
 			evaluate := func(i int) model.Step {
 				return must(graph.Step(p, payloads[i], []model.Tuple{tc.Inputs.Tuples[i].tuple()}))(t)
 			}

@@ -9,24 +9,8 @@ import (
 	"l2mt/layers"
 )
 
-// This file builds the network as a graph. TrainingGraph and Forward differ in
-// their captures only.
-
-// Capacity is the size of the largest problem that a graph serves.
-type Capacity struct {
-	// Rows and Tasks of a problem, and Tuples evaluated on it at once.
-	Rows, Tasks, Tuples int
-}
-
-// atLeast returns the capacity that holds both. Gorgonia takes vectors of one
-// element for scalars now and then, so no dimension goes below two.
-func (a Capacity) atLeast(b Capacity) Capacity {
-	return Capacity{
-		max(2, a.Rows, b.Rows),
-		max(2, a.Tasks, b.Tasks),
-		max(2, a.Tuples, b.Tuples),
-	}
-}
+// This file builds the network as a graph for the shape of a problem. TrainingGraph and
+// Forward differ in their captures only.
 
 // Tuple is a covariance tried on a problem and the relative error o that came
 // of it. The problem is given separately, as a Payload.
@@ -39,33 +23,94 @@ type Tuple struct {
 	Lambda1 float64
 }
 
+// shape is what problems have in common that one graph serves.
+type shape struct {
+	rows   string // of the tasks, if the body looks at them
+	tasks  int
+	tuples int
+}
+
+// mostPrograms bounds the memory of graphs, which have some 50 kB each beside the numbers
+// that they share.
+const mostPrograms = 500
+
+// programs are the graphs of a network by shape. They run one after another, in the same
+// memory.
+type programs struct {
+	config Config
+	head   layers.Head // the layers of the head that are in the graphs
+	memory *layers.Memory
+	kept   map[shape]*program
+	define func(g *layers.Graph, p *program, n *core) // adds what is captured
+	parted bool                                       // many pairs of tasks are embedded in parts
+}
+
+func newPrograms(c Config, head layers.Head, define func(*layers.Graph, *program, *core)) (programs, error) {
+	memory, err := layers.NewMemory(c.DType)
+	return programs{config: c, head: head, memory: memory, kept: map[shape]*program{}, define: define}, err
+}
+
+// program is a compiled graph for problems of one shape.
+type program struct {
+	graph *layers.Graph
+	slot  *layers.Slot // nil where the body does not look at rows
+	parts *parts       // which embed the problems, or nil
+	shape shape
+
+	e, phi, c, f, v           *layers.Capture
+	loss, residual, deviation *layers.Capture // of training
+	gradient                  Params          // its values are captures
+	held                      []*layers.Held  // W, b, W, b, ... of the head
+}
+
+// program is the graph for the shape of a problem with some tuples.
+func (ps *programs) program(p *Payload, tuples int) (*program, error) {
+	s := shape{p.shape, p.tasks, tuples}
+	if kept := ps.kept[s]; kept != nil {
+		return kept, nil
+	}
+	made := &program{shape: s}
+	var err error
+	if p.batch != nil {
+		made.slot = layers.NewSlot("problem", p.batch)
+	}
+	if ps.config.inParts(p.tasks) && ps.parted {
+		if made.parts, err = newParts(ps.config); err != nil {
+			return nil, err
+		}
+	}
+	made.graph, err = ps.memory.Build(func(g *layers.Graph) {
+		ps.define(g, made, newCore(g, ps.config, made, ps.head))
+	})
+	if err != nil {
+		return nil, err
+	}
+	if len(ps.kept) == mostPrograms {
+		clear(ps.kept)
+	}
+	ps.kept[s] = made
+	return made, nil
+}
+
 // core is the part that both graphs share: the inputs and
 // f = <Phi, Omega> + c tr(Omega^2) and v(o) for every tuple.
 type core struct {
 	config Config
-	size   Capacity
+	head   layers.Head
+	shape  shape
 	slot   *layers.Slot
-	head   layers.Head // the layers of the head that are in the graph
-	params Inputs
 	parts  *parts
+	params Inputs
 
 	weights   layers.Nodes // of the head: W, b, W, b, ...
 	e, phi, c *layers.Node // tasks x h or tasks^2 x h, tasks x tasks, scalar
-	f, v      *layers.Node // one entry a tuple
-
-	omega, squares, o []float64 // of Put, kept to avoid garbage
+	f, v      *layers.Node // one entry a tuple; nil without tuples
 }
 
 // newCore adds the inputs and the estimates to a graph. With parts, which embed the
 // problems, E is an input.
-func newCore(g *layers.Graph, config Config, size Capacity, head layers.Head, parts *parts) *core {
-	n := &core{
-		config: config, size: size, head: head, params: config.inputs(g), parts: parts,
-		slot:    layers.NewSlot("problem", size.Rows, size.Tasks),
-		omega:   make([]float64, size.Tuples*size.Tasks*size.Tasks),
-		squares: make([]float64, size.Tuples),
-		o:       make([]float64, size.Tuples),
-	}
+func newCore(g *layers.Graph, config Config, p *program, head layers.Head) *core {
+	n := &core{config: config, head: head, shape: p.shape, slot: p.slot, parts: p.parts, params: config.inputs(g)}
 	n.estimates(g)
 	return n
 }
@@ -104,7 +149,7 @@ func shaped(name string, n *layers.Node, shapes ...[]int) {
 
 // embedding is E, which the body makes unless parts do.
 func (n *core) embedding(g *layers.Graph) *layers.Node {
-	rows := func(per Per) int { return per.rows(n.size.Tasks) }
+	rows := func(per Per) int { return per.rows(n.shape.tasks) }
 	if n.parts != nil {
 		return g.Input(embedded, rows(PerPair), n.parts.width())
 	}
@@ -136,7 +181,7 @@ func (c Config) embedding(
 func (n *core) estimator() (phi, c *layers.Node) {
 	named("estimator", n.config.Estimator, func() {
 		phi, c = estimators.get(n.config.Estimator).Build(n.params, n.e)
-		m := n.size.Tasks
+		m := n.shape.tasks
 		shaped("Phi", phi, []int{m, m}, []int{m * m, 1})
 		shaped("c", c, nil)
 	})
@@ -167,7 +212,7 @@ func (n *core) features(g *layers.Graph) (f *layers.Node) {
 		b := g.Shared(fmt.Sprint("head.b", i), l.B, l.Out)
 		n.weights = append(n.weights, w, b)
 		in := BodyInputs{Config: Config{Features: l.In}, Slot: n.slot, features: f}
-		f = layers.Activate(n.slot, i < len(n.head)-1, b, in.Product(w)) // n x out
+		f = layers.Activate(i < len(n.head)-1, b, in.Product(w)) // n x out
 	}
 	if f != nil && n.config.usesGraph() {
 		f = layers.Regraph(n.slot, n.config.Neighbours, f) // n x d
@@ -178,81 +223,52 @@ func (n *core) features(g *layers.Graph) (f *layers.Node) {
 // statisticName tells the names of statistics from the names of parameters.
 func statisticName(s Statistic) string { return "statistic " + s.Name }
 
-// put sets the inputs: parameters, payload and tuples. Unused entries of the
-// tuples hold Omega = 0 and o = 1.
-func (n *core) put(g *layers.Graph, params Params, p *Payload, tuples []Tuple) error {
-	if err := p.fits(below(n.config, n.head)); err != nil {
-		return err
+// put sets the inputs of the graph for a problem and some tuples, and returns it.
+func (ps *programs) put(params Params, p *Payload, tuples []Tuple) (*program, error) {
+	if err := p.fits(below(ps.config, ps.head)); err != nil {
+		return nil, err
 	}
-	if err := params.matches(n.config); err != nil {
-		return fmt.Errorf("parameters: %w", err)
-	}
-	if len(tuples) > n.size.Tuples {
-		return ErrMismatch.Errorf("there are %d tuples; the graph takes up to %d", len(tuples), n.size.Tuples)
-	}
-	if p.batch != nil {
-		if err := n.slot.Put(p.batch); err != nil {
-			return err
-		}
+	if err := params.matches(ps.config); err != nil {
+		return nil, fmt.Errorf("parameters: %w", err)
 	}
 	m := p.Tasks()
-	tasks := n.size.Tasks
-	if m > tasks {
-		return ErrMismatch.Errorf("the problem has %d tasks; the graph takes up to %d", m, tasks)
-	}
-	if err := n.putProblem(g, params, p); err != nil {
-		return err
-	}
-	for _, t := range params {
-		if err := g.Set(t.Name, t.Value); err != nil {
-			return err
-		}
-	}
-	clear(n.omega)
-	clear(n.squares)
-	for q := range n.o {
-		n.o[q] = 1
-	}
+	inputs := map[string][]float64{}
 	for q, t := range tuples {
 		if len(t.Omega) != m*m {
-			return ErrMismatch.Errorf("tuple %d: Omega has %d entries, but the problem %d tasks", q, len(t.Omega), m)
+			return nil, ErrMismatch.Errorf("tuple %d: Omega has %d entries, but the problem %d tasks", q, len(t.Omega), m)
 		}
 		if t.O < 0 {
-			return ErrMismatch.Errorf("tuple %d: o is %v; a relative error is not negative", q, t.O)
+			return nil, ErrMismatch.Errorf("tuple %d: o is %v; a relative error is not negative", q, t.O)
 		}
-		n.o[q] = t.O
-		n.squares[q] = floats.Dot(t.Omega, t.Omega)
-		PerPair.move(n.omega[q*tasks*tasks:], tasks, t.Omega, m, 1)
+		inputs["o"] = append(inputs["o"], t.O)
+		inputs["tr(Omega^2)"] = append(inputs["tr(Omega^2)"], floats.Dot(t.Omega, t.Omega))
+		inputs["Omega"] = append(inputs["Omega"], t.Omega...)
 	}
-	inputs := map[string][]float64{"Omega": n.omega, "tr(Omega^2)": n.squares, "o": n.o}
-	for name, value := range inputs {
-		if err := g.Set(name, value); err != nil {
-			return err
+	n, err := ps.program(p, len(tuples))
+	if err != nil {
+		return nil, err
+	}
+	if n.slot != nil {
+		if err := n.slot.Put(p.batch); err != nil {
+			return nil, err
 		}
-	}
-	return nil
-}
-
-// putProblem sets the statistics of the body, or the embedding that parts make of them.
-func (n *core) putProblem(g *layers.Graph, params Params, p *Payload) error {
-	body := bodies.get(n.config.Body)
-	set := func(name string, value []float64, per Per, cols int) error {
-		v := make([]float64, per.rows(n.size.Tasks)*cols)
-		per.move(v, n.size.Tasks, value, p.Tasks(), cols)
-		return g.Set(name, v)
 	}
 	if n.parts != nil {
-		e, err := n.parts.embed(params, p)
-		if err != nil {
-			return err
+		if inputs[embedded], err = n.parts.embed(params, p); err != nil {
+			return nil, err
 		}
-		return set(embedded, e, PerPair, n.parts.width())
-	}
-	for i, s := range body.Statistics {
-		rows := p.statistics[i](nil, 0, s.Per.rows(p.Tasks()))
-		if err := set(statisticName(s), rows, s.Per, s.Cols); err != nil {
-			return err
+	} else {
+		for i, s := range bodies.get(ps.config.Body).Statistics {
+			inputs[statisticName(s)] = p.statistics[i](nil, 0, s.Per.rows(m))
 		}
 	}
-	return nil
+	for _, t := range params {
+		inputs[t.Name] = t.Value
+	}
+	for name, value := range inputs {
+		if err := n.graph.Set(name, value); err != nil {
+			return nil, err
+		}
+	}
+	return n, nil
 }

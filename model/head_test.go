@@ -75,8 +75,7 @@ func TestTheGradientReachesTheHead(t *testing.T) {
 		for _, o := range outcomes {
 			tuples = append(tuples, model.Tuple{Omega: modeltest.Covariance(r, 3), O: o})
 		}
-		size := model.Capacity{Rows: payload.Rows() + 3, Tasks: 4, Tuples: 4}
-		graph := must(model.NewTrainingGraph(n.Config, size, outcomes, head...))(t)
+		graph := must(model.NewTrainingGraph(n.Config, outcomes, head...))(t)
 		loss := func() model.Step {
 			return must(graph.Step(n.Params, payload, tuples))(t)
 		}
@@ -200,7 +199,7 @@ func TestHeadsThatDoNotFitAreRefused(t *testing.T) {
 	head := randomHead(r, 5, 4, 3)
 	n := headed(t, 1, head)
 	graph := func(head ...layers.Connected) error {
-		_, err := model.NewTrainingGraph(n.Config, model.Capacity{}, []float64{1, 2}, head...)
+		_, err := model.NewTrainingGraph(n.Config, []float64{1, 2}, head...)
 		return err
 	}
 	for name, c := range map[string]struct {

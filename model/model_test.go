@@ -158,7 +158,7 @@ func TestARegressionProblemHasEmbeddings(t *testing.T) {
 	}
 }
 
-// In single precision the forward graph meets problems of growing size, and
+// In single precision the forward graph meets problems of several sizes, and
 // must give what a fresh graph gives.
 func TestForwardServesProblemsOfAnySize(t *testing.T) {
 	c := config(t, "default", 3)
@@ -173,7 +173,7 @@ func TestForwardServesProblemsOfAnySize(t *testing.T) {
 		got := must(grown.Estimate(payload, tuple, tuple, tuple))(t)
 		want := estimate(t, n, p, tuple)
 		if !slices.Equal(got.E, want.E) || !slices.Equal(got.Phi, want.Phi) || got.C != want.C || got.F[2] != want.F[0] || got.V[1] != want.V[0] {
-			t.Errorf("rows %v: grown graph %+v, fresh graph %+v", rows, got, want)
+			t.Errorf("rows %v: used graph %+v, fresh graph %+v", rows, got, want)
 		}
 	}
 }
@@ -189,7 +189,7 @@ func TestNetworksTrainSideBySide(t *testing.T) {
 	var wait sync.WaitGroup
 	for w := range losses {
 		wait.Go(func() {
-			graph, err := model.NewTrainingGraph(c, model.Capacity{Rows: payload.Rows(), Tasks: 3, Tuples: 1}, []float64{0.9, 1.1})
+			graph, err := model.NewTrainingGraph(c, []float64{0.9, 1.1})
 			if err != nil {
 				t.Error(err)
 				return
@@ -282,13 +282,12 @@ func TestMisfitsAreNamed(t *testing.T) {
 	r := data.Stream(5, "misfits")
 	p := modeltest.Problem(r, 3, 6, 7)
 	payload := must(model.Prepare(c, p))(t)
-	graph := must(model.NewTrainingGraph(c, model.Capacity{Rows: 13, Tasks: 2, Tuples: 2}, []float64{0.9, 1.1}))(t)
+	graph := must(model.NewTrainingGraph(c, []float64{0.9, 1.1}))(t)
 	omega := modeltest.Covariance(r, 2)
 	params := model.NewParams(c, 1)
 	other := c
 	other.Neighbours = 3
 	otherPayload := must(model.Prepare(other, p))(t)
-	bigPayload := must(model.Prepare(c, modeltest.Problem(r, 3, 6, 7, 8)))(t)
 	named := func(names ...string) error {
 		c, p := c, modeltest.Problem(r, 3, 6)
 		p.Features = []string{"a", "b", "c"}
@@ -305,7 +304,6 @@ func TestMisfitsAreNamed(t *testing.T) {
 		"its features are without names":        func() error { return named() },
 		"4 features, but the network 3":         func() error { _, err := model.Prepare(c, modeltest.Problem(r, 4, 6)); return err },
 		"at least one tuple":                    func() error { _, err := graph.Step(params, payload, nil); return err },
-		"3 tuples":                              func() error { _, err := graph.Step(params, payload, make([]model.Tuple, 3)); return err },
 		"Omega has 9 entries": func() error {
 			_, err := graph.Step(params, payload, []model.Tuple{{Omega: make([]float64, 9)}})
 			return err
@@ -314,12 +312,8 @@ func TestMisfitsAreNamed(t *testing.T) {
 			_, err := graph.Step(params, otherPayload, []model.Tuple{{Omega: omega, O: 1}})
 			return err
 		},
-		"3 tasks in a graph": func() error {
-			_, err := graph.Step(params, bigPayload, []model.Tuple{{Omega: make([]float64, 9), O: 1}})
-			return err
-		},
 		"all equal": func() error {
-			_, err := model.NewTrainingGraph(c, model.Capacity{}, []float64{1, 1})
+			_, err := model.NewTrainingGraph(c, []float64{1, 1})
 			return err
 		},
 		"5 tensors, but the configuration has 6": func() error {
@@ -347,7 +341,7 @@ func TestTheSmallestNetworksHaveTheGradientOfTheirLoss(t *testing.T) {
 		c := config(t, "default", 1)
 		c.Hidden, c.Layers, c.Estimator, c.Unit, c.Objective = 1, 1, estimator, false, model.Scaled
 		payload := must(model.Prepare(c, modeltest.Problem(data.Stream(6, "smallest"), 1, 4)))(t)
-		graph := must(model.NewTrainingGraph(c, model.Capacity{Rows: 4, Tasks: 1, Tuples: 1}, []float64{0.9, 1.1}))(t)
+		graph := must(model.NewTrainingGraph(c, []float64{0.9, 1.1}))(t)
 		p := model.NewParams(c, 1)
 		for i := range p {
 			for j := range p[i].Value {
@@ -381,8 +375,8 @@ func TestFoundNeedsItsMeasure(t *testing.T) {
 	c.Objective = model.Found
 	r := data.Stream(6, "found")
 	payload := must(model.Prepare(c, modeltest.Problem(r, 3, 6, 7)))(t)
-	size, outcomes := model.Capacity{Rows: 13, Tasks: 2, Tuples: 1}, []float64{0.9, 1.1}
-	graph := must(model.NewTrainingGraph(c, size, outcomes))(t)
+	outcomes := []float64{0.9, 1.1}
+	graph := must(model.NewTrainingGraph(c, outcomes))(t)
 	params, tuples := model.NewParams(c, 1), []model.Tuple{{Omega: modeltest.Covariance(r, 2), O: 0.9}}
 	_, err := graph.Step(params, payload, tuples)
 	if err == nil || !strings.Contains(err.Error(), "Measure") {
@@ -391,7 +385,7 @@ func TestFoundNeedsItsMeasure(t *testing.T) {
 	graph.Measure = func(*mat.SymDense) (float64, *mat.SymDense, error) { return 0, nil, nil }
 	step := must(graph.Step(params, payload, tuples))(t)
 	c.Objective = model.Scaled
-	want := must(must(model.NewTrainingGraph(c, size, outcomes))(t).Step(params, payload, tuples))(t)
+	want := must(must(model.NewTrainingGraph(c, outcomes))(t).Step(params, payload, tuples))(t)
 	if math.Abs(step.Residual-want.Residual) > 1e-6*want.Residual || step.Loss == want.Loss {
 		t.Errorf("without anything to measure: loss %v, residual %v; of the objective %q %v, %v", step.Loss, step.Residual, model.Scaled, want.Loss, want.Residual)
 	}
@@ -419,7 +413,7 @@ func TestNothingIsRefused(t *testing.T) {
 	}
 	payload := must(model.Prepare(c, good))(t)
 	c.Objective = model.Scaled
-	graph := must(model.NewTrainingGraph(c, model.Capacity{Rows: 13, Tasks: 2, Tuples: 1}, []float64{0.9, 1.1}))(t)
+	graph := must(model.NewTrainingGraph(c, []float64{0.9, 1.1}))(t)
 	_, err := graph.Step(model.NewParams(c, 1), payload, []model.Tuple{{Omega: modeltest.Covariance(r, 2), O: -1}})
 	if err == nil || !strings.Contains(err.Error(), "o is -1") {
 		t.Errorf("a tuple of a negative error: %v", err)

@@ -68,10 +68,13 @@ var presets = map[string]Config{
 
 // estimates is the network: f(E, Omega) and v(o) for every tuple.
 func (n *core) estimates(g *layers.Graph) {
-	q := n.size.Tuples
-	m := n.size.Tasks
-	n.e = n.embedding(g)                             // m x h
-	n.phi, n.c = n.estimator()                       // m x m, scalar
+	q := n.shape.tuples
+	m := n.shape.tasks
+	n.e = n.embedding(g)       // m x h
+	n.phi, n.c = n.estimator() // m x m, scalar
+	if q == 0 {
+		return
+	}
 	linear := n.inner(g.Input("Omega", q, m*m))      // q
 	quadratic := mul(n.c, g.Input("tr(Omega^2)", q)) // q
 	n.f = add(linear, quadratic)                     // q
@@ -117,7 +120,7 @@ var lgnn = Body{
 			if i > 0 {
 				z = append(z, layers.Aggregate(in.Slot, h)) // n x h: P H
 			}
-			h = layers.Activate(in.Slot, true, in.Params.Get(biasName(k)), z...) // n x h
+			h = layers.Activate(true, in.Params.Get(biasName(k)), z...) // n x h
 		}
 		return in.Readout(h) // m x h
 	},
@@ -207,22 +210,21 @@ var gamma = vectors("gamma", 1, 0)
 // objective is the function that training minimises: the mean of |f - v(o)| over the tuples,
 // scaled or beside the error of the covariance found if it is not the paper's, and lambda
 // sum_i ||L_i||^2.
-func (t *TrainingGraph) objective(g *layers.Graph, outcomes int) (loss, residual, scale *layers.Node) {
-	distance := must(op.Abs(must(op.Sub(t.f, t.v))))           // q
-	residual = mul(g.Input("weight", t.size.Tuples), distance) // scalar: the mean over the tuples at hand
-	scale = deviation(t.link(g.Input("outcomes", outcomes)))   // scalar
+func (n *core) objective(t *TrainingGraph, outcomes *layers.Node) (loss, residual, scale *layers.Node) {
+	residual = mean(must(op.Abs(must(op.Sub(n.f, n.v))))) // scalar
+	scale = deviation(n.link(outcomes))                   // scalar
 	loss = residual
-	if t.config.Objective != Paper {
+	if n.config.Objective != Paper {
 		loss = must(op.Div(residual, scale))
 	}
-	if t.config.Objective == Found {
+	if n.config.Objective == Found {
 		part := mul(layers.Constant(scale, calibration), loss)
-		loss = add(t.found(), part)
+		loss = add(t.found(n), part)
 	}
-	for _, s := range t.config.Specs() {
+	for _, s := range n.config.Specs() {
 		if s.Decay > 0 { // a tied matrix counts once a layer
-			squares := layers.Penalty(t.params.Get(s.Name))
-			weight := layers.Constant(squares, t.config.Lambda*s.Decay)
+			squares := layers.Penalty(n.params.Get(s.Name))
+			weight := layers.Constant(squares, n.config.Lambda*s.Decay)
 			loss = add(loss, mul(weight, squares))
 		}
 	}
@@ -231,10 +233,12 @@ func (t *TrainingGraph) objective(g *layers.Graph, outcomes int) (loss, residual
 
 // deviation is the population standard deviation of a vector.
 func deviation(v *layers.Node) *layers.Node {
-	share := layers.Constant(v, 1/float64(v.Shape().TotalSize()))
-	mean := func(x *layers.Node) *layers.Node {
-		return mul(share, must(op.Sum(x)))
-	}
 	rest := must(op.Sub(v, mean(v)))
 	return must(op.Sqrt(mean(must(op.Square(rest)))))
+}
+
+// mean is the mean of a vector.
+func mean(v *layers.Node) *layers.Node {
+	share := layers.Constant(v, 1/float64(v.Shape().TotalSize()))
+	return mul(share, must(op.Sum(v)))
 }

@@ -16,18 +16,15 @@ import (
 // statistics that the body asks for. It never changes, so any number of graphs
 // may use one, at the same time too.
 type Payload struct {
-	rows, tasks int
-	batch       *layers.Batch // nil where the body does not look at rows
-	statistics  []Rows        // in the body's order
-	config      Config        // of the networks that it was prepared for
+	tasks      int
+	shape      string        // the rows of the tasks, where the body looks at them
+	batch      *layers.Batch // nil where the body does not look at rows
+	statistics []Rows        // in the body's order
+	config     Config        // of the networks that it was prepared for
 }
 
 // Tasks is m, the number of tasks.
 func (p *Payload) Tasks() int { return p.tasks }
-
-// Rows is the number of training rows that go into the graph, of all tasks
-// together.
-func (p *Payload) Rows() int { return p.rows }
 
 // regressionClasses is the number of classes that the targets of a regression
 // task are binned into for its label graph, between the quartiles.
@@ -146,7 +143,7 @@ func newPayload(c Config, tasks []layers.Task) (*Payload, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Payload{rows: batch.Rows(), tasks: batch.Tasks(), batch: batch, config: c}, nil
+	return &Payload{tasks: batch.Tasks(), shape: batch.Shape(), batch: batch, config: c}, nil
 }
 
 // fits checks that the payload was prepared for networks like c. Without rows

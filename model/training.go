@@ -1,6 +1,7 @@
 package model
 
 import (
+	"errors"
 	"fmt"
 	"math"
 	"slices"
@@ -17,20 +18,14 @@ import (
 //
 // or for the objective Found the error of the covariance found and a tenth of the first
 // term, and its gradient, for the tuples of one problem at a time: one tuple, as in
-// the paper, or several that share the embedding. It is built once, for the
-// largest problem, and used by one goroutine.
+// the paper, or several that share the embedding. It has a graph for every shape of a
+// problem that it meets, and is used by one goroutine.
 type TrainingGraph struct {
-	*core
-	graph  *layers.Graph
-	weight []float64
+	programs
+	outcomes []float64
 	// Measure measures on the next step's problem. The objective Found needs it.
 	Measure   Measure
-	tasks     int // of the step's problem
-	direction float64
-
-	loss, residual, deviation, fs, vs *layers.Capture
-	gradient                          Params         // its values are captures
-	held                              []*layers.Held // W, b, W, b, ... of the head
+	direction float64 // of the step's parameters
 }
 
 // Step is the outcome of one evaluation. It is overwritten by the next.
@@ -47,51 +42,44 @@ type Step struct {
 	Head     layers.Head
 }
 
-// NewTrainingGraph builds the graph for problems of up to the given size.
+// NewTrainingGraph returns a training graph for a configuration.
 // Outcomes are the o's of all training tuples, at least two of them different.
 // Head has the layers to train along, the last ones of the network's head. Their
 // weights stay the caller's, who changes them between steps; payloads have the
 // features below them.
-func NewTrainingGraph(c Config, size Capacity, outcomes []float64, head ...layers.Connected) (*TrainingGraph, error) {
+func NewTrainingGraph(c Config, outcomes []float64, head ...layers.Connected) (t *TrainingGraph, err error) {
 	if err := checkHead(c, head); err != nil {
 		return nil, err
 	}
 	if len(outcomes) < 2 || slices.Min(outcomes) == slices.Max(outcomes) {
 		return nil, ErrConfig.Errorf("training graph: the relative errors o of the %d training tuples are all equal; there is nothing to learn from them", len(outcomes))
 	}
-	t := &TrainingGraph{}
-	var err error
-	t.graph, err = layers.Build(c.DType, func(g *layers.Graph) {
-		t.define(g, c, size.atLeast(Capacity{}), len(outcomes), head)
-	})
-	if err != nil {
-		return nil, fmt.Errorf("training graph: %w", err)
-	}
-	return t, t.graph.Set("outcomes", outcomes)
+	t = &TrainingGraph{outcomes: outcomes}
+	t.programs, err = newPrograms(c, head, t.capture)
+	return t, err
 }
 
-func (t *TrainingGraph) define(g *layers.Graph, c Config, size Capacity, outcomes int, head layers.Head) {
-	t.core = newCore(g, c, size, head, nil)
-	t.weight = make([]float64, size.Tuples)
-	loss, residual, scale := t.objective(g, outcomes)
-	t.loss = g.Capture(loss)
-	t.residual = g.Capture(residual)
-	t.deviation = g.Capture(scale)
-	t.fs = g.Capture(t.f)
-	t.vs = g.Capture(t.v)
-	specs := c.Specs()
+// capture adds the objective and its gradient to a graph.
+func (t *TrainingGraph) capture(g *layers.Graph, p *program, n *core) {
+	loss, residual, scale := n.objective(t, g.Input("outcomes", len(t.outcomes)))
+	p.loss = g.Capture(loss)
+	p.residual = g.Capture(residual)
+	p.deviation = g.Capture(scale)
+	p.f = g.Capture(n.f)
+	p.v = g.Capture(n.v)
+	specs := n.config.Specs()
 	var inputs layers.Nodes
 	for _, s := range specs {
-		inputs = append(inputs, t.params[s.Name])
+		inputs = append(inputs, n.params[s.Name])
 	}
-	for i, gradient := range layers.Gradient(loss, append(inputs, t.weights...)...) {
+	for i, gradient := range layers.Gradient(loss, append(inputs, n.weights...)...) {
 		if i >= len(specs) {
-			t.held = append(t.held, g.Hold(gradient))
+			p.held = append(p.held, g.Hold(gradient))
 			continue
 		}
 		s := specs[i]
 		value := g.Capture(gradient).Value
-		t.gradient = append(t.gradient, Tensor{Name: s.Name, Shape: s.Shape, Value: value})
+		p.gradient = append(p.gradient, Tensor{Name: s.Name, Shape: s.Shape, Value: value})
 	}
 }
 
@@ -104,10 +92,10 @@ type Measure func(omega *mat.SymDense) (value float64, slope *mat.SymDense, err 
 
 // found is the error of the covariance that the closed form finds, by Measure. It is 0 where
 // that has no slope, or f no least value inside of the covariances.
-func (t *TrainingGraph) found() *layers.Node {
+func (t *TrainingGraph) found(n *core) *layers.Node {
+	m := n.shape.tasks
 	return layers.Outside("found", func(in, slopes []layers.View[float64]) float64 {
-		c := in[1].Data[0]
-		phi, rho := asked(in[0].Data, c, t.tasks, t.size.Tasks, t.direction)
+		phi, rho := asked(in[0].Data, in[1].Data[0], m, t.direction)
 		if !(rho > 0) {
 			return 0
 		}
@@ -120,15 +108,14 @@ func (t *TrainingGraph) found() *layers.Node {
 		}
 		slopePhi, slopeRho, err := infer.Slopes(phi, rho, slope)
 		check(err)
-		m := phi.SymmetricDim()
 		for i := range m {
 			for j := range m {
-				slopes[0].Data[i*t.size.Tasks+j] = t.direction * slopePhi.At(i, j)
+				slopes[0].Data[i*m+j] = t.direction * slopePhi.At(i, j)
 			}
 		}
 		slopes[1].Data[0] = t.direction * slopeRho
 		return value
-	}, t.phi, t.c)
+	}, n.phi, n.c)
 }
 
 // check lets a run of the graph return an error.
@@ -161,40 +148,33 @@ func (t *TrainingGraph) Step(params Params, p *Payload, tuples []Tuple) (Step, e
 	if len(tuples) == 0 {
 		return Step{}, ErrMismatch.Errorf("a step needs at least one tuple")
 	}
-	if err := t.put(t.graph, params, p, tuples); err != nil {
-		return Step{}, err
+	n, err := t.put(params, p, tuples)
+	if err != nil {
+		return Step{}, fmt.Errorf("training graph: %w", err)
 	}
 	if t.config.Objective == Found && t.Measure == nil {
 		return Step{}, ErrConfig.Errorf("the objective %q needs Measure, the error of a covariance on the problem", Found)
 	}
-	clear(t.weight)
-	for q := range tuples {
-		t.weight[q] = 1 / float64(len(tuples))
-	}
-	if err := t.graph.Set("weight", t.weight); err != nil {
-		return Step{}, err
-	}
-	t.tasks = p.Tasks()
 	t.direction = math.Copysign(1, links.get(t.config.Link).Direction(params))
-	if err := t.graph.Run(); err != nil {
+	if err := errors.Join(n.graph.Set("outcomes", t.outcomes), n.graph.Run()); err != nil {
 		return Step{}, fmt.Errorf("training step: %w", err)
 	}
 	return Step{
-		Head:      t.headGradient(),
-		Loss:      t.loss.Value[0],
-		Residual:  t.residual.Value[0],
-		Deviation: t.deviation.Value[0],
-		F:         t.fs.Value[:len(tuples)], V: t.vs.Value[:len(tuples)],
-		Gradient: t.gradient,
+		Head:      t.headGradient(n.held),
+		Loss:      n.loss.Value[0],
+		Residual:  n.residual.Value[0],
+		Deviation: n.deviation.Value[0],
+		F:         n.f.Value, V: n.v.Value,
+		Gradient: n.gradient,
 	}, nil
 }
 
 // headGradient is the held part of the gradient, as a head.
-func (t *TrainingGraph) headGradient() layers.Head {
+func (t *TrainingGraph) headGradient(held []*layers.Held) layers.Head {
 	var h layers.Head
 	for i, l := range t.head {
-		l.W = t.held[2*i].Value
-		l.B = t.held[2*i+1].Value
+		l.W = held[2*i].Value
+		l.B = held[2*i+1].Value
 		h = append(h, l)
 	}
 	return h

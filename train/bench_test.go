@@ -79,6 +79,7 @@ func BenchmarkStep(b *testing.B) {
 					examples = append(examples, e)
 				}
 				t := trainerOf(b, c, examples, Options{})
+				must(t.learn(b.Context(), t.steps[0]))(b) // it compiles the graph
 				b.ReportAllocs()
 				for b.Loop() {
 					must(t.learn(b.Context(), t.steps[0]))(b)

@@ -165,16 +165,6 @@ func steps(examples []prepared, update Update) []prepared {
 	return single
 }
 
-// capacity is the size of the largest step.
-func capacity(steps []prepared) (size model.Capacity) {
-	for _, s := range steps {
-		size.Rows = max(size.Rows, s.payload.Rows())
-		size.Tasks = max(size.Tasks, s.payload.Tasks())
-		size.Tuples = max(size.Tuples, len(s.tuples))
-	}
-	return size
-}
-
 func outcomes(examples ...prepared) (o []float64) {
 	for _, e := range examples {
 		for _, t := range e.tuples {

@@ -7,7 +7,6 @@ import (
 	"testing"
 
 	"l2mt/data"
-	"l2mt/model"
 )
 
 func names(examples []prepared) (n []string) {
@@ -65,9 +64,6 @@ func TestAStepTakesOneTupleOrAllOfAProblem(t *testing.T) {
 		}
 		if !slices.Equal(sizes, want) || !slices.Equal(outcomes(s...), outcomes(examples...)) {
 			t.Errorf("update %s: steps of %v tuples, want %v, of the same outcomes", update, sizes, want)
-		}
-		if c := capacity(s); c != (model.Capacity{Rows: 12, Tasks: 2, Tuples: slices.Max(want)}) {
-			t.Errorf("update %s: the capacity is %+v", update, c)
 		}
 	}
 }

@@ -150,7 +150,7 @@ func newTrainer(ctx context.Context, c Config, source Source, o Options) (*train
 		return nil, err
 	}
 	t.steps = steps(t.training, c.Update) // with their testers
-	if t.graph, err = model.NewTrainingGraph(c.Model, capacity(t.steps), outcomes(t.training...), t.tuning.layers...); err != nil {
+	if t.graph, err = model.NewTrainingGraph(c.Model, outcomes(t.training...), t.tuning.layers...); err != nil {
 		return nil, err
 	}
 	if t.forward, err = model.NewForward(t.network, t.tuning.layers...); err != nil {

@@ -128,7 +128,7 @@ func TestTrainingIsAdamAtAFallingRate(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	graph := must(model.NewTrainingGraph(c.Model, capacity(training), outcomes(training...)))(t)
+	graph := must(model.NewTrainingGraph(c.Model, outcomes(training...)))(t)
 	p := model.NewParams(c.Model, c.Seed)
 	first, second := map[string]float64{}, map[string]float64{} // by tensor and entry
 	time, total := 0.0, float64(c.Epochs*len(training))

@@ -94,24 +94,15 @@ func newSuite(t *testing.T, c model.Config, seed uint64) *suite {
 			Omega: Covariance(r, len(s.problem.Tasks)), O: s.outcomes[q],
 		})
 	}
-	// More room than needed, so that padding is tested too.
-	size := s.size()
-	size.Rows += 3
-	size.Tasks += 2
-	size.Tuples++
-	s.graph = s.training(t, size)
+	s.graph = s.training(t)
 	return s
-}
-
-func (s *suite) size() model.Capacity {
-	return model.Capacity{Rows: s.payload.Rows(), Tasks: s.payload.Tasks(), Tuples: tuples}
 }
 
 func (s *suite) run(t *testing.T) {
 	t.Run("the gradient is that of the loss", s.gradient)
 	t.Run("a step on several tuples is the mean of single steps", s.batch)
 	t.Run("training and forward graphs agree", s.agreement)
-	t.Run("a graph for larger problems says the same", s.capacity)
+	t.Run("problems of other shapes before change nothing", s.shapes)
 	t.Run("many pairs of tasks are embedded in parts", s.parts)
 	t.Run("the order of a task's rows changes nothing", s.order)
 	t.Run("permuting the tasks permutes E and Phi and leaves f", s.permutation)
@@ -120,9 +111,9 @@ func (s *suite) run(t *testing.T) {
 	t.Run("a saved network says the same", s.saving)
 }
 
-func (s *suite) training(t *testing.T, size model.Capacity) *model.TrainingGraph {
+func (s *suite) training(t *testing.T) *model.TrainingGraph {
 	t.Helper()
-	g := must(model.NewTrainingGraph(s.network.Config, size, s.outcomes))(t)
+	g := must(model.NewTrainingGraph(s.network.Config, s.outcomes))(t)
 	g.Measure = func(omega *mat.SymDense) (float64, *mat.SymDense, error) {
 		slope := mat.NewSymDense(omega.SymmetricDim(), nil)
 		value := 0.0 // weighted squares
@@ -270,26 +261,26 @@ func (s *suite) agreement(t *testing.T) {
 	near(t, "Phi transposed", transposed.RawMatrix().Data, forward.Phi)
 }
 
-// capacity compares a graph that has just the room for the problem with one that has
-// served a larger problem before.
-func (s *suite) capacity(t *testing.T) {
-	exact := *s
-	exact.graph = s.training(t, s.size())
-	roomy := *s
-	larger := Problem(data.Stream(2, "modeltest"), features, 9, 12, 7, 8, 10)
-	roomy.payload = s.prepare(t, larger)
-	roomy.graph = s.training(t, roomy.size())
-	omega := Covariance(data.Stream(3, "modeltest"), roomy.payload.Tasks())
-	roomy.step(t, model.Tuple{Omega: omega, O: 1})
-	roomy.payload = s.payload
-	got := roomy.step(t, s.tuples...)
-	want := exact.step(t, s.tuples...)
-	const why = " in a graph with room for more rows and tasks (an operation sees those that the problem does not have)"
-	near(t, "f"+why, got.F, want.F)
-	near(t, "v"+why, got.V, want.V)
-	near(t, "loss"+why, []float64{got.Loss}, []float64{want.Loss})
+// shapes compares a graph that has met nothing else with one that has met a larger problem
+// and a single task.
+func (s *suite) shapes(t *testing.T) {
+	used := *s
+	used.graph = s.training(t)
+	for seed, rows := range [][]int{{9, 12, 7, 8, 10}, {6}} {
+		r := data.Stream(uint64(2+seed), "modeltest")
+		used.payload = s.prepare(t, Problem(r, features, rows...))
+		used.step(t, model.Tuple{Omega: Covariance(r, len(rows)), O: 1})
+	}
+	used.payload = s.payload
+	got := used.step(t, s.tuples...)
+	fresh := *s
+	fresh.graph = s.training(t)
+	want := fresh.step(t, s.tuples...)
+	near(t, "f after other problems", got.F, want.F)
+	near(t, "v after other problems", got.V, want.V)
+	near(t, "loss after other problems", []float64{got.Loss}, []float64{want.Loss})
 	for i, g := range want.Gradient {
-		near(t, "gradient of "+g.Name+why, got.Gradient[i].Value, g.Value)
+		near(t, "gradient of "+g.Name+" after other problems", got.Gradient[i].Value, g.Value)
 	}
 }
 
@@ -303,7 +294,7 @@ func (s *suite) parts(t *testing.T) {
 	r := data.Stream(4, "modeltest")
 	payload := s.prepare(t, Problem(r, features, slices.Repeat([]int{3}, tasks)...))
 	large := &suite{network: s.network, payload: payload}
-	large.graph = s.training(t, model.Capacity{Tasks: tasks, Tuples: 1})
+	large.graph = s.training(t)
 	tuple := model.Tuple{Omega: Covariance(r, tasks), O: 1}
 	near(t, "f of pairs embedded in parts", large.estimate(t, payload, tuple).F, large.step(t, tuple).F)
 }

@@ -4,6 +4,7 @@ import (
 	"os"
 	"os/exec"
 	"strings"
+	"sync/atomic"
 	"testing"
 
 	op "gorgonia.org/gorgonia"
@@ -17,8 +18,8 @@ import (
 // Pieces with a mistake, and what Check says of them.
 var wrong = map[string]string{
 	"wrong-first-row":  "the order of a task's rows changes nothing",
-	"wrong-count":      "in a graph with room for more rows and tasks",
-	"wrong-stale-rows": "in a graph with room for more rows and tasks",
+	"wrong-first-task": "permuting the tasks permutes E",
+	"wrong-memory":     "problems of other shapes before change nothing",
 }
 
 func init() {
@@ -27,25 +28,53 @@ func init() {
 		w[0] = 1
 		return w, nil
 	})
-	// The sum over tasks of exp, which is 1 for tasks that there are not.
-	model.RegisterEstimator("wrong-count", model.Estimator{
+	model.RegisterEstimator("wrong-first-task", model.Estimator{
 		Build: func(_ model.Inputs, e *layers.Node) (phi, c *layers.Node) {
 			k := op.Must(op.Mul(e, op.Must(op.Transpose(e))))
-			sum := op.Must(op.Sum(op.Must(op.Exp(k))))
-			return op.Must(op.Mul(sum, k)), sum
+			return k, op.Must(op.Sum(op.Must(op.Slice(k, op.S(0)))))
 		},
 	})
-	// The sum over all rows, with those that a larger problem has left.
-	model.RegisterBody("wrong-stale-rows", model.Body{
+	// It remembers how often it was built.
+	model.RegisterEstimator("wrong-memory", model.Estimator{
+		Build: func(_ model.Inputs, e *layers.Node) (phi, c *layers.Node) {
+			k := op.Must(op.Mul(e, op.Must(op.Transpose(e))))
+			return op.Must(op.Mul(layers.Constant(e, float64(built.Add(1))), k)), op.Must(op.Sum(k))
+		},
+	})
+	// Attention between tasks, and a mean over them, in operations that are wrong on padding.
+	model.RegisterEstimator("attention", model.Estimator{
+		Build: func(_ model.Inputs, e *layers.Node) (phi, c *layers.Node) {
+			scores := op.Must(op.SoftMax(op.Must(op.Mul(e, op.Must(op.Transpose(e))))))
+			seen := op.Must(op.Mul(scores, e)) // m x h
+			phi = op.Must(op.Mul(seen, op.Must(op.Transpose(seen))))
+			return phi, op.Must(op.Mean(op.Must(op.Max(scores, 1))))
+		},
+	})
+	// Attention of the rows of a task to each other.
+	model.RegisterBody("attention", model.Body{
 		Params: func(c model.Config) []model.Spec {
 			return []model.Spec{{Name: "L", Shape: []int{c.Features, c.Hidden}, Deviation: 1, Embedding: true}}
 		},
 		Build: func(in model.BodyInputs) *layers.Node {
 			h := in.Product(in.Params.Get("L"))
-			return op.Must(op.BroadcastAdd(in.Readout(h), op.Must(op.Sum(h, 0)), nil, []byte{0}))
+			var seen layers.Nodes
+			for j := range in.Slot.Tasks() {
+				rows := layers.Rows(in.Slot, h, j)
+				scores := op.Must(op.SoftMax(op.Must(op.Mul(rows, op.Must(op.Transpose(rows))))))
+				seen = append(seen, op.Must(op.Mul(scores, rows)))
+			}
+			if len(seen) == 1 {
+				return in.Readout(seen[0])
+			}
+			return in.Readout(op.Must(op.Concat(0, seen...)))
 		},
 	})
 }
+
+// built counts how often "wrong-memory" is built.
+var built atomic.Int64
+
+func TestCheckPassesAttention(t *testing.T) { modeltest.Check(t, "attention") }
 
 func TestCheckFindsWhatIsWrong(t *testing.T) {
 	const variable = "L2MT_WRONG_PIECE"
