@@ -214,7 +214,7 @@ func (s *Slot) fit(what string, in Shape) {
 // Put makes b the batch of the next runs.
 func (s *Slot) Put(b *Batch) error {
 	if !slices.Equal(b.start, s.start) {
-		return data.ErrMismatch.Errorf("a problem of %d rows and %d tasks in a graph for %d rows and %d tasks, or other numbers of rows a task", b.rows, b.Tasks(), s.rows(), s.Tasks())
+		return data.ErrMismatch.Errorf("a problem whose tasks start at rows %v in a graph for tasks that start at rows %v", b.start, s.start)
 	}
 	s.batch = b
 	s.graph = nil

@@ -3,10 +3,10 @@
 // aggregation over the label graph, activations, readouts, and distances
 // between tasks.
 //
-// A Graph is built once and serves every multitask problem. The data of a
-// problem's tasks are a Batch, which is put into a Slot of the graph before a
-// run; the operations that look into the slot work on as many rows as the batch
-// has, within a capacity fixed at the start.
+// A Graph is built for the shape of a multitask problem, the number of its tasks and of
+// their rows, and serves all problems of that shape. The data of a problem's tasks are a
+// Batch, which is put into a Slot of the graph before a run. Graphs that run one after
+// another share a Memory.
 //
 // The names follow the paper. Rows are points or tasks, so H is n x h and E is
 // m x h:

@@ -107,13 +107,19 @@ func theirs(n *Node) Op {
 	for _, key := range []string{kind, name} {
 		fit(refused[key] == "", "operation %s: %s", word.FindString(name), refused[key])
 	}
-	fit(operands != nil || kind == "constantScalar", "node %s of shape %v is no input of this graph; declare a parameter", n.Name(), n.Shape())
+	fit(operands != nil || kind == "constantScalar",
+		"node %s of shape %v is no input of this graph; declare a parameter", n.Name(), n.Shape())
 	in := make([]Shape, len(operands))
 	for i, operand := range operands {
 		in[i] = Shape(operand.Shape())
 	}
-	return Op{Name: name, F32: bodyFor[float32](n, kind, name, in), F64: bodyFor[float64](n, kind, name, in)}
+	op := Op{Name: name, F32: bodyFor[float32](n, kind, name, in)}
+	op.F64 = bodyFor[float64](n, kind, name, in)
+	return op
 }
+
+// anyRank are the kinds whose bodies do not look at the shape.
+var anyRank = []string{"elemUnaryOp", "elemBinOp", "reshapeOp"}
 
 // bodyFor is our body of an operation, or Gorgonia's.
 func bodyFor[T Float](n *Node, kind, name string, in []Shape) Body[T] {
@@ -121,8 +127,10 @@ func bodyFor[T Float](n *Node, kind, name string, in []Shape) Body[T] {
 	for _, s := range in {
 		flat = flat && len(s) <= 2
 	}
-	if b := body[T](n, kind, name, in); b != nil && (flat || kind == "elemUnaryOp" || kind == "elemBinOp" || kind == "reshapeOp") {
-		return b
+	if flat || slices.Contains(anyRank, kind) {
+		if b := body[T](n, kind, name, in); b != nil {
+			return b
+		}
 	}
 	return foreign[T](n.Op(), in)
 }
@@ -249,7 +257,9 @@ func weightedRows[T Float](out View[T], in []View[T]) {
 }
 
 func multiplied[T Float](turn [2]linalg.Transpose) Body[T] {
-	return func(out View[T], in []View[T]) { gemm(turn, in[0], in[1], out) }
+	return func(out View[T], in []View[T]) {
+		gemm(turn, in[0], in[1], out)
+	}
 }
 
 // gemm sets out to op(A) op(B).

@@ -33,6 +33,7 @@ type Graph struct {
 	operands int // at most, of a step
 	expr     *gorgonia.ExprGraph
 	inputs   map[string]*input
+	results  []*result
 	captures []*Capture
 	held     []*Held
 	steps    []step
@@ -68,7 +69,8 @@ func viewAt[T Float](memory []T, p place) View[T] {
 	if p.shared != nil {
 		return View[T]{p.rows, p.cols, any(p.shared).([]T)}
 	}
-	return View[T]{p.rows, p.cols, memory[p.from:][:p.rows*p.cols]}
+	size := p.rows * p.cols
+	return View[T]{p.rows, p.cols, memory[p.from:][:size]}
 }
 
 type input struct {
@@ -123,7 +125,7 @@ func (m *Memory) Build(define func(g *Graph)) (graph *Graph, err error) {
 // place of Gorgonia's machine, which throws all memory away between two runs, and
 // merges nodes of equal 32-bit hash without looking at them: such nodes are refused here.
 func (g *Graph) compile() error {
-	if len(g.captures)+len(g.held) == 0 {
+	if len(g.results) == 0 {
 		return errors.New("nothing is captured")
 	}
 	places := map[*Node]place{}
@@ -161,19 +163,12 @@ func (g *Graph) compile() error {
 		g.operands = max(g.operands, len(s.in))
 		return nil
 	}
-	for _, c := range g.captures {
-		if err := visit(c.node); err != nil {
+	for _, r := range g.results {
+		if err := visit(r.node); err != nil {
 			return err
 		}
-		c.place = places[c.node]
-		c.node = nil
-	}
-	for _, h := range g.held {
-		if err := visit(h.node); err != nil {
-			return err
-		}
-		h.place = places[h.node]
-		h.node = nil
+		r.place = places[r.node]
+		r.node = nil
 	}
 	for _, in := range g.inputs {
 		in.node = nil // the steps are all that runs
@@ -230,7 +225,8 @@ func (g *Graph) input(name string, shape []int) *Node {
 	fit(g.inputs[name] == nil, "input %q exists already", name)
 	fit(len(shape) == 1 || len(shape) == 2,
 		"input %q has %d dimensions; it must have 1 or 2", name, len(shape))
-	n := gorgonia.NewTensor(g.expr, g.memory.dtype, len(shape), gorgonia.WithShape(shape...), gorgonia.WithName(name))
+	n := gorgonia.NewTensor(g.expr, g.memory.dtype, len(shape),
+		gorgonia.WithShape(shape...), gorgonia.WithName(name))
 	g.inputs[name] = &input{node: n}
 	return n
 }
@@ -277,14 +273,20 @@ func (g *Graph) Shared(name string, value []float32, shape ...int) *Node {
 type Capture struct {
 	// Value holds the numbers of the last run, row-major.
 	Value []float64
+	result
+}
+
+// result is a node that is wanted after a run.
+type result struct {
 	node  *Node
 	place place
 }
 
 // Capture makes the value of n available after a run, in double precision.
 func (g *Graph) Capture(n *Node) *Capture {
-	c := &Capture{Value: make([]float64, n.Shape().TotalSize()), node: n}
+	c := &Capture{make([]float64, n.Shape().TotalSize()), result{node: n}}
 	g.captures = append(g.captures, c)
+	g.results = append(g.results, &c.result)
 	return c
 }
 
@@ -321,15 +323,15 @@ func Gradient(loss *Node, inputs ...*Node) Nodes {
 type Held struct {
 	// Value holds the numbers of the last run, row-major.
 	Value []float32
-	node  *Node
-	place place
+	result
 }
 
 // Hold makes the value of n available after a run, as Capture does, but in
 // single precision, where it has no copy made.
 func (g *Graph) Hold(n *Node) *Held {
-	h := &Held{node: n}
+	h := &Held{result: result{node: n}}
 	g.held = append(g.held, h)
+	g.results = append(g.results, &h.result)
 	return h
 }
 
@@ -375,7 +377,8 @@ func run[T Float](g *Graph, memory []T, running *string) {
 		for k, p := range s.in {
 			views[k] = viewAt(memory, p)
 		}
-		bodyOf[T](s.f32, s.f64)(viewAt(memory, s.out), views[:len(s.in)])
+		out := viewAt(memory, s.out)
+		bodyOf[T](s.f32, s.f64)(out, views[:len(s.in)])
 	}
 	for _, c := range g.captures {
 		convert(c.Value, viewAt(memory, c.place).Data)

@@ -35,7 +35,7 @@ type Estimate struct {
 // NewForward returns the forward graph of a network. Head has the layers of its
 // head that are in the graph, as in a TrainingGraph; without, payloads have the
 // features that the whole head makes.
-func NewForward(n *Network, head ...layers.Connected) (*Forward, error) {
+func NewForward(n *Network, head ...layers.Connected) (_ *Forward, err error) {
 	if n == nil {
 		return nil, ErrConfig.Errorf("there is no network; load one, or make one with NewNetwork")
 	}
@@ -45,7 +45,11 @@ func NewForward(n *Network, head ...layers.Connected) (*Forward, error) {
 	if err := n.Params.matches(n.Config); err != nil {
 		return nil, fmt.Errorf("forward graph: %w", err)
 	}
-	graphs, err := newPrograms(n.Config, head, func(g *layers.Graph, p *program, n *core) {
+	f := &Forward{network: n}
+	f.programs, err = newPrograms(n.Config, head)
+	f.parted = true
+	f.define = func(g *layers.Graph, n *core) {
+		p := n.program
 		p.e = g.Capture(n.e)
 		p.phi = g.Capture(n.phi)
 		p.c = g.Capture(n.c)
@@ -53,9 +57,8 @@ func NewForward(n *Network, head ...layers.Connected) (*Forward, error) {
 			p.f = g.Capture(n.f)
 			p.v = g.Capture(n.v)
 		}
-	})
-	graphs.parted = true
-	return &Forward{graphs, n}, err
+	}
+	return f, err
 }
 
 // Estimate embeds the tasks of a problem and evaluates the given tuples, if any.

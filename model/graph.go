@@ -41,13 +41,13 @@ type programs struct {
 	head   layers.Head // the layers of the head that are in the graphs
 	memory *layers.Memory
 	kept   map[shape]*program
-	define func(g *layers.Graph, p *program, n *core) // adds what is captured
-	parted bool                                       // many pairs of tasks are embedded in parts
+	define func(g *layers.Graph, n *core) // adds what is captured
+	parted bool                           // many pairs of tasks are embedded in parts
 }
 
-func newPrograms(c Config, head layers.Head, define func(*layers.Graph, *program, *core)) (programs, error) {
+func newPrograms(c Config, head layers.Head) (programs, error) {
 	memory, err := layers.NewMemory(c.DType)
-	return programs{config: c, head: head, memory: memory, kept: map[shape]*program{}, define: define}, err
+	return programs{config: c, head: head, memory: memory, kept: map[shape]*program{}}, err
 }
 
 // program is a compiled graph for problems of one shape.
@@ -80,7 +80,7 @@ func (ps *programs) program(p *Payload, tuples int) (*program, error) {
 		}
 	}
 	made.graph, err = ps.memory.Build(func(g *layers.Graph) {
-		ps.define(g, made, newCore(g, ps.config, made, ps.head))
+		ps.define(g, newCore(g, ps.config, made, ps.head))
 	})
 	if err != nil {
 		return nil, err
@@ -95,12 +95,10 @@ func (ps *programs) program(p *Payload, tuples int) (*program, error) {
 // core is the part that both graphs share: the inputs and
 // f = <Phi, Omega> + c tr(Omega^2) and v(o) for every tuple.
 type core struct {
-	config Config
-	head   layers.Head
-	shape  shape
-	slot   *layers.Slot
-	parts  *parts
-	params Inputs
+	config  Config
+	head    layers.Head
+	program *program
+	params  Inputs
 
 	weights   layers.Nodes // of the head: W, b, W, b, ...
 	e, phi, c *layers.Node // tasks x h or tasks^2 x h, tasks x tasks, scalar
@@ -110,7 +108,8 @@ type core struct {
 // newCore adds the inputs and the estimates to a graph. With parts, which embed the
 // problems, E is an input.
 func newCore(g *layers.Graph, config Config, p *program, head layers.Head) *core {
-	n := &core{config: config, head: head, shape: p.shape, slot: p.slot, parts: p.parts, params: config.inputs(g)}
+	n := &core{config: config, head: head, program: p}
+	n.params = config.inputs(g)
 	n.estimates(g)
 	return n
 }
@@ -149,11 +148,11 @@ func shaped(name string, n *layers.Node, shapes ...[]int) {
 
 // embedding is E, which the body makes unless parts do.
 func (n *core) embedding(g *layers.Graph) *layers.Node {
-	rows := func(per Per) int { return per.rows(n.shape.tasks) }
-	if n.parts != nil {
-		return g.Input(embedded, rows(PerPair), n.parts.width())
+	rows := func(per Per) int { return per.rows(n.program.shape.tasks) }
+	if n.program.parts != nil {
+		return g.Input(embedded, rows(PerPair), n.program.parts.width())
 	}
-	in := BodyInputs{Config: n.config, Params: n.params, Slot: n.slot}
+	in := BodyInputs{Config: n.config, Params: n.params, Slot: n.program.slot}
 	in.features = n.features(g)
 	return n.config.embedding(g, rows, in)
 }
@@ -181,7 +180,7 @@ func (c Config) embedding(
 func (n *core) estimator() (phi, c *layers.Node) {
 	named("estimator", n.config.Estimator, func() {
 		phi, c = estimators.get(n.config.Estimator).Build(n.params, n.e)
-		m := n.shape.tasks
+		m := n.program.shape.tasks
 		shaped("Phi", phi, []int{m, m}, []int{m * m, 1})
 		shaped("c", c, nil)
 	})
@@ -211,11 +210,11 @@ func (n *core) features(g *layers.Graph) (f *layers.Node) {
 		w := g.Shared(fmt.Sprint("head.W", i), l.W, l.In, l.Out)
 		b := g.Shared(fmt.Sprint("head.b", i), l.B, l.Out)
 		n.weights = append(n.weights, w, b)
-		in := BodyInputs{Config: Config{Features: l.In}, Slot: n.slot, features: f}
+		in := BodyInputs{Config: Config{Features: l.In}, Slot: n.program.slot, features: f}
 		f = layers.Activate(i < len(n.head)-1, b, in.Product(w)) // n x out
 	}
 	if f != nil && n.config.usesGraph() {
-		f = layers.Regraph(n.slot, n.config.Neighbours, f) // n x d
+		f = layers.Regraph(n.program.slot, n.config.Neighbours, f) // n x d
 	}
 	return f
 }

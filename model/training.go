@@ -1,7 +1,6 @@
 package model
 
 import (
-	"errors"
 	"fmt"
 	"math"
 	"slices"
@@ -55,12 +54,14 @@ func NewTrainingGraph(c Config, outcomes []float64, head ...layers.Connected) (t
 		return nil, ErrConfig.Errorf("training graph: the relative errors o of the %d training tuples are all equal; there is nothing to learn from them", len(outcomes))
 	}
 	t = &TrainingGraph{outcomes: outcomes}
-	t.programs, err = newPrograms(c, head, t.capture)
+	t.programs, err = newPrograms(c, head)
+	t.define = t.capture
 	return t, err
 }
 
 // capture adds the objective and its gradient to a graph.
-func (t *TrainingGraph) capture(g *layers.Graph, p *program, n *core) {
+func (t *TrainingGraph) capture(g *layers.Graph, n *core) {
+	p := n.program
 	loss, residual, scale := n.objective(t, g.Input("outcomes", len(t.outcomes)))
 	p.loss = g.Capture(loss)
 	p.residual = g.Capture(residual)
@@ -93,7 +94,7 @@ type Measure func(omega *mat.SymDense) (value float64, slope *mat.SymDense, err 
 // found is the error of the covariance that the closed form finds, by Measure. It is 0 where
 // that has no slope, or f no least value inside of the covariances.
 func (t *TrainingGraph) found(n *core) *layers.Node {
-	m := n.shape.tasks
+	m := n.program.shape.tasks
 	return layers.Outside("found", func(in, slopes []layers.View[float64]) float64 {
 		phi, rho := asked(in[0].Data, in[1].Data[0], m, t.direction)
 		if !(rho > 0) {
@@ -156,7 +157,10 @@ func (t *TrainingGraph) Step(params Params, p *Payload, tuples []Tuple) (Step, e
 		return Step{}, ErrConfig.Errorf("the objective %q needs Measure, the error of a covariance on the problem", Found)
 	}
 	t.direction = math.Copysign(1, links.get(t.config.Link).Direction(params))
-	if err := errors.Join(n.graph.Set("outcomes", t.outcomes), n.graph.Run()); err != nil {
+	if err := n.graph.Set("outcomes", t.outcomes); err != nil {
+		return Step{}, err
+	}
+	if err := n.graph.Run(); err != nil {
 		return Step{}, fmt.Errorf("training step: %w", err)
 	}
 	return Step{

@@ -40,11 +40,11 @@ var budgets = map[string]int{
 	"infer/compare":          5295,  // 46: outcomes are checked
 	"infer/solve":            14746, // 48: the metric of the experience
 	"infer/solve/solvetest":  1134,
-	"layers":                 13682,
+	"layers":                 13954, // 50: Gorgonia's other operations, one memory
 	"layers/linalg":          6466,
 	"layers/linalg/gen":      3183,
 	"layers/vgg":             3018,
-	"model":                  18823, // 48: the metric of the experience
+	"model":                  18270,
 	"model/evidence":         9237,
 	"model/mixed":            6200, // 47: the mixed model
 	"model/modeltest":        3836,
@@ -64,7 +64,7 @@ const (
 	whole = 230569
 	// testLines bounds the lines of all tests. Each fault of issue 46 has a test, and the models of
 	// issues 47 and 48 have some 2,300 lines.
-	testLines = 29623
+	testLines = 29738
 	// spare is what a package may take before its own number is raised.
 	spare = 100
 	// slack is how far a package may fall below its budget, so that gains are kept.
