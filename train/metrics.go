@@ -32,7 +32,7 @@ type Metrics struct {
 func (m Metrics) String() string {
 	s := fmt.Sprintf("loss %.4f", m.Loss)
 	if !math.IsNaN(float64(m.Found)) {
-		s += fmt.Sprintf(", finds %.3f of the error of single-task learning on held-out problems (best tuple %.3f)", m.Found, m.Tuple)
+		s += fmt.Sprintf(", finds %.3f", m.Found)
 	}
 	return s
 }

@@ -10,6 +10,7 @@ import (
 	"math"
 	"path/filepath"
 	"slices"
+	"time"
 
 	"gonum.org/v1/gonum/floats"
 	"gonum.org/v1/gonum/mat"
@@ -209,6 +210,7 @@ func (t *trainer) epoch(ctx context.Context) error {
 	t.options.Progress.Start(fmt.Sprintf("epoch %d/%d", number, t.config.Epochs), len(order)-t.state.Step)
 	defer t.options.Progress.Finish()
 	deviation := 0.0
+	begin := time.Now()
 	for t.state.Step < len(order) {
 		if err := ctx.Err(); err != nil {
 			return errors.Join(err, t.save())
@@ -234,7 +236,12 @@ func (t *trainer) epoch(ctx context.Context) error {
 			return err
 		}
 	}
-	t.options.Progress.Advance(0, m.String())
+	status := m.String()
+	if more := t.config.Epochs - number; more > 0 {
+		left := time.Since(begin) * time.Duration(more)
+		status += fmt.Sprintf(", %v to go", left.Round(time.Second))
+	}
+	t.options.Progress.Advance(0, status)
 	return t.save()
 }
 

@@ -127,20 +127,30 @@ func (c *sweepCmd) parse(name, text string) (*experiment, error) {
 	for i := range c.Seeds {
 		x.Seeds = append(x.Seeds[:i:i], uint64(i+1))
 	}
-	for _, vary := range c.Vary { // at most one
-		at := strings.LastIndex(vary, "=")
-		if at <= 0 {
-			return nil, errUsage.Errorf("--vary=%s: it must be SETTING=VALUE,VALUE", vary)
+	for _, set := range c.Set {
+		flag, value, err := setting("set", set)
+		if err != nil {
+			return nil, err
 		}
-		x.Title = vary
-		x.Vary = variation{Flag: vary[:at+1]}
-		if !strings.Contains(x.Vary.Flag, " ") {
-			x.Vary.Label = vary[:at]
-			x.Vary.Flag = "train --" + x.Vary.Flag
+		x.Flags = append(x.Flags, flag+value)
+	}
+	if c.Vary != nil {
+		x.Title = strings.Join(c.Vary, " ")
+		x.Vary = variation{}
+	}
+	for _, vary := range c.Vary {
+		flag, values, err := setting("vary", vary)
+		if err != nil {
+			return nil, err
 		}
-		for value := range strings.SplitSeq(vary[at+1:], ",") {
-			x.Vary.Values = append(x.Vary.Values, value)
+		v := variation{Flag: flag}
+		for value := range strings.SplitSeq(values, ",") {
+			v.Values = append(v.Values, value)
 		}
+		if err := v.complete(); err != nil {
+			return nil, fmt.Errorf("--vary=%s: %w", vary, err)
+		}
+		x.Vary = x.Vary.times(v)
 	}
 	if err := x.Vary.complete(); err != nil {
 		return nil, fmt.Errorf("[vary] %w", err)
@@ -151,6 +161,34 @@ func (c *sweepCmd) parse(name, text string) (*experiment, error) {
 		}
 	}
 	return x, nil
+}
+
+// setting splits what a flag says into the beginning of a command's flag and its value. A setting
+// of the network is a flag of train.
+func setting(flag, text string) (begin, value string, err error) {
+	at := strings.LastIndex(text, "=")
+	if at <= 0 {
+		return "", "", errUsage.Errorf("--%s=%s: it must be SETTING=VALUE", flag, text)
+	}
+	begin = text[:at+1]
+	if !strings.Contains(begin, " ") {
+		begin = "train --" + begin
+	}
+	return begin, text[at+1:], nil
+}
+
+// times has every case of v with every case of w.
+func (v variation) times(w variation) variation {
+	if v.Cases == nil {
+		return variation{Label: w.Label, Cases: w.Cases}
+	}
+	grid := variation{Label: v.Label + ", " + w.Label}
+	for _, a := range v.Cases {
+		for _, b := range w.Cases {
+			grid.Cases = append(grid.Cases, point{a.Name + ", " + b.Name, slices.Concat(a.Flags, b.Flags)})
+		}
+	}
+	return grid
 }
 
 // complete turns values into cases. Where nothing is varied there is one case without a name.

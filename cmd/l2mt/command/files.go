@@ -1,6 +1,7 @@
 package command
 
 import (
+	"bytes"
 	"encoding/json"
 	"errors"
 	"io/fs"
@@ -13,6 +14,7 @@ import (
 	"l2mt/infer/solve"
 	"l2mt/model"
 	"l2mt/model/pretrained"
+	"l2mt/train"
 )
 
 // Files that commands write into their directories.
@@ -21,7 +23,7 @@ const (
 	// secondsFile has the time of a training, apart from the results, so that equal runs give
 	// equal files.
 	secondsFile = "seconds.json"
-	metricsFile = "metrics.json" // of a training run, beside its network
+	metricsFile = "metrics.jsonl" // of a training run, beside its network: a line for every epoch
 	sweepFile   = "sweep.json"
 	sweepRuns   = "runs" // the folder of the runs of a sweep
 	reportFile  = "report.html"
@@ -43,9 +45,59 @@ func loadJSON(path string, v any) error {
 		return err
 	}
 	if err := json.Unmarshal(raw, v); err != nil {
-		return data.ErrFormat.Errorf("%s: it is damaged; remove it, and the command that wrote it makes it again", path)
+		return damaged(path)
 	}
 	return nil
+}
+
+// keepMetrics keeps the metrics of a run, a line for every epoch: at first the lines of all that
+// are done, then each as it comes, for who follows the file.
+func keepMetrics(dir string) func(done []train.Metrics) error {
+	path := filepath.Join(dir, metricsFile)
+	begun := false
+	return func(done []train.Metrics) error {
+		var lines bytes.Buffer
+		to := json.NewEncoder(&lines)
+		if begun {
+			done = done[len(done)-1:]
+		}
+		for _, m := range done {
+			if err := to.Encode(m); err != nil {
+				return err
+			}
+		}
+		if !begun {
+			begun = true
+			return files.WriteFile(path, lines.Bytes())
+		}
+		f, err := os.OpenFile(path, os.O_APPEND|os.O_WRONLY, 0)
+		if err != nil {
+			return err
+		}
+		_, err = f.Write(lines.Bytes())
+		return errors.Join(err, f.Close())
+	}
+}
+
+// loadMetrics reads what keepMetrics wrote.
+func loadMetrics(dir string) (metrics []train.Metrics, err error) {
+	path := filepath.Join(dir, metricsFile)
+	raw, err := os.ReadFile(path)
+	if err != nil {
+		return nil, err
+	}
+	for from := json.NewDecoder(bytes.NewReader(raw)); from.More(); {
+		var m train.Metrics
+		if err := from.Decode(&m); err != nil {
+			return nil, damaged(path)
+		}
+		metrics = append(metrics, m)
+	}
+	return metrics, nil
+}
+
+func damaged(path string) error {
+	return data.ErrFormat.Errorf("%s: it is damaged; remove it, and the command that wrote it makes it again", path)
 }
 
 // optional forgives that a file is not there.

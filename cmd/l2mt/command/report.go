@@ -21,7 +21,6 @@ import (
 	"l2mt/data/table"
 	"l2mt/model"
 	"l2mt/model/saved"
-	"l2mt/train"
 )
 
 type reportCmd struct {
@@ -162,9 +161,8 @@ func dot(class string, v any, of float64) template.HTML {
 
 // curves are those of the training of a network, if they are there.
 func curves(n part) (*plot.Picture, error) {
-	var metrics []train.Metrics
-	err := optional(loadJSON(filepath.Join(n.Dir, metricsFile), &metrics))
-	return plot.Training(metrics), err
+	metrics, err := loadMetrics(n.Dir)
+	return plot.Training(metrics), optional(err)
 }
 
 func (p page) write(w io.Writer) error {

@@ -39,9 +39,11 @@ func (c *runsCmd) Run(e *env) error {
 	var rows []*seeds
 	for _, dir := range c.Dirs {
 		var used usedRun
-		var metrics []train.Metrics
 		var seconds map[string]files.Float
-		if err := errors.Join(loadJSON(filepath.Join(dir, metricsFile), &metrics), loadJSON(filepath.Join(dir, usedFile), &used), optional(loadJSON(filepath.Join(dir, secondsFile), &seconds))); err != nil {
+		metrics, err := loadMetrics(dir)
+		err = errors.Join(err, loadJSON(filepath.Join(dir, usedFile), &used))
+		err = errors.Join(err, optional(loadJSON(filepath.Join(dir, secondsFile), &seconds)))
+		if err != nil {
 			return err
 		}
 		if len(metrics) == 0 {
@@ -57,7 +59,7 @@ func (c *runsCmd) Run(e *env) error {
 		s.Dirs = append(s.Dirs, dir)
 		s.Epochs = append(s.Epochs, best.Epoch)
 		s.metrics = append(s.metrics, metrics)
-		s.Found = append(s.Found, best.Found)
+		s.Found = append(s.Found, metrics[len(metrics)-1].Found)
 		s.Seconds = append(s.Seconds, seconds["training"])
 		s.heldOut = append(s.heldOut, used.HeldOut)
 	}
@@ -86,7 +88,7 @@ func (c *runsCmd) Run(e *env) error {
 			t.row(len(s.Dirs), strings.Trim(fmt.Sprint(s.Epochs), "[]"), over(s.Found), over(s.Seconds), names[i])
 		}
 		t.write(w)
-		fmt.Fprintln(w, "found: error of the covariances found on held-out problems at the best epoch, over that of single-task learning; +- half the interval of 95 % over seeds")
+		fmt.Fprintln(w, "found: error of the covariances found on held-out problems at the last epoch, over that of single-task learning; +- half the interval of 95 % over seeds")
 	})
 }
 

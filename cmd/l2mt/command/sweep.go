@@ -20,7 +20,8 @@ import (
 type sweepCmd struct {
 	Experiment string   `arg:"" optional:"" help:"TOML file, or a shipped experiment: ${experiments}. Without one the flags say it all."`
 	Show       bool     `help:"Print the experiment, as a file to begin with."`
-	Vary       []string `sep:"none" placeholder:"SETTING=VALUES" help:"What to vary instead of what the experiment varies: a setting of the network, such as model.estimator=kernel,linear, or a flag of a command, such as \"problems --train-fraction=0.1,0.3\"."`
+	Vary       []string `sep:"none" placeholder:"SETTING=VALUES" help:"What to vary instead of what the experiment varies: a setting of the network, such as model.estimator=kernel,linear, or a flag of a command, such as \"problems --train-fraction=0.1,0.3\". Given several times, every value of one goes with every value of the others."`
+	Set        []string `sep:"none" placeholder:"SETTING=VALUE" help:"What all runs have, named as for --vary."`
 	Seeds      int      `placeholder:"N" help:"Repeat with the seeds 1 to N, instead of those of the experiment."`
 	Experience []string `sep:"none" type:"existingdir" placeholder:"DIR" help:"Experience to train on, as in l2mt train, instead of problems that are drawn and experience that is made."`
 	Problems   string   `type:"existingfile" placeholder:"FILE" help:"Test problems to compare networks on that are trained on --experience. Without any, they are compared on the problems that training holds out."`
@@ -35,8 +36,6 @@ func (c *sweepCmd) Validate() error {
 	switch {
 	case c.Experiment == "" && c.Vary == nil && c.Experience == nil:
 		return errors.New("give an experiment: a TOML file, the name of a shipped one, or --vary SETTING=VALUES")
-	case len(c.Vary) > 1:
-		return fmt.Errorf("--vary is there %d times, but one thing is varied at a time: sweep once for each", len(c.Vary))
 	case c.Problems != "" && c.Experience == nil:
 		return errors.New("--problems goes with --experience")
 	case c.Workers < 0 || c.Seeds < 0:

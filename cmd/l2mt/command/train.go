@@ -154,9 +154,6 @@ type trained struct {
 // train trains a network, and keeps beside it what it used, its metrics, their
 // picture and where the problems of the experience lie.
 func (c *trainCmd) train(e *env, config train.Config, head layers.Head, examples train.Source) (*trained, error) {
-	keep := func(done []train.Metrics) error {
-		return saveJSON(filepath.Join(c.Out, metricsFile), done)
-	}
 	var from []string
 	for _, dir := range c.Experience {
 		from = append(from, filepath.Base(dir))
@@ -175,7 +172,7 @@ func (c *trainCmd) train(e *env, config train.Config, head layers.Head, examples
 		return nil, err
 	}
 	options := train.Options{
-		Head: head.Clone(), Out: c.Out, Progress: e.reporter(), Epoch: keep, Provenance: provenance,
+		Head: head.Clone(), Out: c.Out, Progress: e.reporter(), Epoch: keepMetrics(c.Out), Provenance: provenance,
 	}
 	start := time.Now()
 	var report *train.Report
@@ -199,7 +196,7 @@ func (c *trainCmd) train(e *env, config train.Config, head layers.Head, examples
 	}
 	return &trained{c.Out, config.Seed, report.Best, report.Metrics[report.Best], report.Metrics[0].Found, report.Network.Provenance[train.MetricKey], report.Warnings}, errors.Join(
 		used.save(c.Out),
-		saveJSON(filepath.Join(c.Out, metricsFile), report.Metrics),
+		keepMetrics(c.Out)(report.Metrics),
 		plot.Training(report.Metrics).Save(filepath.Join(c.Out, "training.png")))
 }
 
