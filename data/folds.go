@@ -94,6 +94,40 @@ func (p *ProblemData) Folds(k int, seed uint64, together [][]int) ([]Fold, error
 	return folds, nil
 }
 
+// Later returns k problems, or fewer where times do not tell rows apart. Each trains on the rows
+// up to a time and validates all later ones. The first trains on half of the rows, each further one
+// on a part more. So errors are those of a future as long as the half of what times span.
+func (p *ProblemData) Later(k int, times [][]float64) (folds []Fold, err error) {
+	sorted := slices.Sorted(slices.Values(slices.Concat(times...)))
+	if len(sorted) == 0 || sorted[0] == sorted[len(sorted)-1] {
+		return nil, ErrInvalid.Errorf("folds: all rows are from one time; nothing comes later")
+	}
+	last := sorted[0]
+	for part := k; part < 2*k; part++ {
+		origin := sorted[len(sorted)*part/(2*k)]
+		if origin == last {
+			continue
+		}
+		last = origin
+		rows := make([][]int, len(p.Tasks))
+		for i, task := range times {
+			for j, at := range task {
+				if at >= origin {
+					rows[i] = append(rows[i], j)
+				}
+			}
+		}
+		fold, invalid := p.hold(rows, "the rows that come later")
+		if err = cmp.Or(err, invalid); invalid == nil {
+			folds = append(folds, fold)
+		}
+	}
+	if folds != nil {
+		err = nil
+	}
+	return folds, err
+}
+
 // bundle holds rows that are held out together.
 type bundle struct {
 	signature uint64

@@ -2,6 +2,7 @@ package data
 
 import (
 	"errors"
+	"math/rand/v2"
 	"slices"
 	"strings"
 	"testing"
@@ -225,5 +226,53 @@ func TestFoldsShareOutTasksOfOneRow(t *testing.T) {
 		if n := len(slices.Concat(fold.Rows...)); n < 8 || n > 35 || len(folds) != 5 {
 			t.Errorf("fold %d of %d holds out %d of 100 rows", f, len(folds), n)
 		}
+	}
+}
+
+// Whatever the times: what a fold validates comes later than what it trains on, folds validate
+// less and less, the first half of the table or less, and the last row is always among it.
+func TestLaterRowsAreHeldOut(t *testing.T) {
+	for seed := range uint64(50) {
+		random := rand.New(rand.NewPCG(seed, 1))
+		p := &ProblemData{}
+		var times [][]float64
+		for i := range 1 + random.IntN(4) {
+			n := 4 + random.IntN(30)
+			p.Tasks = append(p.Tasks, labelled(t, Regression, i, 0, n))
+			var task []float64
+			for range n {
+				task = append(task, float64(random.IntN(12)))
+			}
+			times = append(times, task)
+		}
+		sorted := slices.Sorted(slices.Values(slices.Concat(times...)))
+		before := len(sorted)
+		for f, fold := range must(p.Later(5, times))(t) {
+			earliest := sorted[len(sorted)-1]
+			held := 0
+			for i, rows := range fold.Rows {
+				for _, j := range rows {
+					earliest = min(earliest, times[i][j])
+				}
+				held += len(rows)
+			}
+			later := 0
+			for _, at := range sorted {
+				if at >= earliest {
+					later++
+				}
+			}
+			if held != later || held == 0 || held >= before {
+				t.Errorf("seed %d, fold %d: %d rows are held out, %d from %v on, %d before", seed, f, held, later, earliest, before)
+			}
+			if f == 0 && earliest > sorted[len(sorted)/2] {
+				t.Errorf("seed %d: the first fold holds out rows from %v on, half are later than %v", seed, earliest, sorted[len(sorted)/2])
+			}
+			before = held
+		}
+	}
+	p := &ProblemData{Tasks: []TaskData{labelled(t, Regression, 0, 0, 4)}}
+	if _, err := p.Later(5, [][]float64{{3, 3, 3, 3}}); err == nil || !strings.Contains(err.Error(), "nothing comes later") {
+		t.Errorf("rows of one time: %v", err)
 	}
 }

@@ -40,9 +40,13 @@ func (r *reader) build(paths []string) error {
 			Task: t.made, TrainSet: data.Samples{X: r.x.Take(t.rows), Y: t.y}, ValidationSet: none, TestSet: none,
 		})
 		var numbers, held []int
+		var times []float64
 		for j, row := range t.rows {
 			if together != nil {
 				numbers = append(numbers, together[row])
+			}
+			if r.when != nil {
+				times = append(times, r.when[row])
 			}
 			if r.places[row].sheet >= len(paths) {
 				held = append(held, j)
@@ -51,11 +55,14 @@ func (r *reader) build(paths []string) error {
 		if together != nil {
 			r.Together = append(r.Together, numbers)
 		}
+		if r.when != nil {
+			r.Times = append(r.Times, times)
+		}
 		if len(r.Validation) > 0 {
 			r.Held = append(r.Held, held)
 		}
 	}
-	if r.group == nil && r.Held == nil && len(r.Recipe.Targets) == 1 {
+	if r.groups == nil && r.Held == nil && len(r.Recipe.Targets) == 1 {
 		r.twins()
 	}
 	return nil
@@ -65,17 +72,27 @@ func (r *reader) build(paths []string) error {
 // nil: their group, else the row that they are copies of, else of several targets the row
 // itself, as what is held out of one task must not be known from another.
 func (r *reader) together() []int {
-	if r.group == nil {
+	if r.groups == nil {
 		if copies := r.copies(); copies != nil || len(r.Recipe.Targets) == 1 {
 			return copies
 		}
 	}
 	numbers := make([]int, len(r.places))
+	first := map[string]int{}
 	for i := range numbers {
-		numbers[i] = -1 - i
-		if r.group != nil && !r.gap(r.group, i) {
-			numbers[i] = r.group.Text(i)
+		numbers[i] = i
+		key := ""
+		for _, c := range r.groups {
+			if r.gap(c, i) {
+				key = ""
+				break
+			}
+			key += fmt.Sprintln(c.Text(i))
 		}
+		if j, known := first[key]; known && key != "" {
+			numbers[i] = j
+		}
+		first[key] = numbers[i]
 	}
 	return numbers
 }

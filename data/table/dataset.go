@@ -63,13 +63,13 @@ func (r *reader) usual(names []string) {
 	}
 	if j := format.GroupColumn(names); r.Task == "" && j >= 0 && j != label {
 		r.Task = names[j]
-		r.task = r.owner(r.Task)
+		r.task = r.owner(r.Task, true)
 	}
 }
 
 // readDataset reads a file of a format that is not text, which has numbers only.
 func (r *reader) readDataset(paths []string) error {
-	if len(paths) > 1 || len(r.Validation)+len(r.Ignore)+len(r.Categorical)+len(r.NA) > 0 || r.Group != "" || r.MissingColumns != "" {
+	if len(paths) > 1 || len(r.Validation)+len(r.Ignore)+len(r.Categorical)+len(r.NA) > 0 || len(r.Group) > 0 || r.Time != "" || r.MissingColumns != "" {
 		return data.ErrInvalid.Errorf("%s: several files, files for validation, groups, and columns to ignore, of categories or missing go with CSV and TSV; of this format there is one file, in which groups are tasks", paths[0])
 	}
 	o := r.Format

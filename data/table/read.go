@@ -18,7 +18,8 @@ type Options struct {
 	Task           string    `help:"Column that names the task of a row. Without it every target or, of several files, every file is a task."`
 	Targets        []string  `name:"target" help:"Columns of the labels, by name or pattern (tox*); blanks where a row has none. By default the column called label, class, y or target."`
 	Validation     []string  `xor:"validation,group" type:"path" help:"Files of rows to choose by, instead of a cross-validation. The model is fitted on these rows too in the end."`
-	Group          string    `xor:"group" help:"Column of what belongs together, such as a patient: folds do not part rows that have the same value, of whichever tasks."`
+	Group          []string  `xor:"group" help:"Columns of what belongs together, such as a patient: folds do not part rows that have the same values in all of them, of whichever tasks."`
+	Time           string    `xor:"group" help:"Column of when a row is from, a number or a date: folds hold out what comes later, so that errors and intervals are those of the future. It stays a feature unless it is ignored."`
 	Kind           data.Kind `enum:",classification,regression" default:"" help:"Classification or regression, if the labels do not tell: words and pairs of numbers are classes, other numbers are targets of a regression."`
 	Positive       string    `help:"The class that is +1; by default the larger number, or the word that is later in the alphabet."`
 	Ignore         []string  `help:"Columns to leave out, by name or pattern."`
@@ -54,6 +55,8 @@ type Table struct {
 	// Held are the rows of every task that come from files for validation,
 	// nil if there are none.
 	Held [][]int
+	// Times say when the rows of every task are from, nil if no column does.
+	Times [][]float64
 	// Notes say what was decided or left out, a line each.
 	Notes []string
 }
@@ -100,7 +103,9 @@ type reader struct {
 	found    map[string]bool           // columns of words that nobody called categories
 	dates    map[string]string         // how columns of dates are written
 	task     *format.Column            // names the task of a row; nil if none does
-	group    *format.Column            // likewise
+	groups   []*format.Column          // name together what belongs together
+	time     *format.Column            // says when a row is from; nil if none does
+	when     []float64                 // by it, of every row
 	targets  []*target
 	places   []place // of the rows
 	perFile  bool    // every file is a task
@@ -124,6 +129,7 @@ const (
 	isTarget   = "a target"
 	isTask     = "the task"
 	isGroup    = "the group"
+	isTime     = "the time"
 	isCategory = "a category"
 )
 
@@ -145,8 +151,11 @@ func (r *reader) fault(row int, err error) error {
 
 // readText reads CSV and TSV files.
 func (r *reader) readText(paths []string) error {
-	r.task = r.owner(r.Task)
-	r.group = r.owner(r.Group)
+	r.task = r.owner(r.Task, true)
+	r.time = r.owner(r.Time, false)
+	for _, asked := range r.Group {
+		r.groups = append(r.groups, r.owner(asked, true))
+	}
 	read := func() error {
 		r.sheets = nil
 		r.places = nil
@@ -178,6 +187,9 @@ func (r *reader) readText(paths []string) error {
 	if err := r.labelled(); err != nil {
 		return err
 	}
+	if err := r.date(); err != nil {
+		return err
+	}
 	r.join()
 	if len(r.places) == 0 {
 		return data.ErrInvalid.Errorf("%s: it has no labelled rows", strings.Join(paths, ", "))
@@ -185,8 +197,8 @@ func (r *reader) readText(paths []string) error {
 	return nil
 }
 
-// owner is the column that names the tasks or groups of rows, nil if none does.
-func (r *reader) owner(asked string) *format.Column {
+// owner is a column that says of words or numbers what a row belongs to, nil if none is asked for.
+func (r *reader) owner(asked string, words bool) *format.Column {
 	if asked == "" {
 		return nil
 	}
@@ -264,16 +276,17 @@ func (r *reader) columnsOf(s sheet, names []string) (columns []*format.Column, e
 	for _, of := range []struct {
 		flag, role string
 		asked      []string
-		optional   bool           // another file need not have it
-		one        *format.Column // that it is, if it is one
+		optional   bool             // another file need not have it
+		one        []*format.Column // that each is, if it is one
 	}{
 		{"ignore", isIgnored, r.Ignore, another, nil},
-		{"task", isTask, []string{r.Task}, false, r.task},
-		{"group", isGroup, []string{r.Group}, false, r.group},
+		{"task", isTask, []string{r.Task}, false, []*format.Column{r.task}},
+		{"time", isTime, []string{r.Time}, false, []*format.Column{r.time}},
+		{"group", isGroup, r.Group, false, r.groups},
 		{"target", isTarget, targets, false, nil},
 		{"categorical", isCategory, categorical, another, nil},
 	} {
-		for _, asked := range of.asked {
+		for k, asked := range of.asked {
 			if asked == "" {
 				continue
 			}
@@ -283,10 +296,11 @@ func (r *reader) columnsOf(s sheet, names []string) (columns []*format.Column, e
 			}
 			for _, j := range found {
 				if of.one != nil {
-					of.one.At = j
-					columns = append(columns, of.one)
+					of.one[k].At = j
+					columns = append(columns, of.one[k])
 				}
 				switch before := roles[j]; {
+				case of.role == isTime: // what it is stays
 				case before == "":
 					roles[j] = of.role
 				case before == isIgnored && of.role == isTarget: // of those that a pattern matches
@@ -358,6 +372,8 @@ func (r *reader) align() error {
 		}
 	}
 	r.Recipe.Task = r.Task
+	r.Recipe.Time = r.Time
+	r.Recipe.Group = r.Group
 	r.Recipe.ByPosition = r.sheets[0].bare
 	if r.Recipe.ByPosition {
 		r.note("no header: columns are known by their numbers, from 0, and matched by position")

@@ -22,6 +22,10 @@ type Recipe struct {
 	ByPosition bool `json:"by_position,omitempty"`
 	// Task is the column that names the task of a row, if one does.
 	Task string `json:"task,omitempty"`
+	// Time is the column by which folds held out what came later, and Group are the columns of
+	// what they held out together; empty if none were asked for.
+	Time  string   `json:"time,omitempty"`
+	Group []string `json:"group,omitempty"`
 	// Targets are the columns of the labels.
 	Targets []string `json:"targets,omitempty"`
 	// NA are the cells that say that there is no value; nil are the usual ones.

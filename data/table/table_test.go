@@ -156,7 +156,7 @@ func TestShapesOfTables(t *testing.T) {
 			Options{},
 			[]string{"year"},
 			"y; [-1] 1.5; [1] 2.5; [-1] 3.5; [1] 1.5\n",
-			[]string{`features are standardised, as the values of some, as of "year", are further from zero than 10 times their deviation; --step none keeps them`},
+			[]string{"column year may be a time: if new rows come later than these, say --time year, so that errors are those of the future", `features are standardised, as the values of some, as of "year", are further from zero than 10 times their deviation; --step none keeps them`},
 		}, {
 			"a column that counts the rows",
 			[]string{"a.csv", "pupil,x,y\n" + many("%d,5,%d.5\n", 20)},
@@ -194,12 +194,12 @@ func TestGroupsAndValidationFiles(t *testing.T) {
 	files := inFiles(t,
 		"a.csv", "t,who,x,y\na,Ann,1,2.5\nb,Ben,2,3.5\na,Ann,3,4.5\nb,,4,1.5\na,Ben,5,0.5\nb,,5,0.5\n",
 		"v.csv", "who,y,x,t\nAnn,7.5,8,b\nCid,6.5,9,a\n")
-	o := Options{Task: "t", Group: "who", Validation: files[1:]}
+	o := Options{Task: "t", Group: []string{"who"}, Validation: files[1:]}
 	tab := must(Read(files[:1], o))(t)
 	if got := tab.Recipe.Features(); !slices.Equal(got, []string{"x"}) {
 		t.Errorf("features %q", got)
 	}
-	if got, want := fmt.Sprint(tab.Together), "[[0 0 1 3] [1 -4 -6 0]]"; got != want {
+	if got, want := fmt.Sprint(tab.Together), "[[0 0 1 7] [1 3 5 0]]"; got != want {
 		t.Errorf("groups %s, want %s", got, want)
 	}
 	if got, want := fmt.Sprint(tab.Held), "[[3] [3]]"; got != want {
@@ -209,7 +209,7 @@ func TestGroupsAndValidationFiles(t *testing.T) {
 	if y := fold.Tasks[1].ValidationSet.Y; !slices.Equal(y, []float64{7.5}) || len(fold.Tasks[1].TrainSet.Y) != 3 {
 		t.Errorf("b validates %v", y)
 	}
-	if tab, err := Read(files[:1], Options{Task: "t", Group: "0", Ignore: []string{"who"}}); err != nil || fmt.Sprint(tab.Together) != "[[0 0 0] [1 1 1]]" {
+	if tab, err := Read(files[:1], Options{Task: "t", Group: []string{"0"}, Ignore: []string{"who"}}); err != nil || fmt.Sprint(tab.Together) != "[[0 0 0] [1 1 1]]" {
 		t.Errorf("groups that are the tasks: %v, %v", tab.Together, err)
 	}
 	if tab, err := Read(files[:1], Options{Task: "t", Ignore: []string{"who"}}); err != nil || tab.Together != nil || tab.Held != nil {
@@ -229,8 +229,9 @@ func TestBadTables(t *testing.T) {
 		{"no target", []string{"a.csv", "x,z\n1,2\n"}, Options{}, data.ErrInvalid, "a.csv: --target: no column is called label, class, y or target, so say which it is; there are x, z"},
 		{"no such target", []string{"a.csv", "x,z\n1,2\n"}, Options{Targets: []string{"tox*"}}, data.ErrInvalid, `a.csv: --target: there is no column "tox*"; there are x, z`},
 		{"no such thing to ignore", []string{"a.csv", "x,y\n1,2\n"}, Options{Ignore: []string{"w"}}, data.ErrInvalid, `a.csv: --ignore: there is no column "w"`},
-		{"no such group", []string{"a.csv", "x,y\n1,2\n"}, Options{Group: "w"}, data.ErrInvalid, `a.csv: --group: there is no column "w"`},
-		{"a group that is the target", []string{"a.csv", "x,y\n1,2\n"}, Options{Group: "y"}, data.ErrInvalid, `a.csv: column "y": it cannot be the group and a target`},
+		{"no such group", []string{"a.csv", "x,y\n1,2\n"}, Options{Group: []string{"w"}}, data.ErrInvalid, `a.csv: --group: there is no column "w"`},
+		{"a group that is the target", []string{"a.csv", "x,y\n1,2\n"}, Options{Group: []string{"y"}}, data.ErrInvalid, `a.csv: column "y": it cannot be the group and a target`},
+		{"a time that is a word", []string{"a.csv", "x,w,y\n1,2024-01-01,2.5\n2,May,3.5\n3,2024-01-03,4.5\n"}, Options{Time: "w", Categorical: []string{"*"}}, data.ErrFormat, `a.csv: line 2: column "w", the time: "2024-01-01" is no number, nor are all rows dates of one form; write them as 2006-01-31`},
 		{"target that is categorical", []string{"a.csv", "x,y\n1,2\n"}, Options{Categorical: []string{"y"}}, data.ErrInvalid, `a.csv: column "y": it cannot be a target and a category`},
 		{"two targets of one name", []string{"a.csv", "x,tox,tox\n1,0,1\n"}, Options{Targets: []string{"tox"}}, data.ErrInvalid, `a.csv: two columns are called "tox"; rename one, or leave it out by its number with --ignore 2`},
 		{"task column and several targets", []string{"a.csv", "t,x,y1,y2\n1,2,3,4\n"}, Options{Task: "t", Targets: []string{"y*"}}, data.ErrInvalid, "a.csv: a column names the task, and 2 are targets; give one target"},

@@ -35,16 +35,14 @@ func (r *reader) findWords() (any bool) {
 		if words == nil || c.AsText || r.After != nil {
 			continue
 		}
-		isDate := func(layout string) bool {
-			return !slices.ContainsFunc(words, func(word string) bool { _, err := time.Parse(layout, word); return err != nil })
-		}
-		date := slices.IndexFunc(layouts, isDate)
+		layout := layoutOf(words, layouts)
 		switch {
 		case r.Strict && !r.wordsAreCategories():
 			continue
-		case date >= 0:
-			r.dates[c.Name] = layouts[date]
-			if strings.HasPrefix(layouts[date], "1/2/") && isDate(strings.Replace(layouts[date], "1/2/", "2/1/", 1)) {
+		case layout != "":
+			r.dates[c.Name] = layout
+			dayFirst := strings.Replace(layout, "1/2/", "2/1/", 1)
+			if dayFirst != layout && layoutOf(words, []string{dayFirst}) != "" {
 				r.note("column %q: dates are read with the month first; write them as 2006-01-31 if it is the day", c.Name)
 			}
 		case 2*rows <= filled && !r.wordsAreCategories(): // numbers with a mistake
@@ -55,6 +53,16 @@ func (r *reader) findWords() (any bool) {
 		any = true
 	}
 	return any
+}
+
+// layoutOf is the first of some ways to write dates that all words have, or empty.
+func layoutOf(words, layouts []string) string {
+	for _, layout := range layouts {
+		if !slices.ContainsFunc(words, func(word string) bool { return dateParts(layout, word) == nil }) {
+			return layout
+		}
+	}
+	return ""
 }
 
 // dateParts are the numbers that a date is made of, nil where a text is none. One is that of

@@ -40,6 +40,7 @@ func (r *reader) remark() error {
 	if columns != nil {
 		r.note("rows are in the order of the target by %s: leave such a column out with --ignore if it is the target in other units, or not known of new rows", format.Abridge(columns))
 	}
+	r.suggestTime()
 	return nil
 }
 

@@ -31,6 +31,9 @@ type Options struct {
 	// Together has a number for every labelled row of every task. Rows with the same
 	// number are held out together. Nil means that no rows belong together.
 	Together [][]int
+	// Times say when every labelled row of every task is from, for folds that hold out what comes
+	// later. Nil means that no row comes later.
+	Times [][]float64
 	// Held are labelled rows of every task to judge by in place of folds.
 	Held [][]int
 	// Lambda1 is the grid of Lambda1; nil means the default.
@@ -163,6 +166,9 @@ func newPart(p *data.ProblemData) part {
 	})}
 }
 
+// manyFolds is the number of folds where none is asked for.
+const manyFolds = 5
+
 // split are the folds, or one of the rows held. There are none where too few rows tell anything.
 func (b *Bench) split() ([]data.Fold, error) {
 	o := b.options
@@ -173,7 +179,10 @@ func (b *Bench) split() ([]data.Fold, error) {
 		fold, err := b.rows.Hold(o.Held)
 		return []data.Fold{fold}, err
 	}
-	folds, err := b.rows.Folds(cmp.Or(o.Folds, 5), o.Seed, o.Together)
+	if o.Times != nil {
+		return b.rows.Later(cmp.Or(o.Folds, manyFolds), o.Times)
+	}
+	folds, err := b.rows.Folds(cmp.Or(o.Folds, manyFolds), o.Seed, o.Together)
 	if errors.Is(err, data.ErrInvalid) && o.Folds == 0 {
 		return nil, nil
 	}
@@ -285,7 +294,8 @@ func (b *Bench) evidence(whole *data.ProblemData, made func(k int) *data.Problem
 // few says that rows are few enough to leave each out in turn. Without a fifth of few rows
 // a fit wants more regularisation than with all.
 func (b *Bench) few() bool {
-	return len(b.folds) == 0 || evidence.Few(b.rows) && b.options.Together == nil && b.options.Held == nil
+	o := b.options
+	return len(b.folds) == 0 || evidence.Few(b.rows) && o.Together == nil && o.Held == nil && o.Times == nil
 }
 
 func (b *Bench) regression() bool { return b.rows.Kind() == data.Regression }

@@ -99,7 +99,7 @@ func (c *fitCmd) Run(e *env) error {
 		return fmt.Errorf("%d tasks: a fit keeps covariances of tasks x tasks, and takes %d at most; put tasks together, or fit parts of them", m, mostTasks)
 	}
 	defer debug.SetGCPercent(debug.SetGCPercent(collected(t.Problem)))
-	o := solve.Options{After: prior, Folds: c.Folds, Seed: c.Seed, Together: t.Together, Held: t.Held, Balanced: c.ClassWeight != "", Workers: cmp.Or(c.Workers, runtime.GOMAXPROCS(0)), Progress: e.reporter()}
+	o := solve.Options{After: prior, Folds: c.Folds, Seed: c.Seed, Together: t.Together, Times: t.Times, Held: t.Held, Balanced: c.ClassWeight != "", Workers: cmp.Or(c.Workers, runtime.GOMAXPROCS(0)), Progress: e.reporter()}
 	if c.Lambda1 != 0 {
 		o.Lambda1 = []float64{c.Lambda1}
 	}

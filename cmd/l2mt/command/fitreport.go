@@ -138,7 +138,7 @@ func (r *fitReport) fill(ctx context.Context, b *solve.Bench, candidates []solve
 	for i, score := range scores {
 		t := p.Tasks[i]
 		r.Tasks = append(r.Tasks, taskReport{t.Name, map[string]evidence.Score{byModel: score}})
-		if r.Rows += score.Rows; score.Held < score.Rows && r.table.Held == nil {
+		if r.Rows += score.Rows; score.Held < score.Rows && r.table.Held == nil && r.table.Times == nil {
 			kept++
 		}
 		switch train := t.TrainSet; {
@@ -165,6 +165,9 @@ func (r *fitReport) fill(ctx context.Context, b *solve.Bench, candidates []solve
 	note(single, "%d tasks of one row borrow everything else from the others")
 	note(same, "%d tasks of one class borrow the odds of the other from the others")
 	note(kept, "%d tasks have rows that no fold holds out, as no other row has their class; errors are without these")
+	if r.table.Times != nil {
+		r.Notes = append(r.Notes, fmt.Sprintf("folds hold out the rows that come later by %q: errors and intervals are those of the future, as far as half of the table goes", r.table.Recipe.Time))
+	}
 	note(r.fit.Landmarks(), "the model contains %d of the rows that it was fitted on, with which its kernel compares; --view curves does without")
 	if r.Kind == data.Classification {
 		r.Temperature = evidence.Temperature(choice.Scores, choice.Y)

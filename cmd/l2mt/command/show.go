@@ -100,6 +100,13 @@ func (s *shownModel) write(w io.Writer) {
 	if s.Recipe.Task != "" {
 		fmt.Fprintf(w, "column %q names the task\n", s.Recipe.Task)
 	}
+	if s.Recipe.Time != "" {
+		fmt.Fprintf(w, "errors are those of rows that come later by column %q\n", s.Recipe.Time)
+	}
+	if s.Recipe.Group != nil {
+		group := format.Abridge(s.Recipe.Group)
+		fmt.Fprintf(w, "errors are those of rows with another %s\n", group)
+	}
 	for _, c := range s.Recipe.Columns {
 		if c.Levels != nil {
 			fmt.Fprintf(w, "column %q has %d levels: %s\n", c.Name, len(c.Levels), format.Abridge(c.Levels))
