@@ -202,7 +202,7 @@ func (r *reader) owner(asked string, words bool) *format.Column {
 	if asked == "" {
 		return nil
 	}
-	c := &format.Column{Name: asked, AsText: r.flags == nil, Joins: true}
+	c := &format.Column{Name: asked, AsText: words && r.flags == nil, Joins: true}
 	r.columns = append(r.columns, c)
 	return c
 }

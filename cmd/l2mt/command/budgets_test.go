@@ -22,9 +22,9 @@ import (
 // another module.
 var budgets = map[string]int{
 	"cmd/l2mt":               15,
-	"cmd/l2mt/command":       31163, // 46: builds are told apart, streams; 49: the answer first, in 80 columns
+	"cmd/l2mt/command":       31268, // 46: builds are told apart, streams; 49: the answer first, in 80 columns
 	"cmd/l2mt/internal/plot": 4606,
-	"data":                   21747, // 48: the metric of the experience
+	"data":                   22002, // 48: the metric of the experience; 49: time, groups, weights
 	"data/datatest":          272,
 	"data/digits":            159,
 	"data/experience":        5545,  // 46: what is missing is named
@@ -34,11 +34,11 @@ var budgets = map[string]int{
 	"data/images":            2669,
 	"data/progress":          75,
 	"data/safetensors":       2337,
-	"data/table":             12765, // 46: columns are centred, and wrong data named; 48: columns of older models; 52: datasets
+	"data/table":             13487, // 46: columns are centred, and wrong data named; 48: columns of older models; 52: datasets; 49: time, groups, weights
 	"examples/own-estimator": 212,
 	"infer":                  1569,
 	"infer/compare":          5295,  // 46: outcomes are checked
-	"infer/solve":            14746, // 48: the metric of the experience
+	"infer/solve":            14848, // 48: the metric of the experience; 49: time, groups, weights
 	"infer/solve/solvetest":  1134,
 	"layers":                 13954, // 50: Gorgonia's other operations, one memory
 	"layers/linalg":          6466,
@@ -60,11 +60,12 @@ var budgets = map[string]int{
 const (
 	// whole bounds the sum of all packages. Issue 46 may add 3,000 tokens to 207,895, issue 47 a
 	// thousand, issue 48 7,000. They have added some 6,000, 10,000 and 6,000: 46 and 47 are open
-	// until the rest is taken out again.
-	whole = 231132
+	// until the rest is taken out again. Issue 49 may add 4,500 for time, groups, targets, weights
+	// and thresholds.
+	whole = 231803
 	// testLines bounds the lines of all tests. Each fault of issue 46 has a test, and the models of
 	// issues 47 and 48 have some 2,300 lines.
-	testLines = 29738
+	testLines = 29935
 	// spare is what a package may take before its own number is raised.
 	spare = 100
 	// slack is how far a package may fall below its budget, so that gains are kept.
