@@ -22,8 +22,8 @@ import (
 // another module.
 var budgets = map[string]int{
 	"cmd/l2mt":               15,
-	"cmd/l2mt/command":       31268, // 46: builds are told apart, streams; 49: the answer first, in 80 columns
-	"cmd/l2mt/internal/plot": 4606,
+	"cmd/l2mt/command":       31844, // 46: builds are told apart, streams; 49: the answer first, in 80 columns
+	"cmd/l2mt/internal/plot": 4894,  // 49: predictions against what came true
 	"data":                   22002, // 48: the metric of the experience; 49: time, groups, weights
 	"data/datatest":          272,
 	"data/digits":            159,
@@ -62,10 +62,10 @@ const (
 	// thousand, issue 48 7,000. They have added some 6,000, 10,000 and 6,000: 46 and 47 are open
 	// until the rest is taken out again. Issue 49 may add 4,500 for time, groups, targets, weights
 	// and thresholds.
-	whole = 231803
+	whole = 232667
 	// testLines bounds the lines of all tests. Each fault of issue 46 has a test, and the models of
 	// issues 47 and 48 have some 2,300 lines.
-	testLines = 29935
+	testLines = 29964
 	// spare is what a package may take before its own number is raised.
 	spare = 100
 	// slack is how far a package may fall below its budget, so that gains are kept.

@@ -10,6 +10,7 @@ import (
 
 	"l2mt/cmd/l2mt/internal/plot"
 	"l2mt/data"
+	"l2mt/model/multitask"
 	"l2mt/model/saved"
 )
 
@@ -72,18 +73,9 @@ func curvesOf(m *saved.Fit, step *data.Step, unit func(j int, v float64) float64
 		if err != nil {
 			return nil, err
 		}
-		of.Shared = make([]float64, len(at))
-		for t := range m.Tasks {
-			y := effect(m, made, t)
-			of.Tasks = append(of.Tasks, y)
-			of.Change += floats.Max(y) - floats.Min(y)
-			floats.AddScaled(of.Shared, 1/float64(len(m.Tasks)), y)
+		for class := range max(1, len(m.Classes)) {
+			curves = append(curves, effects(m, made, class, of))
 		}
-		for _, y := range of.Tasks {
-			of.Apart = math.Hypot(of.Apart, floats.Distance(y, of.Shared, 2))
-		}
-		of.Apart /= math.Sqrt(float64(len(of.X) * len(m.Tasks)))
-		curves = append(curves, of)
 	}
 	slices.SortStableFunc(curves, func(a, b plot.Curve) int { return cmp.Compare(b.Change, a.Change) })
 	return curves, nil
@@ -98,9 +90,34 @@ func apply(step *data.Step, values []float32) (data.Matrix, error) {
 	return step.Apply(x)
 }
 
-// effect is the prediction of a task for rows that the step has made, less its mean.
-func effect(m *saved.Fit, made data.Matrix, task int) []float64 {
-	y := m.Linear(task).Scores(made)
+// effects gives a curve the predictions of all tasks for rows that the step has made, of several
+// classes those of one.
+func effects(m *saved.Fit, made data.Matrix, class int, c plot.Curve) plot.Curve {
+	if m.Classes != nil {
+		c.Column += ": " + m.Classes[class]
+	}
+	c.Shared = make([]float64, len(c.X))
+	for t := range m.Tasks {
+		y := effect(m, made, t, class)
+		c.Tasks = append(c.Tasks, y)
+		c.Change += floats.Max(y) - floats.Min(y)
+		floats.AddScaled(c.Shared, 1/float64(len(m.Tasks)), y)
+	}
+	for _, y := range c.Tasks {
+		c.Apart = math.Hypot(c.Apart, floats.Distance(y, c.Shared, 2))
+	}
+	c.Apart /= math.Sqrt(float64(len(c.X) * len(m.Tasks)))
+	return c
+}
+
+// effect is the prediction of a task for rows that the step has made, less its mean. A task that
+// cannot have the class has none.
+func effect(m *saved.Fit, made data.Matrix, task, class int) []float64 {
+	l := m.Linear(task)
+	y := multitask.ClassScores(l.Scores(made), class, len(l.B))
+	if math.IsInf(l.B[class], -1) {
+		clear(y)
+	}
 	floats.AddConst(-stat.Mean(y, nil), y)
 	return y
 }

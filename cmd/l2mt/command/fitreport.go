@@ -42,7 +42,10 @@ type fitReport struct {
 	Test        *testReport `json:"test,omitempty"`
 	Notes       []string    `json:"notes"`
 	Seconds     float64     `json:"seconds,omitempty"`
-	Text        string      `json:"text,omitempty"` // the verdicts
+	Text        string      `json:"text,omitempty"` // the answers
+	// Points are predictions of rows held out and what the rows are: of classes the mean
+	// probability in each tenth, and the share that has come true.
+	Points [][2]float64 `json:"points,omitempty"`
 
 	table *table.Table
 	fit   *solve.Fitted
@@ -172,11 +175,52 @@ func (r *fitReport) fill(ctx context.Context, b *solve.Bench, candidates []solve
 	if r.Kind == data.Classification {
 		r.Temperature = evidence.Temperature(choice.Scores, choice.Y)
 	}
+	r.Points = pointsOf(choice.HeldOut, r.Kind, r.Temperature)
 	if len(r.fit.Test.Task) > 0 {
 		r.Test = &testReport{r.fit.Test, r.stl.Test}
 	}
 	r.Seconds = time.Since(begin).Seconds()
 	return nil
+}
+
+const (
+	// mostPoints bounds the rows held out that the page draws.
+	mostPoints = 500
+	// bins are parts of the probabilities from 0 to 1.
+	bins = 10
+)
+
+// pointsOf are the points that the page draws.
+func pointsOf(h *evidence.HeldOut, kind data.Kind, temperature float64) (points [][2]float64) {
+	scores := slices.Concat(h.Scores...)
+	y := slices.Concat(h.Y...)
+	if kind == data.Regression {
+		for i := 0; i < len(y); i += 1 + len(y)/mostPoints {
+			points = append(points, [2]float64{scores[i], y[i]})
+		}
+		return points
+	}
+	var rows, predicted, came [bins]float64
+	for i, v := range y {
+		k := len(scores) / len(y)
+		p := make([]float64, max(2, k))
+		data.Probabilities(p, scores[i*k:][:k], temperature)
+		label := multitask.LabelOf(v, k)
+		for class := len(p) - max(k, 1); class < len(p); class++ { // of two the positive one
+			part := min(int(bins*p[class]), bins-1)
+			rows[part]++
+			predicted[part] += p[class]
+			if class == label {
+				came[part]++
+			}
+		}
+	}
+	for part, n := range rows {
+		if n > 0 {
+			points = append(points, [2]float64{predicted[part] / n, came[part] / n})
+		}
+	}
+	return points
 }
 
 // judgeRivals judges what a user would try instead.
@@ -261,7 +305,10 @@ func (r *fitReport) write(w io.Writer) {
 	}
 	fmt.Fprintln(w)
 	if r.Rivals != nil {
-		r.writeRivals(w)
+		r.Beside().named(w)
+		_, _, loss := units(r.Kind)
+		wrap(w, fmt.Sprintf("saved: %s that the method has less, in a range of 95 %%; where 0 is in the range, it may be chance", loss))
+		fmt.Fprintln(w)
 	}
 	wrap(w, fmt.Sprintf("the method: %s (%.2g s)", r.Title, r.Seconds))
 	fmt.Fprintln(w)
@@ -350,9 +397,9 @@ func percent(share float64) string {
 	return fmt.Sprintf("%.0f %%", 100*max(0, min(share, 1)))
 }
 
-// writeRivals compares the model, which is marked, with what a user would try instead.
-func (r *fitReport) writeRivals(w io.Writer) {
-	what, good, loss := units(r.Kind)
+// Beside compares the model, which is marked, with what a user would try instead.
+func (r fitReport) Beside() *grid {
+	what, good, _ := units(r.Kind)
 	t := newGrid(what, good, "saved", "from", "to", "rows held out")
 	add := func(by, title string, saved ...any) {
 		s := r.overall(r.table.Recipe).By[by]
@@ -374,9 +421,7 @@ func (r *fitReport) writeRivals(w io.Writer) {
 		}
 		add(v.By, v.Title, saved...)
 	}
-	t.named(w)
-	wrap(w, fmt.Sprintf("saved: %s that the method has less, in a range of 95 %%; where 0 is in the range, it may be chance", loss))
-	fmt.Fprintln(w)
+	return t
 }
 
 // asGood is a share of the loss of tasks on their own. A difference whose interval lies within it

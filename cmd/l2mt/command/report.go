@@ -126,6 +126,9 @@ func openFit(dir string) (*fitPart, error) {
 		return nil, fmt.Errorf("%s is not of the model in %s; fit again", saved.ReportFile, saved.File)
 	}
 	f := &fitPart{Report: shown.report, Shown: shown}
+	f.Report.table = &table.Table{Recipe: shown.Recipe}
+	gain := func(t taskReport) files.Float { return t.By[byModel].Error - t.By[bySTL].Error }
+	slices.SortStableFunc(f.Report.Tasks, func(a, b taskReport) int { return cmp.Compare(gain(a), gain(b)) })
 	for _, t := range f.Report.Tasks {
 		for _, score := range t.By {
 			if v := float64(score.Error); v > f.Most { // NaN is not
@@ -133,13 +136,10 @@ func openFit(dir string) (*fitPart, error) {
 			}
 		}
 	}
-	if tasks := f.Shown.TaskNames(); f.Shown.Correlation != nil && len(tasks) > 1 && len(tasks) <= mostDrawn {
+	if tasks := f.Shown.TaskNames(); len(tasks) <= mostDrawn && !uniform(f.Shown.Correlation) {
 		f.Maps = []plot.Correlation{{Title: "Task correlations", Tasks: tasks, Correlation: f.Shown.Correlation}}
 	}
 	f.Shown.Curves = f.Shown.Curves[:min(len(f.Shown.Curves), mostCurves)]
-	if f.Shown.Classes != nil {
-		f.Shown.Weights = nil
-	}
 	for _, of := range f.Shown.Weights {
 		for _, w := range of.Features {
 			for _, v := range w.Tasks {
@@ -148,6 +148,18 @@ func openFit(dir string) (*fitPart, error) {
 		}
 	}
 	return f, nil
+}
+
+// uniform says that no two tasks are more alike than others.
+func uniform(correlation [][]float64) bool {
+	for i, row := range correlation {
+		for j := range i {
+			if row[j] != correlation[1][0] {
+				return false
+			}
+		}
+	}
+	return true
 }
 
 // dot is a mark at a share of a track, within it, or nothing where there is no number.
@@ -171,12 +183,13 @@ func (p page) write(w io.Writer) error {
 		"pairs":      pairsOf,
 		"last":       func(row []string) string { return row[len(row)-1] },
 		"others":     func(row []string) []string { return row[:len(row)-1] },
-		"ours":       func(title string) bool { return strings.HasPrefix(title, "L2MT") },
+		"ours":       func(title string) bool { return strings.HasPrefix(title, "L2MT") || strings.HasPrefix(title, "*") },
 		"table":      plot.Table,
 		"sweep":      (*swept).picture,
 		"maps":       plot.Correlations,
 		"curves":     curves,
 		"bend":       plot.Curve.Draw,
+		"accuracy":   plot.Accuracy,
 		"dot":        dot,
 		"weight":     func(class string, v, largest float64) template.HTML { return dot(class, v+largest, 2*largest) },
 		"percent":    percent,

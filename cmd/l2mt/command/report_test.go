@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"html"
+	"math"
 	"net/http"
 	"net/http/httptest"
 	"os"
@@ -20,6 +21,7 @@ import (
 
 	"l2mt/data"
 	"l2mt/data/datatest"
+	"l2mt/model/evidence"
 )
 
 // smallRun has something of everything that a report shows.
@@ -86,7 +88,7 @@ func reportShowsEverything(t *testing.T, page string) {
 		"Versions",
 		"Relative errors of the methods", "Relative errors with standard errors", "Heat maps of the task correlations by method",
 		"Heat map of the task correlations", "Loss, error of what is found and parameters",
-		"Fit of alike <small>fit", "Errors of rows held out, task by task", "Which tasks share", "What columns add", "Where the target varies", "What was weighed",
+		"Fit of alike <small>fit", "What else could be done", "one model for all, at own levels", "Where the target varies", "Predicted and true", "Calibration", "Errors of rows held out, task by task", "What columns add", "What was weighed",
 		`--case 8,3,5,0`, `"epochs": 2`, "This page: l2mt ",
 	} {
 		if !strings.Contains(html.UnescapeString(page), want) {
@@ -94,8 +96,8 @@ func reportShowsEverything(t *testing.T, page string) {
 		}
 	}
 	curves := strings.Count(page, `aria-label="Curves of `)
-	if n := strings.Count(page, "<svg"); curves != 4 || n != 7+curves { // alike has four columns; two comparisons, two of the sweep, two fits, a network
-		t.Errorf("%d pictures, %d of them curves, want 7 and 4: the runs of the sweep are not for the report", n, curves)
+	if n := strings.Count(page, "<svg"); curves != 4 || n != 8+curves { // alike has four columns; two comparisons, two of the sweep, three of two fits, a network
+		t.Errorf("%d pictures, %d of them curves, want 12 and 4: the runs of the sweep are not for the report", n, curves)
 	}
 }
 
@@ -187,4 +189,30 @@ func browse(t *testing.T, chromium string, args ...string) string {
 		}
 	}
 	return string(out)
+}
+
+// Probabilities are compared with what came true, class by class, and numbers with targets.
+func TestPointsOfThePage(t *testing.T) {
+	third := math.Log(0.5) // of a score of which the probability is a third
+	for _, c := range []struct {
+		kind      data.Kind
+		scores, y []float64
+		want      [][2]float64
+	}{
+		{data.Regression, []float64{1, 2, 3}, []float64{1, 3, 2}, [][2]float64{{1, 1}, {2, 3}, {3, 2}}},
+		{data.Classification, []float64{third, third, third, -third, -third}, []float64{1, -1, -1, 1, -1}, [][2]float64{{1. / 3, 1. / 3}, {2. / 3, 0.5}}},
+	} {
+		got := pointsOf(&evidence.HeldOut{Scores: [][]float64{c.scores[:1], c.scores[1:]}, Y: [][]float64{c.y[:1], c.y[1:]}}, c.kind, 1)
+		if !slices.EqualFunc(got, c.want, func(a, b [2]float64) bool {
+			return math.Abs(a[0]-b[0])+math.Abs(a[1]-b[1]) < 1e-12
+		}) {
+			t.Errorf("points of a %s are %v, want %v", c.kind, got, c.want)
+		}
+	}
+	// Of three classes every probability counts: each row has one class that came true.
+	three := &evidence.HeldOut{Scores: [][]float64{{5, 0, 0, 0, 5, 0}}, Y: [][]float64{{0, 0}}}
+	points := pointsOf(three, data.Classification, 1)
+	if len(points) != 2 || points[0][1] != 0.25 || points[1][1] != 0.5 {
+		t.Errorf("points of three classes are %v", points)
+	}
 }

@@ -30,7 +30,7 @@ type shownModel struct {
 	*saved.Fit
 	Weights     []shownWeights `json:"weights,omitempty"` // of columns that do not bend
 	Correlation [][]float64    `json:"correlation,omitempty"`
-	// Curves are what columns add. There are none of more than two classes.
+	// Curves are what columns add, of more than two classes to the score of each.
 	Curves []plot.Curve `json:"curves,omitempty"`
 
 	report fitReport // of the fit, if it is there
@@ -74,7 +74,7 @@ func openShown(dir, task string, top int) (*shownModel, error) {
 			}
 			s.Weights = append(s.Weights, w)
 		}
-	case m.Classes == nil:
+	default:
 		s.Curves, err = curvesOf(m, bend, unit)
 	}
 	s.Curves = s.Curves[:min(len(s.Curves), top)]

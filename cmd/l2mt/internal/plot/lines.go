@@ -128,3 +128,30 @@ func (c Curve) Draw() *Picture {
 	p.Add(&plotter.Scatter{XYs: points(c.Knots, below), GlyphStyle: marks})
 	return panels(3.4, 2.6, p)
 }
+
+// Accuracy draws predictions against what came true, for numbers with their residuals.
+func Accuracy(predicted [][2]float64, classes bool) *Picture {
+	if len(predicted) == 0 {
+		return nil
+	}
+	var x, y, residuals []float64
+	for _, p := range predicted {
+		x = append(x, p[0])
+		y = append(y, p[1])
+		residuals = append(residuals, p[1]-p[0])
+	}
+	ends := []float64{slices.Min(x), slices.Max(x)}
+	gray := draw.LineStyle{Width: 1, Color: color.Gray{0x88}}
+	dots := draw.GlyphStyle{Shape: draw.CircleGlyph{}, Color: palette[0], Radius: 2}
+	scatter := func(title, label string, y, line []float64) *plot.Plot {
+		p := newPlot(title, "predicted", label)
+		addLine(p, "", points(ends, line), gray)
+		p.Add(plotter.NewGrid(), &plotter.Scatter{XYs: points(x, y), GlyphStyle: dots})
+		return p
+	}
+	if classes {
+		return panels(4.5, 3.5, scatter("Calibration", "came true", y, ends))
+	}
+	both := scatter("Predicted and true", "true", y, ends)
+	return panels(8.5, 3.5, both, scatter("Residuals", "true less predicted", residuals, []float64{0, 0}))
+}
