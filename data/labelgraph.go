@@ -1,12 +1,12 @@
 package data
 
 import (
-	"cmp"
 	"math"
 	"runtime"
 	"slices"
 
 	"golang.org/x/sync/errgroup"
+	"gonum.org/v1/gonum/floats"
 )
 
 // LabelGraph is the graph G of one task's training rows,
@@ -128,22 +128,19 @@ const unit = 1.0 / (1 << 53)
 func nearestTo(x Matrix, i, k int, distance []float64, slack float64) []int32 {
 	distance[i] = math.Inf(1)
 	limit := slices.Sorted(slices.Values(distance))[k-1] + slack
-	type other struct {
-		distance float64
-		row      int32
-	}
-	var others []other
+	var rows []int32
+	var exact []float64
 	for j, d := range distance {
 		if d <= limit {
-			others = append(others, other{squaredDistance(x.Row(i), x.Row(j)), int32(j)})
+			rows = append(rows, int32(j))
+			exact = append(exact, squaredDistance(x.Row(i), x.Row(j)))
 		}
 	}
-	slices.SortFunc(others, func(a, b other) int {
-		return cmp.Or(cmp.Compare(a.distance, b.distance), cmp.Compare(a.row, b.row))
-	})
+	order := make([]int, len(rows))
+	floats.ArgsortStable(exact, order)
 	list := make([]int32, k)
 	for q := range list {
-		list[q] = others[q].row
+		list[q] = rows[order[q]]
 	}
 	return list
 }

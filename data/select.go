@@ -1,7 +1,6 @@
 package data
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -53,10 +52,8 @@ func SelectByRidge(ctx context.Context, d *Dataset, k int, alpha float64, report
 		return Step{}, fault(err)
 	}
 	best := make([]int, len(score))
-	for j := range best {
-		best[j] = j
-	}
-	slices.SortStableFunc(best, func(a, b int) int { return cmp.Compare(score[b], score[a]) })
+	floats.Scale(-1, score)
+	floats.ArgsortStable(score, best)
 	columns := slices.Sorted(slices.Values(best[:k]))
 	return Step{Kind: StepSelect, Cols: d.X.Cols(), Columns: columns}, nil
 }

@@ -14,7 +14,6 @@ import (
 	"gonum.org/v1/gonum/stat"
 
 	"l2mt/data"
-	"l2mt/data/progress"
 	"l2mt/model/multitask"
 )
 
@@ -26,9 +25,6 @@ type Options struct {
 	// Workers is the number of goroutines; the result does not depend on it. 0
 	// means 1.
 	Workers int
-	// Progress follows every setting, under the Title. Nil means that nothing does.
-	Progress progress.Reporter
-	Title    string
 
 	fit multitask.Options // in place of Comparing
 }
@@ -152,7 +148,7 @@ func newSearch(of Subject, e Evidence, o Options) *search {
 	if s.beyond {
 		s.Lambda1 = LambdaGrid(e.Training())
 	}
-	s.Progress, s.Workers = cmp.Or(o.Progress, progress.Silent()), max(1, o.Workers)
+	s.Workers = max(1, o.Workers)
 	if s.fit == (multitask.Options{}) {
 		s.fit = Comparing(s.Workers)
 	}
@@ -169,8 +165,6 @@ type trial struct {
 // paths tries every setting beside Lambda1.
 func (s *search) paths(ctx context.Context) ([][]trial, error) {
 	settings := settings(s.of.Model)
-	s.Progress.Start(cmp.Or(s.Title, "tuning "+s.of.Info().Title), len(settings)*len(s.Lambda1))
-	defer s.Progress.Finish()
 	if len(settings) > 1 { // side by side, else their folds are
 		s.fit.Workers = 1
 	}
@@ -235,11 +229,7 @@ func (s *search) path(ctx context.Context, p multitask.Params) (path []trial, er
 			return nil, err
 		}
 		if path = append(path, trial{p, last.Loss, last}); !s.sharp && risen(path) {
-			s.Progress.Advance(left+1, "")
 			return path, nil
-		}
-		if left >= 0 {
-			s.Progress.Advance(1, "")
 		}
 	}
 }

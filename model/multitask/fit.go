@@ -95,8 +95,11 @@ type Linear struct {
 func LinearOf(w *mat.Dense, b []float64, task int) Linear {
 	rows, m := w.Dims()
 	k := len(b) / m
-	classes := mat.NewDense(k, rows/k, mat.Col(nil, task, w)) // a row for each
-	return Linear{W: rowsOf(classes), B: b[task*k:][:k]}
+	column := mat.Col(nil, task, w)
+	if k > 1 { // else it is as it should be
+		column = rowsOf(mat.NewDense(k, rows/k, column))
+	}
+	return Linear{W: column, B: b[task*k:][:k]}
 }
 
 // Scores returns X W + 1 b', row by row.

@@ -213,10 +213,7 @@ func (c *Collector) Run(ctx context.Context, problems Problems, o Options) (s Su
 			return s, err
 		}
 	}
-	report := o.Progress
-	if report == nil {
-		report = progress.Silent()
-	}
+	report := cmp.Or(o.Progress, progress.Silent())
 	report.Start("collecting", missing)
 	defer report.Finish()
 	var mu sync.Mutex

@@ -23,8 +23,8 @@ import (
 var budgets = map[string]int{
 	"cmd/l2mt":               15,
 	"cmd/l2mt/command":       31844, // 46: builds are told apart, streams; 49: the answer first, in 80 columns
-	"cmd/l2mt/internal/plot": 4894,  // 49: predictions against what came true
-	"data":                   22002, // 48: the metric of the experience; 49: time, groups, weights
+	"cmd/l2mt/internal/plot": 4838,  // 49: predictions against what came true
+	"data":                   21946, // 48: the metric of the experience; 49: time, groups, weights
 	"data/datatest":          272,
 	"data/digits":            159,
 	"data/experience":        5545,  // 46: what is missing is named
@@ -45,7 +45,7 @@ var budgets = map[string]int{
 	"layers/linalg/gen":      3183,
 	"layers/vgg":             3018,
 	"model":                  18270,
-	"model/evidence":         9237,
+	"model/evidence":         9159,
 	"model/mixed":            6200, // 47: the mixed model
 	"model/modeltest":        3836,
 	"model/multitask":        19737, // 46: gaps below zero
@@ -62,7 +62,7 @@ const (
 	// thousand, issue 48 7,000. They have added some 6,000, 10,000 and 6,000: 46 and 47 are open
 	// until the rest is taken out again. Issue 49 may add 4,500 for time, groups, targets, weights
 	// and thresholds.
-	whole = 232667
+	whole = 232449
 	// testLines bounds the lines of all tests. Each fault of issue 46 has a test, and the models of
 	// issues 47 and 48 have some 2,300 lines.
 	testLines = 29964
@@ -114,7 +114,6 @@ var wideLines = map[string]int{
 	"data/problemfile.go":                1,
 	"data/random.go":                     1,
 	"data/sample.go":                     7,
-	"data/select.go":                     2,
 	"data/step.go":                       2,
 	"data/table/build.go":                9,
 	"data/table/dataset.go":              4,

@@ -72,11 +72,8 @@ func (c *evalCmd) name(dir string) string {
 
 func (c *evalCmd) Run(e *env) error {
 	defer room()()
-	models, err1 := lookup(c.Models)
-	labelled, err2 := lookup(c.Labelled)
-	if err := errors.Join(err1, err2); err != nil {
-		return err
-	}
+	models, _ := lookup(c.Models) // Validate has looked them up
+	labelled, _ := lookup(c.Labelled)
 	var networks []compare.Network
 	for _, dir := range c.Network {
 		n, err := loadNetwork(dir)

@@ -34,7 +34,7 @@ var arrows = map[string][]string{
 
 	"model/pretrained": {"model"},
 	"model/saved":      {"data", "data/fault", "data/files", "data/format", "data/safetensors", "data/table", "layers/linalg", "model/mixed", "model/multitask"},
-	"model/evidence":   {"data", "data/files", "data/progress", "layers/linalg", "model/multitask", "model/saved"},
+	"model/evidence":   {"data", "data/files", "layers/linalg", "model/multitask", "model/saved"},
 
 	"infer":                 {"data/fault"},
 	"infer/solve":           {"data", "data/progress", "data/table", "infer", "layers/linalg", "model", "model/evidence", "model/mixed", "model/multitask", "model/saved"},

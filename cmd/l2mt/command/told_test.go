@@ -20,8 +20,7 @@ func TestANetworkWithoutAnEstimateNamesNone(t *testing.T) {
 	clear(network.Params.Get("gamma"))
 	var out bytes.Buffer
 	e := &env{Context: t.Context(), stdout: &out}
-	err = printOmega(e, must(solve.NewFinder(network))(t), problem)
-	if err != nil || out.Len() == 0 || undefined.MatchString(out.String()) {
+	if err := printOmega(e, must(solve.NewFinder(network))(t), problem); err != nil || out.Len() == 0 || undefined.MatchString(out.String()) {
 		t.Errorf("%v: %s", err, &out)
 	}
 }

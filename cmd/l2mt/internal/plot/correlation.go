@@ -1,7 +1,6 @@
 package plot
 
 import (
-	"cmp"
 	"fmt"
 	"image/color"
 	"math"
@@ -90,13 +89,11 @@ func grouped(correlation [][]float64) []int {
 		angle[i] = math.Atan2(axes.At(i, n-2),
 			axes.At(i, n-1))
 	}
-	slices.SortStableFunc(order, func(a, b int) int {
-		return cmp.Compare(angle[a], angle[b])
-	})
+	floats.ArgsortStable(angle, order)
 	cut := 0
-	widest := 2*math.Pi - (angle[order[n-1]] - angle[order[0]])
+	widest := 2*math.Pi - (angle[n-1] - angle[0])
 	for k := 1; k < n; k++ {
-		if gap := angle[order[k]] - angle[order[k-1]]; gap > widest {
+		if gap := angle[k] - angle[k-1]; gap > widest {
 			cut = k
 			widest = gap
 		}
@@ -111,7 +108,7 @@ func heatMap(c Correlation) *plot.Plot {
 	cells := plotter.NewHeatMap(square(c.Correlation), colours.Palette(255))
 	cells.Min = -1
 	cells.Max = 1
-	p := newPlot(c.Title, "", "")
+	p := newPlot(c.Title, "")
 	p.Add(cells)
 	if len(c.Tasks) > 12 { // their numbers would not fit into the cells
 		p.Title.Text += "\nblue is -1, grey 0, red 1"

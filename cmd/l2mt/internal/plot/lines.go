@@ -71,7 +71,7 @@ func Runs(names []string, runs [][][]train.Metrics) *Picture {
 
 // overEpochs is an empty plot of numbers over the epochs.
 func overEpochs(title string) *plot.Plot {
-	p := newPlot(title, "epoch", "")
+	p := newPlot(title, "epoch")
 	p.X.Tick.Marker = plainTicks{whole: true}
 	p.Add(plotter.NewGrid())
 	return p
@@ -115,7 +115,7 @@ const mostThin = 100
 
 // Draw draws the tasks thin, their mean thick, and the knots as marks below.
 func (c Curve) Draw() *Picture {
-	p := newPlot(c.Column, "", "")
+	p := newPlot(c.Column, "")
 	p.Add(plotter.NewGrid())
 	thin := draw.LineStyle{Width: 0.5, Color: color.Gray{0xaa}}
 	for _, y := range c.Tasks[:min(len(c.Tasks), mostThin)] {
@@ -144,7 +144,8 @@ func Accuracy(predicted [][2]float64, classes bool) *Picture {
 	gray := draw.LineStyle{Width: 1, Color: color.Gray{0x88}}
 	dots := draw.GlyphStyle{Shape: draw.CircleGlyph{}, Color: palette[0], Radius: 2}
 	scatter := func(title, label string, y, line []float64) *plot.Plot {
-		p := newPlot(title, "predicted", label)
+		p := newPlot(title, "predicted")
+		p.Y.Label.Text = label
 		addLine(p, "", points(ends, line), gray)
 		p.Add(plotter.NewGrid(), &plotter.Scatter{XYs: points(x, y), GlyphStyle: dots})
 		return p

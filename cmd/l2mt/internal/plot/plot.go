@@ -38,14 +38,13 @@ var palette = []color.Color{
 const LongestTitle = 59
 
 // newPlot is an empty plot in the style of all.
-func newPlot(title, x, y string) *plot.Plot {
+func newPlot(title, x string) *plot.Plot {
 	p := plot.New()
 	if letters := []rune(title); len(letters) > LongestTitle {
 		title = string(letters[:LongestTitle-3]) + "..."
 	}
 	p.Title.Text = title
 	p.X.Label.Text = x
-	p.Y.Label.Text = y
 	p.Title.Padding = 8
 	p.Title.TextStyle.Font = sans(13)
 	p.Legend.TextStyle.Font = sans(10)

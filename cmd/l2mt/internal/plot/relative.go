@@ -54,7 +54,7 @@ func Errors(title, axis string, points []Point) *Picture {
 		return nil
 	}
 	const label = "relative error, with standard error"
-	p := newPlot(title, label, "")
+	p := newPlot(title, label)
 	p.X.Padding = 8
 	p.Add(plotter.NewGrid())
 	for i, method := range methods {
