@@ -55,6 +55,10 @@ type Table struct {
 	// Held are the rows of every task that come from files for validation,
 	// nil if there are none.
 	Held [][]int
+	// Suspects are columns that may name together what rows repeat, nil if nobody need ask for a
+	// group. Suspected has its number for every row of every task.
+	Suspects  []string
+	Suspected [][]int
 	// Times say when the rows of every task are from, nil if no column does.
 	Times [][]float64
 	// Notes say what was decided or left out, a line each.

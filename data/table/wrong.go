@@ -41,6 +41,7 @@ func (r *reader) remark() error {
 		r.note("rows are in the order of the target by %s: leave such a column out with --ignore if it is the target in other units, or not known of new rows", format.Abridge(columns))
 	}
 	r.suggestTime()
+	r.suggestGroup()
 	return nil
 }
 

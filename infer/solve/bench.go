@@ -145,6 +145,13 @@ func NewBench(f *Finder, p *data.ProblemData, o Options) (*Bench, error) {
 	return b, nil
 }
 
+// Regrouped is the bench of the same rows, of which others belong together.
+func (b *Bench) Regrouped(together [][]int) (*Bench, error) {
+	o := b.options
+	o.Together = together
+	return NewBench(b.finder, b.rows, o)
+}
+
 // partsOf are the parts as they are or in the metric of the experience.
 func (b *Bench) partsOf(learned bool) []part {
 	if learned {

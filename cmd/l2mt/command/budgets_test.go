@@ -22,7 +22,7 @@ import (
 // another module.
 var budgets = map[string]int{
 	"cmd/l2mt":               15,
-	"cmd/l2mt/command":       31844, // 46: builds are told apart, streams; 49: the answer first, in 80 columns
+	"cmd/l2mt/command":       32073, // 46: builds are told apart, streams; 49: the answer first, in 80 columns
 	"cmd/l2mt/internal/plot": 4838,  // 49: predictions against what came true
 	"data":                   21946, // 48: the metric of the experience; 49: time, groups, weights
 	"data/datatest":          272,
@@ -34,7 +34,7 @@ var budgets = map[string]int{
 	"data/images":            2669,
 	"data/progress":          75,
 	"data/safetensors":       2337,
-	"data/table":             13487, // 46: columns are centred, and wrong data named; 48: columns of older models; 52: datasets; 49: time, groups, weights
+	"data/table":             14374, // 46: columns are centred, and wrong data named; 48: columns of older models; 52: datasets; 49: time, groups, weights
 	"examples/own-estimator": 212,
 	"infer":                  1569,
 	"infer/compare":          5295,  // 46: outcomes are checked
@@ -62,10 +62,10 @@ const (
 	// thousand, issue 48 7,000. They have added some 6,000, 10,000 and 6,000: 46 and 47 are open
 	// until the rest is taken out again. Issue 49 may add 4,500 for time, groups, targets, weights
 	// and thresholds.
-	whole = 232449
+	whole = 233630
 	// testLines bounds the lines of all tests. Each fault of issue 46 has a test, and the models of
 	// issues 47 and 48 have some 2,300 lines.
-	testLines = 29964
+	testLines = 30017
 	// spare is what a package may take before its own number is raised.
 	spare = 100
 	// slack is how far a package may fall below its budget, so that gains are kept.

@@ -13,6 +13,7 @@ import (
 
 	"l2mt/data"
 	"l2mt/data/files"
+	"l2mt/data/format"
 	"l2mt/data/table"
 	"l2mt/infer/solve"
 	"l2mt/model/evidence"
@@ -171,6 +172,9 @@ func (r *fitReport) fill(ctx context.Context, b *solve.Bench, candidates []solve
 	if r.table.Times != nil {
 		r.Notes = append(r.Notes, fmt.Sprintf("folds hold out the rows that come later by %q: errors and intervals are those of the future, as far as half of the table goes", r.table.Recipe.Time))
 	}
+	if err := r.warn(ctx, b, choice); err != nil {
+		return err
+	}
 	note(r.fit.Landmarks(), "the model contains %d of the rows that it was fitted on, with which its kernel compares; --view curves does without")
 	if r.Kind == data.Classification {
 		r.Temperature = evidence.Temperature(choice.Scores, choice.Y)
@@ -221,6 +225,31 @@ func pointsOf(h *evidence.HeldOut, kind data.Kind, temperature float64) (points 
 		}
 	}
 	return points
+}
+
+// warn says what error to expect of new things, where rows may repeat some.
+func (r *fitReport) warn(ctx context.Context, b *solve.Bench, choice *solve.Choice) error {
+	if r.table.Suspects == nil || choice.Rows == 0 {
+		return nil
+	}
+	apart, err := b.Regrouped(r.table.Suspected)
+	if err != nil {
+		return err
+	}
+	byWeight := func(a, b solve.Weighed) int { return cmp.Compare(a.Weight, b.Weight) }
+	first := slices.MaxFunc(choice.Weighed, byWeight).Candidate
+	held, err := apart.Best(ctx, []solve.Candidate{first})
+	if err != nil {
+		return err
+	}
+	_, all := held.ScoresOf(r.table.Problem)
+	what := "RMSE"
+	if r.Kind == data.Classification {
+		what = "error rate"
+	}
+	r.Notes = append(r.Notes, fmt.Sprintf("rows with the same %s are alike: of rows with another expect an %s of about %.3g, not %.3g; --group %s fits and measures for these",
+		format.Abridge(r.table.Suspects), what, all.Error, r.All.By[byModel].Error, strings.Join(r.table.Suspects, ",")))
+	return nil
 }
 
 // judgeRivals judges what a user would try instead.

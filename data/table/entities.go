@@ -1,0 +1,138 @@
+package table
+
+import (
+	"cmp"
+	"math"
+	"slices"
+
+	"gonum.org/v1/gonum/stat"
+
+	"l2mt/data"
+)
+
+const (
+	// fewestRepeats and mostRepeats are the mean numbers of rows of things that rows repeat.
+	fewestRepeats = 2
+	mostRepeats   = 12
+	// agreeing is how many columns of numbers tell one thing from another.
+	agreeing = 3
+	// alike is the variance of things, over that within them, from which on their rows are alike.
+	alike = 0.5
+)
+
+// suggestGroup finds columns that name things which rows repeat, such as the visits of a patient:
+// a category, a whole number, or three columns of numbers together.
+func (r *reader) suggestGroup() {
+	asked := r.groups != nil || r.time != nil || len(r.Validation) > 0
+	if asked || len(r.targets) > 1 || data.IsSparse(r.x) {
+		return
+	}
+	type column struct {
+		name   string
+		ranks  []float64
+		levels float64
+	}
+	var numbers []column
+	j := 0
+	for _, c := range r.Recipe.Columns {
+		values := make([]float64, r.x.Rows())
+		whole := true
+		for i := range values {
+			for k, v := range r.x.Row(i).Value[j : j+c.parts()] {
+				values[i] += float64(k+1) * float64(v)
+			}
+			number := values[i]
+			if c.Offset != nil {
+				number += c.Offset[0]
+			}
+			whole = whole && math.Abs(number-math.Round(number)) < 1e-3
+		}
+		j += c.width()
+		ranks := data.Ranks(values)
+		switch {
+		case c.Date != "":
+		case whole && r.repeats(ranks):
+			r.suspect(ranks, c.Name)
+			return
+		case !whole && !r.tells(ranks) && fewestRepeats*slices.Max(ranks) < float64(len(ranks)):
+			numbers = append(numbers, column{c.Name, ranks, slices.Max(ranks)})
+		}
+	}
+	if len(numbers) < agreeing {
+		return
+	}
+	slices.SortStableFunc(numbers, func(a, b column) int { return cmp.Compare(b.levels, a.levels) })
+	together := make([]float64, r.x.Rows())
+	var names []string
+	for _, c := range numbers[:agreeing] {
+		for i, rank := range c.ranks {
+			together[i] = together[i]*float64(len(together)) + rank
+		}
+		names = append(names, c.name)
+	}
+	if ranks := data.Ranks(together); r.repeats(ranks) {
+		r.suspect(ranks, names...)
+	}
+}
+
+// suspect keeps what rows may repeat.
+func (r *reader) suspect(ranks []float64, names ...string) {
+	r.Suspects = names
+	for _, t := range r.tasks {
+		var numbers []int
+		for _, row := range t.rows {
+			numbers = append(numbers, int(ranks[row]))
+		}
+		r.Suspected = append(r.Suspected, numbers)
+	}
+}
+
+// tells says that the task of a row tells its rank.
+func (r *reader) tells(ranks []float64) bool {
+	for _, t := range r.tasks {
+		for _, row := range t.rows {
+			if ranks[row] != ranks[t.rows[0]] {
+				return false
+			}
+		}
+	}
+	return true
+}
+
+// repeats says whether things of these ranks are repeated by rows that are alike in the target,
+// beyond what tasks are, and what neighbours in rank are: those of a number such as an age are too.
+func (r *reader) repeats(ranks []float64) bool {
+	levels := int(slices.Max(ranks)) + 1
+	rows := make([]float64, levels)
+	sums := make([]float64, levels)
+	squares := 0.0
+	total := 0.0
+	for _, t := range r.tasks {
+		mean := stat.Mean(t.y, nil)
+		for j, row := range t.rows {
+			k := int(ranks[row])
+			rows[k]++
+			sums[k] += t.y[j] - mean
+			squares += (t.y[j] - mean) * (t.y[j] - mean)
+			total++
+		}
+	}
+	each := total / float64(levels)
+	if levels < enoughToTell || each < fewestRepeats || each > mostRepeats || r.tells(ranks) {
+		return false
+	}
+	apart := 0.0
+	last := 0.0
+	chance := 0.0
+	for k, n := range rows {
+		mean := sums[k] / max(1, n)
+		squares -= n * mean * mean
+		if k > 0 {
+			apart += (mean - last) * (mean - last) / 2
+		}
+		last = mean
+		chance += 1 / max(1, n)
+	}
+	within := squares / (total - float64(levels))
+	return apart-chance*within > alike*within*float64(levels)
+}
