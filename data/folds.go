@@ -262,11 +262,7 @@ func (p *ProblemData) Hold(rows [][]int) (Fold, error) {
 	if len(slices.Concat(rows...)) == 0 {
 		return Fold{}, ErrInvalid.Errorf("no task has validation rows")
 	}
-	f, err := p.hold(rows, "its validation rows")
-	if err != nil {
-		return Fold{}, err
-	}
-	return f, nil
+	return p.hold(rows, "its validation rows")
 }
 
 // hold is Hold of rows that there are, and may be none.

@@ -18,12 +18,14 @@ import (
 	"l2mt/data/files"
 )
 
-// There is no mean of no errors to speak of.
-func TestARecordWithoutErrorsIsRefusedInWords(t *testing.T) {
+// There is no mean of no errors to speak of, and none that is 1e-320 times another.
+func TestErrorsOfNothingAreRefusedInWords(t *testing.T) {
 	r := someRecords(1, "p", 2, "mtrl")[1]
-	r.Result = &experience.Result{Lambda1: 1}
-	if err := r.Validate(); !errors.Is(err, data.ErrInvalid) || strings.Contains(err.Error(), "NaN") {
-		t.Error(err)
+	for _, of := range []experience.Result{{Lambda1: 1}, {Lambda1: 1, Test: []float64{0.1, 0.2}, O: 1e-320}} {
+		r.Result = &of
+		if err := r.Validate(); !errors.Is(err, data.ErrInvalid) || strings.Contains(err.Error(), "NaN") {
+			t.Error(of, err)
+		}
 	}
 }
 

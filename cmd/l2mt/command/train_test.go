@@ -30,19 +30,11 @@ func tinyExperience(t testing.TB) string {
 func TestSettingsAreFlags(t *testing.T) {
 	parsed := func(args string) *trainCmd {
 		var c trainCmd
-		parser, err := kong.New(&c, flagVars())
-		if err != nil {
-			t.Fatal(err)
-		}
-		if _, err := parser.Parse(append(strings.Fields(args), "--experience=e", "--out=o")); err != nil {
-			t.Fatal(err)
-		}
+		parser := must(kong.New(&c, flagVars()))(t)
+		must(parser.Parse(append(strings.Fields(args), "--experience=e", "--out=o")))(t)
 		return &c
 	}
-	want, err := train.Preset("paper", 64)
-	if want = want.Defaults(); err != nil {
-		t.Fatal(err)
-	}
+	want := must(train.Preset("paper", 64))(t).Defaults()
 	want.Model.Hidden, want.Model.Free, want.Model.Unit, want.Model.Lambda = 100, true, true, 0
 	want.Rate, want.Update, want.EmbeddingRate, want.Seed = 0.002, train.ByProblem, 0.5, 9
 	flags := "--train.rate=2e-3 --model.hidden 100 --model.free --preset=paper --seed=9 --model.unit --model.lambda=0 --train.update=problem --train.embedding_rate=.5"
