@@ -54,7 +54,7 @@ type Config struct {
 	HeadRate      float64   `json:"head_rate" above:"0" name:"head_rate" placeholder:"1e-05" help:"Adam's rate for the layers of the head that are trained."`
 	Update        Update    `json:"update" placeholder:"problem" help:"What a step learns from: tuple (one, as in the paper), or problem (all tuples of one, which share its embedding)."`
 	Start         Start     `json:"start" placeholder:"experience" help:"Where parameters begin: experience (the map of the features that the training tasks teach, and the estimator's linear parameters by regression), regression (these alone), or preset (the values that the estimator declares: the paper's)."`
-	HeldOut       int       `json:"held_out" min:"2" name:"held_out" placeholder:"6" help:"Hold out one problem in so many, to choose the epoch by."`
+	HeldOut       int       `json:"held_out" min:"-1" name:"held_out" placeholder:"6" help:"Hold out one problem in so many, to choose the epoch by; -1 for none: all are trained on, and the last epoch is kept."`
 	Measured      int       `json:"measured" min:"-1" placeholder:"30" help:"Held-out problems at most on which the error of the covariance found is measured after every epoch, which chooses the epoch; -1 for none."`
 	Patience      int       `json:"patience" min:"0" placeholder:"0" help:"End after so many epochs without a better one; 0 never does."`
 	Seed          uint64    `json:"seed" kong:"-"`
@@ -67,6 +67,7 @@ func Preset(name string, features int) (Config, error) {
 	c := Config{Model: m}
 	if name == "paper" {
 		c.Update, c.Start, c.EmbeddingRate = ByTuple, FromPreset, 0.01
+		c.HeldOut = -1
 	}
 	if name == "pairwise" {
 		c.Epochs, c.Rate, c.Start = 10, 0.003, FromRegression
@@ -93,6 +94,9 @@ func (c Config) Validate() error {
 	faults := []error{c.Model.Validate()}
 	for _, err := range c.own().Faults() {
 		faults = append(faults, ErrConfig.Errorf("%w", err))
+	}
+	if c.HeldOut == 1 {
+		faults = append(faults, ErrConfig.Errorf("train.held_out is 1: with every problem held out there is none to train on; -1 holds out none"))
 	}
 	return errors.Join(faults...)
 }

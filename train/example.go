@@ -134,8 +134,11 @@ func prepare(ctx context.Context, c *Config, source Source, head model.Head, rep
 	return examples, hex.EncodeToString(h.Sum(nil)), nil
 }
 
-// divide keeps one problem in n, at least one, out of training.
+// divide keeps one problem in n, at least one, out of training; none if n is negative.
 func divide(examples []prepared, n int, seed uint64) (training, heldOut []prepared, err error) {
+	if n < 0 {
+		return examples, nil, nil
+	}
 	if len(examples) < 2 {
 		return nil, nil, ErrConfig.Errorf("experience on %d problems; training and held-out problems need at least 2", len(examples))
 	}

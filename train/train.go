@@ -374,6 +374,7 @@ func (t *trainer) report() *Report {
 			"both sides of |f - v(o)| went to a constant, so that a small residual means nothing; the objective %q, which divides by the deviation, prevents it", last.Deviation, start.Deviation, model.Scaled)
 	}
 	switch {
+	case t.config.HeldOut < 0: // nothing was to be measured
 	case math.IsNaN(float64(best.Found)):
 		warn("kept the last epoch: no held-out problem can be measured, which takes test rows and tuples that say their Lambda1")
 	case r.Best == 0:

@@ -62,10 +62,10 @@ const (
 	// thousand, issue 48 7,000. They have added some 6,000, 10,000 and 6,000: 46 and 47 are open
 	// until the rest is taken out again. Issue 49 may add 4,500 for time, groups, targets, weights
 	// and thresholds.
-	whole = 233630
+	whole = 233698
 	// testLines bounds the lines of all tests. Each fault of issue 46 has a test, and the models of
 	// issues 47 and 48 have some 2,300 lines.
-	testLines = 30017
+	testLines = 30049
 	// spare is what a package may take before its own number is raised.
 	spare = 100
 	// slack is how far a package may fall below its budget, so that gains are kept.

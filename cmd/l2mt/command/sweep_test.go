@@ -16,7 +16,7 @@ import (
 
 func TestShippedExperimentsAreSoundAndSayWhatTheyAre(t *testing.T) {
 	datatest.Long(t)
-	want := []string{"casestudy", "curve", "fig2", "fig3-hidden", "fig3-k", "fig3-lambda", "fig3-q", "fig3-s", "finetune", "functions"}
+	want := []string{"casestudy", "curve", "fig2", "fig3-hidden", "fig3-k", "fig3-lambda", "fig3-q", "fig3-s", "finetune", "functions", "paper"}
 	if got := experimentNames(); !slices.Equal(got, want) {
 		t.Fatalf("the shipped experiments are %q, want %q", got, want)
 	}
