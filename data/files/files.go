@@ -147,7 +147,7 @@ func SHA256(path string) (string, error) {
 	return hex.EncodeToString(h.Sum(nil)), nil
 }
 
-// List returns what a folder has, by name, following links. Names that begin with a
+// List returns the folders and files in a folder, by name, following links. Names that begin with a
 // dot are passed over.
 func List(dir string) (folders []string, files []os.FileInfo, err error) {
 	entries, err := os.ReadDir(dir)

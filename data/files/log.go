@@ -48,7 +48,7 @@ func OpenLog(path string) (*Log, error) {
 
 // Append adds a record in one call, and cuts off what a failed call wrote, so
 // that it may be tried again. When it returns nil, the record survives the end of
-// the process; after Sync, that of the machine.
+// the process; after Sync, the end of the machine.
 func (l *Log) Append(record []byte) error {
 	if l.torn != nil {
 		return l.torn

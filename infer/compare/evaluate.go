@@ -49,18 +49,17 @@ const (
 	// Refitted takes the covariance of the plain model and uses all labelled rows
 	// for Lambda1, W and b.
 	Refitted Variant = "refit"
-	// Joint fits the tasks of the problem together with those of the training
-	// problems.
+	// Joint fits the tasks of the problem together with the tasks of training problems.
 	Joint Variant = "joint"
 
-	// Alone is what the network says, in the view that a choice begins with: rows held out
+	// Alone is the network's covariance, in the view that a choice begins with: rows held out
 	// choose Lambda1 alone. It is a control: the network's method without its other parts.
 	Alone Variant = "alone"
-	// Without is the control that has I/m in the place of what the network says. All networks
+	// Without is the control that has I/m in the place of the network's covariance. All networks
 	// have it in common.
 	Without Variant = "without"
-	// Paper is the paper's inference: what the network says of the training rows,
-	// Lambda1 tuned on the validation rows.
+	// Paper is the paper's inference: the covariance that the network finds from training rows,
+	// with Lambda1 tuned on the validation rows.
 	Paper Variant = "paper"
 )
 
@@ -69,9 +68,8 @@ type EvaluateOptions struct {
 	// Models are the multitask models. Single-task learning is always among them, because
 	// errors are relative to its error.
 	Models []multitask.Model
-	// Labelled are those of the models that are tuned on all labelled rows too, the
-	// strongest rivals, which can take five times as long. Single-task learning is
-	// in any case.
+	// Labelled are models to tune on all labelled rows too, the strongest rivals, which can
+	// take five times as long. Single-task learning always is.
 	Labelled []multitask.Model
 	// Joint holds training problems; with any, the joint variant of every model
 	// is made too.
@@ -111,12 +109,12 @@ func (o EvaluateOptions) defaults() (EvaluateOptions, error) {
 }
 
 func among(models []multitask.Model, m multitask.Model) bool {
-	return slices.ContainsFunc(models, func(other multitask.Model) bool { return other.Info().Name == m.Info().Name })
+	return slices.ContainsFunc(models, func(rival multitask.Model) bool { return rival.Info().Name == m.Info().Name })
 }
 
 // Evaluate solves every problem with every model, and with every network. Test rows have no
-// say in any choice. Where there is one network and it has a head, the features that this makes
-// are those of all models. The outcomes come problem by problem in the order of the models, the
+// say in any choice. Where there is one network and it has a head, all models see the features
+// that the head makes. The outcomes come problem by problem in the order of the models, the
 // networks last.
 func Evaluate(ctx context.Context, networks []Network, problems []*data.ProblemData, o EvaluateOptions) ([]Outcome, error) {
 	o, err := o.defaults()
@@ -201,7 +199,7 @@ func (o EvaluateOptions) Check(problems []*data.ProblemData) error {
 }
 
 // cell is one piece of work: the variants of one model, or of one network, on one problem. They
-// are fitted one after the other, since one may begin with what another has found.
+// are fitted one after the other, since one may begin with the covariance that another found.
 type cell struct {
 	problem  *data.ProblemData
 	model    string
@@ -210,14 +208,14 @@ type cell struct {
 	fit      func(ctx context.Context, v Variant) (*evidence.Tuned, error)
 }
 
-// keys are those of the outcomes.
+// keys name the outcomes.
 func (c *cell) keys() (keys []outcomeKey) {
 	for _, v := range c.variants {
-		of := Method{c.model, v, c.network}
+		method := Method{c.model, v, c.network}
 		if v == Without {
-			of.Network = ""
+			method.Network = ""
 		}
-		keys = append(keys, outcomeKey{c.problem.Name, of})
+		keys = append(keys, outcomeKey{c.problem.Name, method})
 	}
 	return keys
 }

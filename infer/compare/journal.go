@@ -42,7 +42,7 @@ type Outcome struct {
 	// depends on the test rows.
 	Validation evidence.Errors `json:"validation"`
 	Test       evidence.Errors `json:"test"`
-	// Seconds is the time that it took, with that of the outcome it starts from.
+	// Seconds is the time that it took, with the seconds of the outcome it starts from.
 	Seconds float64 `json:"seconds"`
 }
 

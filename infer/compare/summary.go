@@ -20,8 +20,7 @@ type Float = files.Float
 type Table struct {
 	// Problems names the problems.
 	Problems []string `json:"problems"`
-	// Best is the title of the model with the least mean test error, which is
-	// what the network has to beat.
+	// Best is the title of the model with the least mean test error, the rival to beat.
 	Best string `json:"best_model"`
 	// Rows has the methods, least relative error first.
 	Rows []Row `json:"rows"`
@@ -81,7 +80,7 @@ type Paired struct {
 // Summarise makes the table of outcomes. Every method must have an outcome on
 // every problem, and single-task learning must be among them.
 //
-// Errors are relative to those of single-task learning on all labelled rows. Methods come
+// Errors are relative to the errors of single-task learning on all labelled rows. Methods come
 // first, the best on top, then the controls, and then what learns from the training rows
 // alone. Where a model was also fitted jointly, its row has on each problem the fit with the
 // lower validation error: which one has the lower test error cannot be known in use. One
@@ -218,8 +217,8 @@ func title(model string, v Variant) string {
 
 // choose takes on each problem the method with the lowest validation error, the
 // first of equals. It takes the time of all.
-func choose(title string, of Method, from ...*Row) *Row {
-	m := &Row{Title: title, Method: of}
+func choose(title string, method Method, from ...*Row) *Row {
+	m := &Row{Title: title, Method: method}
 	for i := range from[0].Test {
 		taken := slices.MinFunc(from, func(a, b *Row) int { return cmp.Compare(a.Validation[i], b.Validation[i]) })
 		m.Validation, m.Test = append(m.Validation, taken.Validation[i]), append(m.Test, taken.Test[i])
@@ -231,7 +230,7 @@ func choose(title string, of Method, from ...*Row) *Row {
 	return m
 }
 
-// compare fills in what is relative to others.
+// compare fills in the numbers that are relative to other methods.
 func (m *Row) compare(stl, best *Row) {
 	m.Relative = Float(m.Error / stl.Error)
 	var residuals []float64
@@ -242,7 +241,7 @@ func (m *Row) compare(stl, best *Row) {
 	m.AgainstSTL, m.AgainstBest = Against(m.Test, stl.Test, stl.Error), Against(m.Test, best.Test, stl.Error)
 }
 
-// rounding is what errors are rounded to before they are compared, so that
+// rounding is the step that errors are rounded to before they are compared, so that
 // means that differ only in the order of their sums tie.
 const rounding = 1e-12
 

@@ -57,7 +57,7 @@ const (
 	OfModel Measured = "model"
 )
 
-// A model need not be fitted exactly to give a covariance to try: o is that of
+// A model need not be fitted exactly to give a covariance to try: o belongs to
 // the covariance as it was found. On 20newsgroups these limits bring it within
 // 4 % of the one at 1e-6, in norm and on average (SPATS: 11 %), in a third of
 // the time.
@@ -80,7 +80,7 @@ type Config struct {
 	Seed     uint64   `default:"1" help:"Seed of everything drawn."`
 	// Shard of Shards is the part of the problems to work on, from 0; no Shards
 	// are all problems. Parts of one number of shards may be worked on at the same
-	// time. Those of different numbers overlap, and do not know of each other.
+	// time. Parts of different numbers overlap, and do not know of each other.
 	Shard, Shards int `kong:"-"`
 }
 
@@ -104,7 +104,7 @@ func (c Config) models() (models []multitask.Model, err error) {
 			return nil, ErrConfig.Errorf("%w", err)
 		}
 		name = m.Info().Name
-		if slices.ContainsFunc(models, func(other multitask.Model) bool { return other.Info().Name == name }) {
+		if slices.ContainsFunc(models, func(m multitask.Model) bool { return m.Info().Name == name }) {
 			return nil, ErrConfig.Errorf("model %q is named twice", name)
 		}
 		models = append(models, m)
@@ -112,13 +112,13 @@ func (c Config) models() (models []multitask.Model, err error) {
 	return models, nil
 }
 
-// Manifest is that of a store with such tuples.
+// Manifest describes a store with such tuples.
 func (c Config) Manifest(dataset data.DatasetRef, createdBy string) experience.Manifest {
 	config := map[string]any{"o": string(c.Measured), "fit_tolerance": fitTolerance, "fit_iterations": fitIterations}
 	return experience.Manifest{Dataset: dataset, Seed: c.Seed, Config: config, CreatedBy: []string{createdBy}}
 }
 
-// Problems are what experience is made on. Only those at hand are in memory.
+// Problems are a source of problems. Only the ones at hand are in memory.
 type Problems interface {
 	// Len is the number of problems.
 	Len() int
@@ -176,7 +176,7 @@ func (c *Collector) Warnings() []*experience.Fault { return c.writer.Warnings() 
 // Close gives the shard free for others.
 func (c *Collector) Close() error { return c.writer.Close() }
 
-// Options do not change what is recorded.
+// Options do not change the records.
 type Options struct {
 	// Workers is the number of tuples made at a time; default GOMAXPROCS.
 	Workers int
@@ -187,10 +187,10 @@ type Options struct {
 	Begin func() error
 }
 
-// Summary is what a run did.
+// Summary counts the tuples of a run.
 type Summary struct {
-	// Made counts the tuples of this run, Failed those of them that failed,
-	// and Had those that the store had before.
+	// Made counts the tuples of this run, Failed the failures among them, and Had the tuples
+	// that the store had before.
 	Made   int `json:"made"`
 	Failed int `json:"failed"`
 	Had    int `json:"had"`
@@ -221,7 +221,7 @@ func (c *Collector) Run(ctx context.Context, problems Problems, o Options) (s Su
 	work.SetLimit(cmp.Or(o.Workers, runtime.GOMAXPROCS(0)))
 	finish := func(j *job) error {
 		begin := time.Now()
-		r := j.make(context.WithoutCancel(ctx)) // what was taken is made
+		r := j.make(context.WithoutCancel(ctx)) // a job that was begun is ended
 		r.Seconds = math.Round(time.Since(begin).Seconds()*1000) / 1000
 		if err := c.keep(r); err != nil {
 			return err
@@ -254,8 +254,8 @@ plan:
 	return s, err
 }
 
-// Tuples makes the tuples of problems in memory, without a store: of each problem those
-// that have not failed, in canonical order.
+// Tuples makes the tuples of problems in memory, without a store. Of each problem it returns
+// the tuples that have not failed, in canonical order.
 func Tuples(ctx context.Context, problems []*data.ProblemData, config Config, o Options) ([][]model.Tuple, error) {
 	c, err := newCollector(config)
 	if err != nil {

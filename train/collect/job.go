@@ -29,8 +29,8 @@ type trial struct {
 	missing []*job // the tuples to make
 	had     int    // how many tuples the store has
 
-	// What tuples share is made when it is first asked for: what chooses Lambda1, and the
-	// tuple of single-task learning.
+	// Tuples share the evidence that chooses Lambda1 and the tuple of single-task learning.
+	// Both are made when they are first asked for.
 	chooses func() (evidence.Evidence, error)
 	stl     func() *experience.Record
 }
@@ -67,8 +67,8 @@ type job struct {
 	try    attempt
 }
 
-// attempt returns a covariance to try, as that of the fit that it comes from, or as a
-// result without W if it comes from none.
+// attempt returns a covariance to try, in the fit that it comes from, or in a result without
+// W if it comes from none.
 type attempt func(ctx context.Context) (*multitask.Result, error)
 
 // make makes the tuple.

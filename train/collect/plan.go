@@ -19,8 +19,8 @@ import (
 	"l2mt/model/multitask"
 )
 
-// plan lists the tuples of a problem that the store does not have, that of single-task
-// learning first.
+// plan lists the tuples of a problem that the store does not have, single-task learning's
+// first.
 func (c *Collector) plan(p *data.ProblemData) (*trial, error) {
 	t, err := newTrial(p, c.config.Measured)
 	if err != nil {
@@ -91,8 +91,8 @@ func (c *Collector) plan(p *data.ProblemData) (*trial, error) {
 	return t, nil
 }
 
-// drawParams draws hyperparameters from the ranges of a model; that of Lambda1
-// is the grid that tuning searches.
+// drawParams draws hyperparameters from the ranges of a model. Lambda1 has the range of the
+// grid that tuning searches.
 func drawParams(model multitask.Model, grid []float64, r *rand.Rand) multitask.Params {
 	p := multitask.Params{}
 	for _, h := range model.Info().Ranges {
