@@ -130,10 +130,10 @@ func TestCurvesFarAway(t *testing.T) {
 	step := FitCurves(column(t, []float64{1, 2, 3, 4, 5, 6, 7, 8}).TrainingRows())
 	far := must(NewDense(3, 1, []float32{1e6, 2e6, math.MaxFloat32}))(t)
 	x := must(step.Apply(far))(t)
-	if n := step.Outside(far); n != 3 {
+	if n := step.Outside(far)[0]; n != 3 {
 		t.Errorf("%d of 3 far values are outside", n)
 	}
-	if n := step.Outside(column(t, []float64{1, 8, 0.9, 8.1}).Tasks[0].TrainSet.X); n != 2 {
+	if n := step.Outside(column(t, []float64{1, 8, 0.9, 8.1}).Tasks[0].TrainSet.X)[0]; n != 2 {
 		t.Errorf("%d values are outside of 1 to 8, want 2", n)
 	}
 	for l := 1; l < step.Makes(); l++ {

@@ -216,14 +216,15 @@ func moments(x Matrix) (mean, deviation []float64) {
 	return mean, deviation
 }
 
-// Outside counts the entries below Low and above High.
-func (s Step) Outside(x Matrix) (n int) {
+// Outside counts the entries of each column below Low and above High.
+func (s Step) Outside(x Matrix) []int {
+	cells := make([]int, x.Cols())
 	for j, v := range entries(x) {
 		if v < s.Low[j] || v > s.High[j] {
-			n++
+			cells[j]++
 		}
 	}
-	return n
+	return cells
 }
 
 // extremes are the least and largest values of dense columns.

@@ -37,7 +37,7 @@ func openText(path string) (*text, error) {
 // promises that. Closing the text closes f, and so does an error.
 func unpack(f io.ReadCloser, name string) (*text, error) {
 	packed := &counter{r: f}
-	in := bufio.NewReaderSize(packed, 64<<10)
+	in := bufio.NewReaderSize(packed, buffered)
 	t := &text{in, f, packed}
 	start, _ := in.Peek(len(gzipMagic))
 	if string(start) == gzipMagic || strings.HasSuffix(strings.ToLower(name), ".gz") {

@@ -64,7 +64,10 @@ func NewRows(in io.ReadCloser, name string, o Options) (*Rows, error) {
 		return nil, fmt.Errorf("%s: %w", name, err)
 	}
 	r := &Rows{name: name, text: text, line: 1, size: blockSize, Decimal: o.Decimal}
-	if err = r.begin(bufio.NewReaderSize(text, 64<<10), o); err != nil {
+	if memory, ok := in.(interface{ Len() int }); ok { // a block takes no more than there is
+		r.size = min(blockSize, memory.Len()+1)
+	}
+	if err = r.begin(bufio.NewReaderSize(text, buffered), o); err != nil {
 		return nil, r.located(errors.Join(err, r.Close()))
 	}
 	return r, nil
@@ -191,6 +194,8 @@ func (r *Rows) located(err error) error { return fmt.Errorf("%s: %w", r.name, er
 const (
 	// blockSize is enough for the work on a block to outweigh passing it on.
 	blockSize = 256 << 10
+	// buffered is enough to tell what a text is; larger reads pass the buffer by.
+	buffered = 8 << 10
 	// maxRow bounds the length of a row: a quote that is not closed makes one row
 	// of the rest.
 	maxRow = 16 << 20

@@ -96,9 +96,8 @@ func (c *Column) validate() error {
 	return nil
 }
 
-// narrow returns values, less their offsets, in single precision.
-func (c *Column) narrow(values ...float64) []float32 {
-	var narrow []float32
+// narrow adds values, less their offsets, in single precision.
+func (c *Column) narrow(narrow []float32, values ...float64) []float32 {
 	for k, v := range values {
 		if c.Offset != nil {
 			v -= c.Offset[k]
@@ -269,10 +268,10 @@ func (r *Recipe) features(c *Column, value []float32, d int, from *format.Column
 	values := make([][]float32, len(from.Texts))
 	missing := make([]bool, len(from.Texts))
 	for t, text := range from.Texts {
-		values[t] = c.narrow(c.values(text)...)
+		values[t] = c.narrow(nil, c.values(text)...)
 		missing[t] = r.IsMissing(text)
 	}
-	mean := c.narrow(c.Mean...)
+	mean := c.narrow(nil, c.Mean...)
 	for i := range from.Len() {
 		part := value[i*d:][:c.width()]
 		t := from.Text(i)
@@ -280,7 +279,7 @@ func (r *Recipe) features(c *Column, value []float32, d int, from *format.Column
 		case t < 0 && (from.AsText || math.IsNaN(from.Numbers[i])): // of a file without the column
 			copy(part, mean)
 		case t < 0:
-			if part[0] = c.narrow(from.Numbers[i])[0]; math.IsInf(float64(part[0]), 0) {
+			if c.narrow(part[:0], from.Numbers[i]); math.IsInf(float64(part[0]), 0) {
 				return i, numberError(c.Name, from.Label(i).String())
 			}
 		case missing[t] && (r.Strict || c.Mean == nil):

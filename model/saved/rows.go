@@ -40,16 +40,17 @@ type Rows struct {
 	// names the task there is one, of the Average.
 	Asked []Answer
 
-	fit     *Fit
-	o       RowOptions
-	in      *format.Rows
-	at      []int          // the columns that features are made of
-	column  int            // the column that names the task of a row, or -1
-	labels  []int          // the column of the label of each of Asked, or -1
-	carried []int          // columns that are carried along
-	number  map[string]int // of a task by its name, and by the key of that
-	notes   map[string]int // what the user should know, of how many rows or cells
-	keeps   bool           // the rows made
+	fit      *Fit
+	o        RowOptions
+	in       *format.Rows
+	at       []int          // the columns that features are made of
+	features []string       // before the steps
+	column   int            // the column that names the task of a row, or -1
+	labels   []int          // the column of the label of each of Asked, or -1
+	carried  []int          // columns that are carried along
+	number   map[string]int // of a task by its name, and by the key of that
+	notes    map[string]int // what the user should know, of how many rows or cells
+	keeps    bool           // the rows made
 }
 
 // Answer is a prediction of a row.
@@ -78,6 +79,7 @@ var ErrNoTask = data.ErrMismatch.Errorf("its rows name no task")
 // OpenRows opens a CSV or TSV file of rows to predict. Close the rows after use.
 func (s *Fit) OpenRows(path string, o RowOptions) (r *Rows, err error) {
 	r = &Rows{Fits: []*Fit{s}, fit: s, o: o, column: -1, number: map[string]int{}, notes: map[string]int{}}
+	r.features = s.Recipe.Features()
 	if o.Workers <= 0 {
 		r.o.Workers = runtime.GOMAXPROCS(0)
 	}
@@ -165,14 +167,11 @@ func (r *Rows) findTasks() error {
 // Close closes what the rows are read from.
 func (r *Rows) Close() error { return r.in.Close() }
 
-// Carry carries a column along, by name or number, and returns its name.
-func (r *Rows) Carry(column string) (name string, err error) {
+// Carry carries a column along, by name or number.
+func (r *Rows) Carry(column string) error {
 	j, err := format.FindColumn(r.in.Names, column)
-	if err == nil {
-		name = r.in.Names[j]
-		r.carried = append(r.carried, j)
-	}
-	return name, err
+	r.carried = append(r.carried, j)
+	return err
 }
 
 // Notes tell of how many rows or cells read so far the fit has not seen something, most
@@ -309,6 +308,15 @@ func (r *Rows) label(b *Block, c *format.Column, j, task int) float64 {
 	return math.NaN()
 }
 
+// far notes cells outside of the values that their columns were fitted on.
+func (r *Rows) far(b *Block, cells []int) {
+	for j, n := range cells {
+		if n > 0 {
+			b.notes[fmt.Sprintf("cells of column %q are outside of the values that the model was fitted on, where curves go on straight and kernels end", r.features[j])] += n
+		}
+	}
+}
+
 // least is the value of a kernel with the nearest landmark below which a row is far from all.
 const least = 0.05
 
@@ -330,8 +338,8 @@ func (r *Rows) predict(b *Block, given data.Matrix) error {
 		if r.keeps {
 			b.made = x
 		}
-		if n == 0 && outside > 0 {
-			b.notes["cells are outside of the values that the model was fitted on, where curves go on straight and kernels end"] = outside
+		if n == 0 {
+			r.far(b, outside)
 		}
 		if last := len(m.Recipe.Steps) - 1; n == 0 && last >= 0 && m.Recipe.Steps[last].Compared() > 0 {
 			kernel := x.Cols() - m.Recipe.Steps[last].Compared()

@@ -569,20 +569,20 @@ func (s *Fit) scores(task int, x data.Matrix) []float64 {
 }
 
 // Prepare applies the recipe's steps to rows that it has made. What it returns is to be
-// multiplied by W. It counts the cells outside of the values that bent columns were fitted on.
-func (s *Fit) Prepare(x data.Matrix) (made data.Matrix, cells int, err error) {
+// multiplied by W. Outside counts the cells of each column that are outside of the values that it was fitted on.
+func (s *Fit) Prepare(x data.Matrix) (made data.Matrix, outside []int, err error) {
 	if d := s.Recipe.Width(); x.Cols() != d {
-		return nil, 0, data.ErrMismatch.Errorf("predict: the rows have %d features; the model takes %d", x.Cols(), d)
+		return nil, nil, data.ErrMismatch.Errorf("predict: the rows have %d features; the model takes %d", x.Cols(), d)
 	}
 	for _, step := range s.Recipe.Steps {
 		if step.Low != nil {
-			cells += step.Outside(x)
+			outside = step.Outside(x)
 		}
 		if x, err = step.Apply(x); err != nil {
-			return nil, 0, fmt.Errorf("predict: %w", err)
+			return nil, nil, fmt.Errorf("predict: %w", err)
 		}
 	}
-	return x, cells, nil
+	return x, outside, nil
 }
 
 // Probabilities sets p to those of the classes at the scores of a row.

@@ -40,6 +40,7 @@ type cli struct {
 	Problems   problemsCmd   `cmd:"" help:"Make and check multitask problems."`
 	Fit        fitCmd        `cmd:"" help:"Fit multitask models to labelled tables, and compare them."`
 	Predict    predictCmd    `cmd:"" help:"Predict the rows of a table with a model that fit has saved, and measure it where they have labels."`
+	Serve      serveCmd      `cmd:"" help:"Answer over HTTP with models that fit has saved."`
 	Show       showCmd       `cmd:"" help:"Show what is in a model that fit has saved."`
 	Collect    collectCmd    `cmd:"" help:"Make experience: try covariances on problems."`
 	Experience experienceCmd `cmd:"" help:"Look after experience."`

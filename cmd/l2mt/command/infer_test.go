@@ -22,7 +22,7 @@ func TestPredictWithWhatInferSaves(t *testing.T) {
 	labels := map[string]func(v float64) string{
 		"classification": func(v float64) string { return []string{"no", "yes"}[min(1, int(v))] },
 		"several":        func(v float64) string { return []string{"ant", "bee", "cat"}[int(v)] },
-		"regression":     func(v float64) string { return rounded(7*v, -1) },
+		"regression":     func(v float64) string { return strconv.FormatFloat(7*v, 'g', -1, 64) },
 	}
 	for name, label := range labels {
 		random := data.Stream(3, name)

@@ -9,10 +9,7 @@ import (
 	"math"
 	"os"
 	"path/filepath"
-	"slices"
-	"strconv"
 
-	"l2mt/data"
 	"l2mt/data/files"
 	"l2mt/model/saved"
 )
@@ -57,25 +54,26 @@ func (c *predictCmd) Run(e *env) error {
 		return err
 	}
 	defer rows.Close()
-	l := &lineWriter{Fit: fit, level: c.Interval}
-	if err := checkInterval(c.Interval, fit); err != nil {
-		return err
-	}
 	for _, column := range c.Keep {
-		name, err := rows.Carry(column)
-		if err != nil {
+		if err := rows.Carry(column); err != nil {
 			return fmt.Errorf("%s: --keep: %w", c.File, err)
 		}
-		l.heads = append(l.heads, name)
 	}
-	l.predictions(rows.Asked)
+	l, err := rows.Lines(c.Interval)
+	if err != nil {
+		return errUsage.Errorf("%w", err)
+	}
 	s := &scoring{models: rows.Fits}
 	write := func(w io.Writer) error {
-		if err := csv.NewWriter(w).WriteAll([][]string{l.heads}); err != nil {
+		if err := csv.NewWriter(w).WriteAll([][]string{l.Heads}); err != nil {
 			return err
 		}
-		return predictRows(e, rows, func(b *saved.Block) { b.Text = l.text(b, len(rows.Asked)) }, func(b *saved.Block) error {
-			s.answers = append(s.answers, slices.DeleteFunc(b.Answers, func(a saved.Answer) bool { return math.IsNaN(a.Label) })...)
+		return predictRows(e, rows, func(b *saved.Block) { b.Text = lines(l, b) }, func(b *saved.Block) error {
+			for _, a := range b.Answers {
+				if !math.IsNaN(a.Label) {
+					s.answers = append(s.answers, a)
+				}
+			}
 			_, err := w.Write(b.Text)
 			return err
 		})
@@ -101,110 +99,14 @@ func (c *predictCmd) Run(e *env) error {
 	return nil
 }
 
-func checkInterval(level float64, m *saved.Fit) error {
-	switch {
-	case level == 0:
-		return nil
-	case !(level > 0 && level < 1):
-		return errUsage.Errorf("--interval=%v: it must be between 0 and 1", level)
-	case m.Residuals == nil:
-		return data.ErrInvalid.Errorf("--interval: the model has no residuals of rows held out; classes have probabilities instead")
-	case math.IsInf(m.Interval(level), 1):
-		return data.ErrInvalid.Errorf("--interval=%v: %d rows were held out, which are enough for %.2f at most", level, len(m.Residuals), 1-1/float64(len(m.Residuals)+1))
-	}
-	return nil
-}
-
-// lineWriter writes predictions as lines of CSV.
-type lineWriter struct {
-	*saved.Fit
-	level float64  // of intervals, 0 for none
-	wide  bool     // a row has predictions for several tasks
-	heads []string // of the cells of a line
-}
-
-// predictions adds the heads of what cells returns.
-func (l *lineWriter) predictions(all []saved.Answer) {
-	l.wide = len(all) > 1
-	for _, a := range all {
-		first := []string{"task", "prediction"}
-		of := ""
-		positive := l.Tasks[0].Positive
-		if l.wide {
-			first = []string{a.Name}
-			of = a.Name + " "
-			positive = l.Tasks[a.Task].Positive
-		} else if slices.ContainsFunc(l.Tasks, func(t saved.Task) bool { return t.Positive != positive }) {
-			positive = "the positive class"
-		}
-		l.heads = append(l.heads, first...)
-		switch {
-		case l.Classes != nil:
-			for _, class := range l.Classes {
-				l.heads = append(l.heads, "probability of "+of+class)
-			}
-		case l.Kind == data.Classification:
-			l.heads = append(l.heads, "probability of "+of+positive)
-		case l.level > 0:
-			l.heads = append(l.heads, of+"low", of+"high", of+"standard_error")
-		default:
-			l.heads = append(l.heads, of+"standard_error")
-		}
-	}
-}
-
-// cells are those of a prediction, empty where there is no value.
-func (l *lineWriter) cells(a saved.Answer) (cells []string) {
-	if !l.wide {
-		cells = append(cells, a.Name)
-	}
-	score := a.Scores[:max(1, len(l.Classes))]
-	if l.Kind == data.Classification {
-		p := make([]float64, max(2, len(l.Classes)))
-		l.Probabilities(p, score)
-		if l.Classes == nil {
-			p = p[1:]
-		}
-		cells = append(cells, l.ClassesOf(a.Task)[data.ClassOf(score)])
-		for _, v := range p {
-			cells = append(cells, rounded(v, 6))
-		}
-		return cells
-	}
-	cells = append(cells, rounded(score[0], -1))
-	if l.level > 0 {
-		half := l.Interval(l.level) * a.Error
-		cells = append(cells, rounded(score[0]-half, 8), rounded(score[0]+half, 8))
-	}
-	if a.Error == 0 {
-		return append(cells, "")
-	}
-	return append(cells, rounded(a.Error, 4))
-}
-
-// rounded is a number of so many digits, or empty where it is undefined.
-func rounded(v float64, digits int) string {
-	if math.IsNaN(v) {
-		return ""
-	}
-	return strconv.FormatFloat(v, 'g', digits, 64)
-}
-
-// text are the lines of a block, with so many predictions each.
-func (l *lineWriter) text(b *saved.Block, each int) []byte {
+// lines are the predictions of a block as lines of CSV.
+func lines(l *saved.Lines, b *saved.Block) []byte {
 	var text bytes.Buffer
-	lines := csv.NewWriter(&text)
+	out := csv.NewWriter(&text)
 	for j := range b.Rows {
-		var cells []string
-		for _, c := range b.Carried {
-			cells = append(cells, c.Texts[c.Text(j)])
-		}
-		for _, a := range b.Answers[j*each:][:each] {
-			cells = append(cells, l.cells(a)...)
-		}
-		_ = lines.Write(cells) // a buffer has no errors
+		_ = out.Write(l.Row(b, j)) // a buffer has no errors
 	}
-	lines.Flush()
+	out.Flush()
 	return text.Bytes()
 }
 

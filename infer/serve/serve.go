@@ -1,0 +1,165 @@
+// Package serve answers over HTTP with saved models, as MLflow's servers do: POST /invocations
+// predicts rows of JSON or CSV, in the way of a table that is predicted. A model that is replaced
+// in its directory is taken over between two requests.
+package serve
+
+import (
+	"context"
+	"errors"
+	"net"
+	"net/http"
+	"time"
+
+	"golang.org/x/sync/semaphore"
+
+	"l2mt/data"
+)
+
+// Options bound what a server takes. Tags explain the fields, here and as flags of a command line.
+type Options struct {
+	Listen      string        `default:"127.0.0.1:5000" help:"Address to listen on. By default only programs of this machine can ask; :5000 opens the server to others, who need no password."`
+	MaxBody     int           `default:"16" help:"Mebibytes that a request may have."`
+	MaxRows     int           `default:"100000" help:"Rows that a request may have."`
+	Timeout     time.Duration `default:"30s" help:"How long a request may take to come in, and to be answered."`
+	Connections int           `default:"256" help:"Connections at a time; more wait."`
+	// Version is the answer to GET /version.
+	Version string `kong:"-"`
+	// Log takes remarks on what happens to models.
+	Log func(format string, args ...any) `kong:"-"`
+}
+
+// Validate refuses bounds that let nothing through.
+func (o *Options) Validate() error {
+	if o.MaxBody < 1 || o.MaxRows < 1 || o.Timeout <= 0 || o.Connections < 1 {
+		return data.ErrInvalid.Errorf("--max-body, --max-rows, --timeout and --connections must be positive")
+	}
+	return nil
+}
+
+// Server answers requests.
+type Server struct {
+	Options
+	models []*model // the first answers where no name is given
+	memory *semaphore.Weighted
+	seen   metrics
+}
+
+const (
+	mebibyte = 1 << 20
+	// small is the size of a request that waits for no memory.
+	small = 64 << 10
+	// together is how many of the largest requests are in memory at a time.
+	together = 2
+	// looks is the time between two looks at the directories of models.
+	looks = time.Second
+)
+
+// New loads models, each given as its directory or as NAME=DIRECTORY.
+func New(given []string, o Options) (*Server, error) {
+	s := &Server{Options: o}
+	s.memory = semaphore.NewWeighted(together * int64(o.MaxBody) * mebibyte)
+	for _, text := range given {
+		m, err := newModel(text)
+		if err != nil {
+			return nil, err
+		}
+		if s.find(m.name) != nil {
+			return nil, data.ErrInvalid.Errorf("--model: two models are called %q; name one of them, NAME=DIRECTORY", m.name)
+		}
+		s.models = append(s.models, m)
+	}
+	return s, nil
+}
+
+// find is the model of a name, nil if there is none.
+func (s *Server) find(name string) *model {
+	for _, m := range s.models {
+		if m.name == name {
+			return m
+		}
+	}
+	return nil
+}
+
+func (s *Server) names() (names []string) {
+	for _, m := range s.models {
+		names = append(names, m.name)
+	}
+	return names
+}
+
+// Run listens until the context ends, and then finishes the requests that have come in.
+func (s *Server) Run(ctx context.Context) error {
+	listener, err := net.Listen("tcp", s.Listen)
+	if err != nil {
+		return err
+	}
+	slots := make(chan struct{}, s.Connections)
+	server := &http.Server{
+		Handler:           s.Handler(),
+		ReadHeaderTimeout: s.Timeout,
+		ReadTimeout:       s.Timeout,
+		WriteTimeout:      3 * s.Timeout, // begins with the request
+		IdleTimeout:       s.Timeout,
+		MaxHeaderBytes:    small,
+	}
+	server.ConnState = func(_ net.Conn, state http.ConnState) {
+		if state == http.StateClosed {
+			<-slots
+		}
+	}
+	s.Log("http://%s/ answers", listener.Addr())
+	go s.watch(ctx)
+	drained := make(chan error, 1)
+	context.AfterFunc(ctx, func() {
+		last, cancel := context.WithTimeout(context.Background(), 3*s.Timeout)
+		defer cancel()
+		drained <- server.Shutdown(last)
+	})
+	err = server.Serve(&limited{listener, slots})
+	if errors.Is(err, http.ErrServerClosed) {
+		err = <-drained
+	}
+	return err
+}
+
+// watch takes over models that are replaced.
+func (s *Server) watch(ctx context.Context) {
+	for tick := time.Tick(looks); ; {
+		select {
+		case <-ctx.Done():
+			return
+		case <-tick:
+			s.Reload()
+		}
+	}
+}
+
+// Reload takes over the models that have been replaced. One that cannot be read leaves the older
+// one in its place.
+func (s *Server) Reload() {
+	for _, m := range s.models {
+		switch changed, err := m.load(); {
+		case err != nil:
+			s.Log("%v; the model before it goes on", err)
+		case changed:
+			s.Log("model %q has been replaced", m.name)
+		}
+	}
+}
+
+// limited is a listener that accepts a connection where a slot is free.
+type limited struct {
+	net.Listener
+	slots chan struct{}
+}
+
+// Accept waits for a slot, which is free again when the connection is closed.
+func (l *limited) Accept() (net.Conn, error) {
+	l.slots <- struct{}{}
+	conn, err := l.Listener.Accept()
+	if err != nil {
+		<-l.slots
+	}
+	return conn, err
+}

@@ -1,0 +1,141 @@
+package saved
+
+import (
+	"math"
+	"slices"
+	"strconv"
+
+	"l2mt/data"
+)
+
+// Lines writes predictions as cells of text.
+type Lines struct {
+	// Heads name the cells of a row.
+	Heads []string
+	// Words say which cells are texts. Others are numbers, or empty where there is none.
+	Words []bool
+
+	rows  *Rows
+	level float64 // of intervals, 0 for none
+}
+
+// Lines writes the predictions of the rows, behind the columns that are carried along. A level
+// above 0 adds intervals, in which the target of a fresh row lies with this probability.
+func (r *Rows) Lines(level float64) (*Lines, error) {
+	l := &Lines{rows: r, level: level}
+	if err := r.fit.checkInterval(level); err != nil {
+		return nil, err
+	}
+	for _, j := range r.carried {
+		l.head(true, r.in.Names[j])
+	}
+	for _, a := range r.Asked {
+		l.heads(a)
+	}
+	return l, nil
+}
+
+// checkInterval refuses a level of intervals that the model does not have.
+func (s *Fit) checkInterval(level float64) error {
+	held := len(s.Residuals)
+	switch {
+	case level == 0:
+		return nil
+	case !(level > 0 && level < 1):
+		return data.ErrInvalid.Errorf("--interval=%v: it must be between 0 and 1", level)
+	case held == 0:
+		return data.ErrInvalid.Errorf("--interval: the model has no residuals of rows held out; classes have probabilities instead")
+	case math.IsInf(s.Interval(level), 1):
+		most := 1 - 1/float64(held+1)
+		return data.ErrInvalid.Errorf("--interval=%v: %d rows were held out, which are enough for %.2f at most", level, held, most)
+	}
+	return nil
+}
+
+func (l *Lines) head(words bool, names ...string) {
+	for _, name := range names {
+		l.Heads = append(l.Heads, name)
+		l.Words = append(l.Words, words)
+	}
+}
+
+// heads adds the heads of an answer. Where rows have several they name the task.
+func (l *Lines) heads(a Answer) {
+	s := l.rows.fit
+	task := ""
+	positive := s.ClassesOf(a.Task)
+	classify := s.Kind == data.Classification
+	if len(l.rows.Asked) > 1 {
+		task = a.Name + " "
+		l.head(classify, a.Name)
+	} else {
+		l.head(true, "task")
+		l.head(classify, "prediction")
+		other := func(t Task) bool { return t.Positive != s.Tasks[0].Positive }
+		if slices.ContainsFunc(s.Tasks, other) {
+			positive = []string{"", "the positive class"}
+		}
+	}
+	switch {
+	case classify && s.Classes == nil:
+		l.head(false, "probability of "+task+positive[1])
+	case classify:
+		for _, class := range s.Classes {
+			l.head(false, "probability of "+task+class)
+		}
+	case l.level > 0:
+		l.head(false, task+"low", task+"high", task+"standard_error")
+	default:
+		l.head(false, task+"standard_error")
+	}
+}
+
+// Row returns the cells of row j of a block.
+func (l *Lines) Row(b *Block, j int) (cells []string) {
+	for _, c := range b.Carried {
+		cells = append(cells, c.Texts[c.Text(j)])
+	}
+	each := len(l.rows.Asked)
+	for _, a := range b.Answers[j*each:][:each] {
+		if each == 1 {
+			cells = append(cells, a.Name)
+		}
+		cells = append(cells, l.cells(a)...)
+	}
+	return cells
+}
+
+// cells are a prediction and how sure it is, empty where there is no value.
+func (l *Lines) cells(a Answer) (cells []string) {
+	s := l.rows.fit
+	score := a.Scores[:max(1, len(s.Classes))]
+	if s.Kind == data.Classification {
+		p := make([]float64, max(2, len(s.Classes)))
+		s.Probabilities(p, score)
+		if s.Classes == nil {
+			p = p[1:]
+		}
+		cells = append(cells, s.ClassesOf(a.Task)[data.ClassOf(score)])
+		for _, v := range p {
+			cells = append(cells, rounded(v, 6))
+		}
+		return cells
+	}
+	cells = append(cells, rounded(score[0], -1))
+	if l.level > 0 {
+		half := s.Interval(l.level) * a.Error
+		cells = append(cells, rounded(score[0]-half, 8), rounded(score[0]+half, 8))
+	}
+	if a.Error == 0 {
+		return append(cells, "")
+	}
+	return append(cells, rounded(a.Error, 4))
+}
+
+// rounded is a number of so many digits, or empty where it is undefined.
+func rounded(v float64, digits int) string {
+	if math.IsNaN(v) {
+		return ""
+	}
+	return strconv.FormatFloat(v, 'g', digits, 64)
+}
