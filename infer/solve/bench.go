@@ -44,6 +44,8 @@ type Options struct {
 	Workers int
 	// After is what an older model knows, whose Recipe has made the rows; nil for none.
 	After *saved.Prior
+	// Until is when Choose tries no further candidate; the zero time is never.
+	Until time.Time
 	// Progress follows what is tried. Nil means that nothing does.
 	Progress progress.Reporter
 }

@@ -3,6 +3,7 @@ package solve
 import (
 	"context"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
@@ -151,13 +152,18 @@ func (b *Bench) Best(ctx context.Context, candidates []Candidate) (*Choice, erro
 
 // weigh finds the weights of candidates. Where no rows can be held out it is the first.
 func (b *Bench) weigh(ctx context.Context, candidates []Candidate) (*Choice, error) {
-	beside := slices.Clip(candidates)
+	var beside []Candidate
 	if !b.wide() { // what a report compares with sees the same features
 		alone, pooled := rivals(candidates)
-		level := Candidate{Structure: Structure{View: Level}}
-		beside = append(beside, alone, pooled, level)
+		beside = []Candidate{alone, pooled, {Structure: Structure{View: Level}}}
 	}
-	judged, err := b.judgeEach(ctx, beside)
+	if !b.options.Until.IsZero() {
+		var err error
+		if candidates, err = b.timely(ctx, beside, candidates); err != nil {
+			return nil, err
+		}
+	}
+	judged, err := b.judgeEach(ctx, append(slices.Clip(candidates), beside...))
 	if err != nil {
 		return nil, err
 	}
@@ -183,6 +189,34 @@ func (b *Bench) weigh(ctx context.Context, candidates []Candidate) (*Choice, err
 		held.Variance = surest.Variance
 	}
 	return c, nil
+}
+
+// timely are the candidates that are judged by the time that is set, after what a report compares
+// with; where there is time for none, the first of the latter.
+func (b *Bench) timely(ctx context.Context, beside, candidates []Candidate) (timely []Candidate, err error) {
+	if beside == nil {
+		beside = candidates[:1]
+	}
+	if _, err := b.judgeEach(ctx, beside); err != nil {
+		return nil, err
+	}
+	limited, cancel := context.WithDeadline(ctx, b.options.Until)
+	defer cancel()
+	for _, c := range candidates {
+		_, err := b.Judge(limited, c)
+		if ctx.Err() == nil && limited.Err() != nil {
+			maps.DeleteFunc(b.judged, func(_ string, j *Judged) bool { return j.HeldOut == nil })
+			break
+		}
+		if err != nil {
+			return nil, err
+		}
+		timely = append(timely, c)
+	}
+	if timely == nil {
+		timely = beside[:1]
+	}
+	return timely, nil
 }
 
 func newChoice(judged []*Judged, weights []float64, held *evidence.HeldOut) *Choice {

@@ -39,7 +39,7 @@ var budgets = map[string]int{
 	"infer":                  1569,
 	"infer/compare":          5295,  // 46: outcomes are checked
 	"infer/serve":            5006,  // 51: models over HTTP
-	"infer/solve":            14848, // 48: the metric of the experience; 49: time, groups, weights
+	"infer/solve":            15133, // 48: the metric of the experience; 49: time, groups, weights
 	"infer/solve/solvetest":  1134,
 	"layers":                 13954, // 50: Gorgonia's other operations, one memory
 	"layers/linalg":          6466,
@@ -64,10 +64,10 @@ const (
 	// until the rest is taken out again. Issue 49 may add 4,500 for time, groups, targets, weights
 	// and thresholds.
 	// Issue 51 may add 6,000 for serve.
-	whole = 238996
+	whole = 239318
 	// testLines bounds the lines of all tests. Each fault of issue 46 has a test, and the models of
 	// issues 47 and 48 have some 2,300 lines; serve (51) has 600.
-	testLines = 30644
+	testLines = 30700
 	// spare is what a package may take before its own number is raised.
 	spare = 100
 	// slack is how far a package may fall below its budget, so that gains are kept.

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"io"
 	"runtime"
+	"slices"
 	"strings"
 
 	"github.com/alecthomas/kong"
@@ -71,6 +72,9 @@ func Run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	return c.run(ctx, parser, args, stdout, stderr)
 }
 
+// resumed are commands that go on where they were interrupted.
+var resumed = []string{"collect", "train", "eval", "sweep", "demo", "data"}
+
 // run executes a command line, which the parser reads into the cli.
 func (c *cli) run(ctx context.Context, parser *kong.Kong, args []string,
 	stdout, stderr io.Writer) int {
@@ -91,7 +95,11 @@ func (c *cli) run(ctx context.Context, parser *kong.Kong, args []string,
 	said := make(chan struct{})
 	unless := context.AfterFunc(ctx, func() {
 		defer close(said)
-		e.remark("finishing what is at hand; interrupt again to leave it. Given again, collect, train, eval, sweep, demo and data features go on from there")
+		after := "what the command has done so far is lost, and no file has changed"
+		if first, _, _ := strings.Cut(command.Command(), " "); slices.Contains(resumed, first) {
+			after = "the same command goes on from there"
+		}
+		e.remark("interrupted: finishing what is at hand; interrupt again to leave it; %s", after)
 	})
 	if err = command.Run(e); !unless() {
 		<-said

@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 
 	"l2mt/data"
 	"l2mt/data/table"
@@ -31,9 +32,10 @@ type fitCmd struct {
 	Lambda1       float64 `name:"lambda1" help:"Strength of tr(W Omega^-1 W')/2; by default the rows held out choose."`
 	After         string  `type:"existingdir" xor:"after" help:"Saved model of older tasks of the same kind: rows held out say how much the new tasks take of it. Columns are matched by name."`
 	listing       `embed:""`
-	Structures    bool   `help:"List what was weighed, with its loss on rows held out and its weight."`
-	Workers       int    `help:"Fits at a time; 0 means one per CPU."`
-	Out           string `type:"path" help:"Directory to save the model to."`
+	Structures    bool          `help:"List what was weighed, with its loss on rows held out and its weight."`
+	TimeLimit     time.Duration `help:"About how long a fit may take, such as 60s: the best of what was tried by then, which depends on the machine."`
+	Workers       int           `help:"Fits at a time; 0 means one per CPU."`
+	Out           string        `type:"path" help:"Directory to save the model to."`
 }
 
 func (c *fitCmd) Validate() error {
@@ -55,6 +57,7 @@ const (
 )
 
 func (c *fitCmd) Run(e *env) error {
+	begin := time.Now()
 	if info, err := os.Stat(c.Out); err == nil && !info.IsDir() {
 		return fmt.Errorf("--out=%s: it is a file; give a directory", c.Out)
 	}
@@ -100,6 +103,9 @@ func (c *fitCmd) Run(e *env) error {
 	}
 	defer debug.SetGCPercent(debug.SetGCPercent(collected(t.Problem)))
 	o := solve.Options{After: prior, Folds: c.Folds, Seed: c.Seed, Together: t.Together, Times: t.Times, Held: t.Held, Balanced: c.ClassWeight != "", Workers: cmp.Or(c.Workers, runtime.GOMAXPROCS(0)), Progress: e.reporter()}
+	if c.TimeLimit > 0 {
+		o.Until = begin.Add(c.TimeLimit * 2 / 3) // the rest is for the fit to all rows
+	}
 	if c.Lambda1 != 0 {
 		o.Lambda1 = []float64{c.Lambda1}
 	}

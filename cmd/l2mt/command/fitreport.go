@@ -86,7 +86,9 @@ const (
 // run fits the problem, saves the model if there is a directory for it, and prints what came of it.
 func (r *fitReport) run(e *env, b *solve.Bench, candidates []solve.Candidate, view, out string) (err error) {
 	var folder *files.Folder
-	if out != "" {
+	if out == "" {
+		e.remark("without --out DIRECTORY nothing is kept but what is printed")
+	} else {
 		if folder, err = files.Claim(out); err != nil {
 			return err
 		}
@@ -111,8 +113,12 @@ func (r *fitReport) fill(ctx context.Context, b *solve.Bench, candidates []solve
 	begin := time.Now()
 	p := r.table.Problem
 	var choice *solve.Choice
+	untried := 0
 	if candidates == nil {
-		choice, err = b.Choose(ctx, solve.Parts{View: view})
+		parts := solve.Parts{View: view}
+		if choice, err = b.Choose(ctx, parts); err == nil {
+			untried = len(b.Candidates(parts)) - len(choice.Weighed)
+		}
 	} else {
 		choice, err = b.Best(ctx, candidates)
 	}
@@ -166,6 +172,7 @@ func (r *fitReport) fill(ctx context.Context, b *solve.Bench, candidates []solve
 		r.Structures = nil
 		r.Rivals = nil
 	}
+	note(untried, "%d ways to fit were left out by --time-limit")
 	note(single, "%d tasks of one row borrow everything else from the others")
 	note(same, "%d tasks of one class borrow the odds of the other from the others")
 	note(kept, "%d tasks have rows that no fold holds out, as no other row has their class; errors are without these")
@@ -328,19 +335,13 @@ func (r *fitReport) write(w io.Writer) {
 	if r.Classes != nil {
 		fmt.Fprintf(w, ", %d classes", len(r.Classes))
 	}
-	fmt.Fprint(w, "\n\n")
-	for line := range strings.Lines(r.answers()) {
-		wrap(w, line)
-	}
-	fmt.Fprintln(w)
+	wrap(w, "\n\n"+r.answers()+"\n")
 	if r.Rivals != nil {
 		r.Beside().named(w)
 		_, _, loss := units(r.Kind)
-		wrap(w, fmt.Sprintf("saved: %s that the method has less, in a range of 95 %%; where 0 is in the range, it may be chance", loss))
-		fmt.Fprintln(w)
+		wrap(w, fmt.Sprintf("saved: %s that the method has less, in a range of 95 %%; where 0 is in the range, it may be chance\n", loss))
 	}
-	wrap(w, fmt.Sprintf("the method: %s (%.2g s)", r.Title, r.Seconds))
-	fmt.Fprintln(w)
+	wrap(w, fmt.Sprintf("the method: %s (%.2g s)\n", r.Title, r.Seconds))
 	if r.structures {
 		r.writeStructures(w)
 	}

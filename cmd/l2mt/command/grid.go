@@ -77,22 +77,21 @@ func (g *grid) named(w io.Writer) {
 
 // wrap prints a text in lines that fit a terminal.
 func wrap(w io.Writer, text string) {
-	width := 0
-	for _, word := range strings.Fields(text) {
-		n := utf8.RuneCountInString(word)
-		switch {
-		case width == 0:
-		case width+1+n > lineWidth:
-			fmt.Fprintln(w)
-			width = 0
-		default:
-			word = " " + word
-			n++
+	for line := range strings.SplitSeq(text, "\n") {
+		width := 0
+		for word := range strings.FieldsSeq(line) {
+			n := 1 + utf8.RuneCountInString(word)
+			if width > 0 && width+n-1 > lineWidth {
+				fmt.Fprintln(w)
+				width = 0
+			} else if width > 0 {
+				word = " " + word
+			}
+			fmt.Fprint(w, word)
+			width += n
 		}
-		fmt.Fprint(w, word)
-		width += n
+		fmt.Fprintln(w)
 	}
-	fmt.Fprintln(w)
 }
 
 // number is a number of four digits.

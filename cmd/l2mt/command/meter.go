@@ -21,6 +21,9 @@ func newMeter(w io.Writer) progress.Reporter {
 	return &meter{w: w, now: time.Now, every: 10 * time.Second, terminal: ok && term.IsTerminal(int(f.Fd()))}
 }
 
+// mostDescribed bounds the text before a bar, which would wrap to two lines on a narrow terminal.
+const mostDescribed = 40
+
 // meter is how far a stage has come.
 type meter struct {
 	w        io.Writer
@@ -57,8 +60,8 @@ func (m *meter) Advance(n int, status string) {
 	m.status = cmp.Or(status, m.status)
 	switch now := m.now(); {
 	case m.bar != nil && n > 0: // what is said at the end of a stage is too long for the bar
-		if status != "" {
-			m.bar.Describe(m.stage + " (" + status + ")")
+		if text := m.stage + " (" + status + ")"; status != "" && len(text) <= mostDescribed {
+			m.bar.Describe(text)
 		}
 		_ = m.bar.Add(n) // it fails as writing to the terminal does
 	case m.bar == nil && now.Sub(m.last) >= m.every:

@@ -83,3 +83,17 @@ func TestLinesOfAMeter(t *testing.T) {
 		t.Errorf("the lines are\n%swant\n%s", got, want)
 	}
 }
+
+// A long status would wrap a bar to two lines, which a terminal does not clear.
+func TestBarIsOneLine(t *testing.T) {
+	m, r := newLines(time.Second)
+	m.terminal = true
+	m.Start("measuring on rows held out", 2)
+	for range 2 {
+		time.Sleep(120 * time.Millisecond) // a bar is drawn ten times a second
+		m.Advance(1, "a curve for every column, shared and of each task")
+	}
+	if text := r.text.String(); !strings.Contains(text, "rows held out") || strings.Contains(text, "curve") {
+		t.Errorf("the bar is %q", text)
+	}
+}

@@ -1,7 +1,11 @@
 package command
 
 import (
+	"bytes"
+	"context"
 	"fmt"
+	"io"
+	"math"
 	"path/filepath"
 	"regexp"
 	"strings"
@@ -45,6 +49,44 @@ func TestOutputIsPlain(t *testing.T) {
 				}
 			}
 		}
+	}
+}
+
+// A fit in little time is of fewer structures, and says so; with enough time it is the same fit.
+func TestTimeLimit(t *testing.T) {
+	datatest.Long(t)
+	args := []string{"--task", "task", "--target", "y"}
+	free := fitOf(t, alike(), args...)
+	long := fitOf(t, alike(), append(args, "--time-limit", "1h")...)
+	want, got := float64(free.All.By[byModel].Error), float64(long.All.By[byModel].Error)
+	if long.Model != free.Model || !(math.Abs(got-want) < 1e-9*want) || len(long.Notes) != len(free.Notes) {
+		t.Errorf("with an hour's limit %s errs by %v, %q; without one %s by %v", long.Model, got, long.Notes, free.Model, want)
+	}
+	short := fitOf(t, alike(), append(args, "--time-limit", "1ns")...)
+	note := strings.Join(short.Notes, " ")
+	if n := len(short.Structures); n != 1 || !strings.Contains(note, "were left out by --time-limit") {
+		t.Errorf("without time %d structures were weighed, and notes are %q", n, note)
+	}
+}
+
+// Who interrupts a command reads what becomes of its work, and who fits without --out what is kept.
+func TestWhatIsLostIsSaid(t *testing.T) {
+	table := write(t, "alike.csv", alike())
+	for want, args := range map[string][]string{
+		"is lost, and no file has changed\n": {"fit", table, "--task", "task", "--target", "y"},
+		"goes on from there\n":               {"collect", "--problems", table, "--out", "never"},
+	} {
+		ctx, cancel := context.WithCancel(t.Context())
+		cancel()
+		var stderr bytes.Buffer
+		Run(ctx, args, io.Discard, &stderr)
+		if !strings.Contains(stderr.String(), want) {
+			t.Errorf("%v says %q, want %q", args, &stderr, want)
+		}
+	}
+	_, _, stderr := l2mt(t, "fit", table, "--task", "task", "--target", "y")
+	if !strings.Contains(stderr, "without --out DIRECTORY nothing is kept") {
+		t.Errorf("fit without --out says %q", stderr)
 	}
 }
 

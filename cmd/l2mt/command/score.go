@@ -102,7 +102,6 @@ func (s *scoring) table() *scoreTable {
 
 func (t *scoreTable) write(w io.Writer) {
 	rows := fmt.Sprintf("%d rows with labels", t.All.By[byModel].Rows)
-	wrap(w, t.answer(t.recipe, t.Kind, rows))
-	fmt.Fprintln(w)
+	wrap(w, t.answer(t.recipe, t.Kind, rows)+"\n")
 	t.measured.write(w, t.recipe, t.Kind, t.every)
 }

@@ -8,7 +8,6 @@ import (
 	"maps"
 	"math"
 	"slices"
-	"strings"
 	"text/tabwriter"
 
 	"gonum.org/v1/gonum/mat"
@@ -91,14 +90,9 @@ func (c *showCmd) Run(e *env) error {
 
 func (s *shownModel) write(w io.Writer) {
 	fmt.Fprintf(w, "%s of %d tasks with %d features\n", s.Kind, len(s.Tasks), len(s.Features))
-	for line := range strings.Lines(s.report.Text) {
-		wrap(w, line)
-	}
-	if s.report.Title != "" {
+	if s.report.Text != "" {
+		wrap(w, s.report.Text)
 		wrap(w, "the method: "+s.report.Title)
-	}
-	if s.Recipe.Task != "" {
-		fmt.Fprintf(w, "column %q names the task\n", s.Recipe.Task)
 	}
 	if s.Recipe.Time != "" {
 		fmt.Fprintf(w, "errors are those of rows that come later by column %q\n", s.Recipe.Time)
@@ -169,8 +163,7 @@ func (s *shownModel) writeColumns(w io.Writer) {
 		if of.Class != "" {
 			of.Class = ", " + of.Class + " against the rest"
 		}
-		fmt.Fprintln(w)
-		wrap(w, fmt.Sprintf("the largest weights of %s%s, for features as they are in a table and for a standard deviation of these", whose, of.Class))
+		wrap(w, fmt.Sprintf("\nthe largest weights of %s%s, for features as they are in a table and for a standard deviation of these", whose, of.Class))
 		t := newGrid("weight", "of a deviation", "feature")
 		for _, c := range of.Features {
 			v := c.of(s.task)
@@ -179,8 +172,7 @@ func (s *shownModel) writeColumns(w io.Writer) {
 		t.named(w)
 	}
 	if s.Curves != nil {
-		fmt.Fprintln(w)
-		wrap(w, fmt.Sprintf("what columns add at the knots of their curves, of %s, and how far tasks are from their mean", whose))
+		wrap(w, fmt.Sprintf("\nwhat columns add at the knots of their curves, of %s, and how far tasks are from their mean", whose))
 		most := 0
 		for _, c := range s.Curves {
 			most = max(most, len(c.Knots))
