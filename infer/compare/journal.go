@@ -63,23 +63,26 @@ type outcomeKey struct {
 	Method
 }
 
-// OpenJournal opens a journal, or creates it.
-func OpenJournal(path string) (*Journal, error) {
+// OpenJournal opens a journal, or creates it. It knows what other journals keep too.
+func OpenJournal(path string, others ...string) (*Journal, error) {
 	log, err := files.OpenLog(path)
 	if err != nil {
 		return nil, fmt.Errorf("journal: %w", err)
 	}
 	j := &Journal{log: log, done: map[outcomeKey]Outcome{}}
-	if err := j.read(path); err != nil {
-		return nil, errors.Join(fmt.Errorf("journal: %s: %w", path, err), log.Close())
+	j.Torn, err = log.Repair()
+	for _, from := range append(others, path) {
+		if err == nil {
+			err = j.read(from)
+		}
+		if err != nil {
+			return nil, errors.Join(fmt.Errorf("journal: %s: %w", from, err), log.Close())
+		}
 	}
 	return j, nil
 }
 
-func (j *Journal) read(path string) (err error) {
-	if j.Torn, err = j.log.Repair(); err != nil {
-		return err
-	}
+func (j *Journal) read(path string) error {
 	raw, err := os.ReadFile(path)
 	if err != nil {
 		return err

@@ -22,7 +22,7 @@ import (
 // another module.
 var budgets = map[string]int{
 	"cmd/l2mt":               15,
-	"cmd/l2mt/command":       31385, // 46: builds are told apart, streams; 49: the answer first, in 80 columns
+	"cmd/l2mt/command":       31739, // 46: builds are told apart, streams; 49: the answer first, in 80 columns
 	"cmd/l2mt/internal/plot": 4838,  // 49: predictions against what came true
 	"data":                   21946, // 48: the metric of the experience; 49: time, groups, weights
 	"data/datatest":          272,
@@ -64,7 +64,7 @@ const (
 	// until the rest is taken out again. Issue 49 may add 4,500 for time, groups, targets, weights
 	// and thresholds.
 	// Issue 51 may add 6,000 for serve.
-	whole = 239318
+	whole = 239618
 	// testLines bounds the lines of all tests. Each fault of issue 46 has a test, and the models of
 	// issues 47 and 48 have some 2,300 lines; serve (51) has 600.
 	testLines = 30700

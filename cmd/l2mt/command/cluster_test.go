@@ -12,10 +12,10 @@ import (
 // the pods.
 func TestClusterFilesCallL2MT(t *testing.T) {
 	call := regexp.MustCompile(`(?m)^l2mt (.*)$|^ +args: \[(.*)\]$`)
-	values := strings.NewReplacer(`"$1"`, "x", `"$2"`, "y", `"${@:3}"`, "", `"$shard"`, "0/4", `"${SLURM_CPUS_PER_TASK:-1}"`, "1",
+	values := strings.NewReplacer(`"$1"`, "x", `"$2"`, "y", `"${@:3}"`, "", `"$3"`, "z", `"${@:4}"`, "", `"$shard"`, "0/4", `"${SLURM_CPUS_PER_TASK:-1}"`, "1",
 		"$(JOB_COMPLETION_INDEX)", "0", `"`, "", ",", "")
 	for file, want := range map[string]string{
-		"collect.sbatch": "collect", "train.sbatch": "train", "kubernetes-collect.yaml": "collect", "kubernetes-train.yaml": "train",
+		"collect.sbatch": "collect", "eval.sbatch": "eval", "train.sbatch": "train", "kubernetes-collect.yaml": "collect", "kubernetes-train.yaml": "train",
 	} {
 		text := string(must(os.ReadFile(filepath.Join("..", "..", "..", "testdata", "cluster", file)))(t))
 		calls := call.FindAllStringSubmatch(text, -1)

@@ -5,12 +5,15 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"maps"
+	"os"
 	"path/filepath"
 	"runtime"
 	"slices"
 
 	"l2mt/data"
+	"l2mt/data/experience"
 	"l2mt/data/files"
 	"l2mt/infer/compare"
 	"l2mt/model/multitask"
@@ -24,6 +27,7 @@ type evalCmd struct {
 	Labelled   []string `placeholder:"MODELS" help:"Those of the models that are also tuned, by leaving them out in turn, and fitted on all labelled rows, as L2MT is and STL always: slow for models that are fitted by iterations."`
 	Joint      string   `type:"path" help:"File of training problems: also fit each model to a test problem together with all of these, and take the fit with the lower validation error. Slow for models without a spectral form (glmtl, amtl, spats): choose --models."`
 	Out        string   `type:"path" help:"Directory for the table, the chart and every outcome. What an interrupted run left there is gone on with."`
+	Part       string   `name:"shard" placeholder:"I/N" help:"Keep the outcomes of the I-th of N parts of the problems, counted from 0, in --out. Without it what parts have left there is gone on with, and the table is made of all."`
 	buildFlags `embed:""`
 	Workers    int `help:"Fits at a time; 0 means one per CPU."`
 
@@ -39,7 +43,14 @@ func (c *evalCmd) Validate() error {
 			return fmt.Errorf("--network=%s: it is given twice", dir)
 		}
 	}
-	_, err := lookup(slices.Concat(c.Models, c.Labelled))
+	if c.Part != "" && c.Out == "" {
+		return errors.New("--shard goes with --out, where parts come together")
+	}
+	_, _, err := shardOf(c.Part)
+	if err != nil {
+		return err
+	}
+	_, err = lookup(slices.Concat(c.Models, c.Labelled))
 	return err
 }
 
@@ -98,12 +109,17 @@ func (c *evalCmd) Run(e *env) error {
 	if err := o.Check(problems); err != nil {
 		return err
 	}
+	problems = c.part(problems)
 	if head := networks[0].Head(); head != "" {
 		e.remark("features of all methods: those of the network's head, %s", head)
 	}
 	table, err := c.evaluate(e, networks, problems, o)
 	if err != nil {
 		return err
+	}
+	if c.Part != "" {
+		e.remark("the outcomes of %d problems are in %s; without --shard the table is made of those of all parts", len(problems), c.Out)
+		return nil
 	}
 	if c.Out != "" {
 		if err := saveTable(c.Out, table); err != nil {
@@ -113,6 +129,28 @@ func (c *evalCmd) Run(e *env) error {
 	return e.print(table, func(w io.Writer) { writeTable(w, table) })
 }
 
+// part is the shard of the problems.
+func (c *evalCmd) part(all []*data.ProblemData) (some []*data.ProblemData) {
+	shard, shards, _ := shardOf(c.Part) // Validate has read it
+	for i := shard; i < len(all); i += shards {
+		some = append(some, all[i])
+	}
+	return some
+}
+
+// journal keeps the outcomes of a shard, or knows those of all.
+func (c *evalCmd) journal() (*compare.Journal, error) {
+	path := filepath.Join(c.Out, "outcomes.jsonl")
+	if shard, shards, _ := shardOf(c.Part); c.Part != "" {
+		return compare.OpenJournal(filepath.Join(c.Out, "outcomes-"+experience.Shard(shard, shards)+".jsonl"))
+	}
+	shards, _ := fs.Glob(os.DirFS(c.Out), "outcomes-shard-*.jsonl") // the pattern is right
+	for i, name := range shards {
+		shards[i] = filepath.Join(c.Out, name)
+	}
+	return compare.OpenJournal(path, shards...)
+}
+
 // evaluate makes the table, keeping every outcome as it comes if there is a
 // directory to keep it in.
 func (c *evalCmd) evaluate(e *env, networks []compare.Network, problems []*data.ProblemData, o compare.EvaluateOptions) (table *compare.Table, err error) {
@@ -120,13 +158,13 @@ func (c *evalCmd) evaluate(e *env, networks []compare.Network, problems []*data.
 		if err := c.pin(); err != nil {
 			return nil, err
 		}
-		journal, err := compare.OpenJournal(filepath.Join(c.Out, "outcomes.jsonl"))
+		journal, err := c.journal()
 		if err != nil {
 			return nil, err
 		}
 		defer func() { err = errors.Join(err, journal.Close()) }()
 		if journal.Torn {
-			e.remark("warning: the last line of outcomes.jsonl was cut off while it was written; it is made again")
+			e.remark("warning: the last line of the outcomes was cut off while it was written; it is made again")
 		}
 		if journal.Len() > 0 {
 			e.remark("going on from %d outcomes in %s", journal.Len(), c.Out)
