@@ -60,6 +60,7 @@ type Bench struct {
 	parts   []part            // what each fold trains on, and last all rows
 	learned func() []part     // the same in the metric of the experience
 	options Options
+	target  *Bench // of the targets whose logarithms these are, or nil
 	borrows []bool // the tasks that do, if there are others
 
 	found  map[bool][]*Found // by the network for every part, as it is or learned
@@ -151,7 +152,11 @@ func NewBench(f *Finder, p *data.ProblemData, o Options) (*Bench, error) {
 func (b *Bench) Regrouped(together [][]int) (*Bench, error) {
 	o := b.options
 	o.Together = together
-	return NewBench(b.finder, b.rows, o)
+	apart, err := NewBench(b.finder, b.rows, o)
+	if err == nil && b.target != nil {
+		apart.target, err = b.target.Regrouped(together)
+	}
+	return apart, err
 }
 
 // partsOf are the parts as they are or in the metric of the experience.

@@ -31,6 +31,7 @@ type Fitted struct {
 	problem *data.ProblemData
 	shared  *multitask.Linear // what a new task has, of mixed models
 	doubt   *saved.Doubt
+	log     bool // of targets
 }
 
 // Share is a part of the variance of targets.
@@ -57,7 +58,7 @@ func Fit(ctx context.Context, f *Finder, p *data.ProblemData, o Options) (*Fitte
 // Fit fits the candidates of a choice to all labelled rows, and adds them up by their weights.
 func (b *Bench) Fit(ctx context.Context, c *Choice) (*Fitted, error) {
 	begin := time.Now()
-	f := &Fitted{Choice: c, problem: b.problem}
+	f := &Fitted{Choice: c, problem: b.problem, log: b.target != nil}
 	r, err := b.sum(ctx, f)
 	if err == nil {
 		f.Tuned, err = evidence.Report(r, f.problem, c.HeldOut)
@@ -256,10 +257,14 @@ func (f *Fitted) Saved(recipe table.Recipe) (*saved.Fit, error) {
 		s.Model = f.Choice.Name()
 		s.Shared = f.shared
 		s.Doubt = f.doubt
+		s.Log = f.log
 		f.HeldOut.Judge(s)
 	}
 	return s, err
 }
+
+// Log says that the targets are fitted as logarithms.
+func (f *Fitted) Log() bool { return f.log }
 
 // Landmarks is how many of the rows the fit compares with, which a saved model contains.
 func (f *Fitted) Landmarks() (n int) {

@@ -123,8 +123,11 @@ func (l *Lines) cells(a Answer) (cells []string) {
 	}
 	cells = append(cells, rounded(score[0], -1))
 	if l.level > 0 {
-		half := s.Interval(l.level) * a.Error
-		cells = append(cells, rounded(score[0]-half, 8), rounded(score[0]+half, 8))
+		low, high := s.Bounds(score[0], s.Interval(l.level), a.Error)
+		cells = append(cells, rounded(low, 8), rounded(high, 8))
+	}
+	if s.Log {
+		a.Error *= score[0]
 	}
 	if a.Error == 0 {
 		return append(cells, "")

@@ -38,6 +38,8 @@ func (s *Fit) Prior() (*Prior, error) {
 	switch {
 	case !varies || n < 0 || !viewed(steps[n:]):
 		return nil, data.ErrInvalid.Errorf("the model %q has no variances of weights; fit it with --view curves, to numbers or two classes", s.Model)
+	case s.Log:
+		return nil, data.ErrInvalid.Errorf("the model is of logarithms of the target; fit it with --target-scale identity")
 	case len(s.Recipe.Targets) > 1:
 		return nil, data.ErrInvalid.Errorf("the tasks of the model are %d targets, which tell nothing of another one; a column must name the tasks", len(s.Recipe.Targets))
 	}

@@ -48,6 +48,9 @@ type Fit struct {
 	// Scale is the standardisation that the fit was under, if it was its last
 	// step. W and B have it in them, so that predictions do without.
 	Scale *data.Step `json:"scale,omitempty"`
+	// Log says that scores are logarithms of targets, and so are Residuals, Spread, Mean and
+	// Doubt; predictions are of targets.
+	Log bool `json:"log,omitempty"`
 	// Temperature divides scores before they become probabilities;
 	// classification only.
 	Temperature float64 `json:"temperature,omitempty"`
@@ -562,6 +565,11 @@ func (s *Fit) scores(task int, x data.Matrix) []float64 {
 		}
 	}
 	scores := l.Scores(x)
+	if s.Log {
+		for i, v := range scores {
+			scores[i] = math.Exp(min(v, largestLog))
+		}
+	}
 	if s.Kind == data.Classification {
 		Moderate(scores, s.Doubt.Variances(task, x))
 	}
@@ -601,6 +609,20 @@ func (s *Fit) Interval(level float64) float64 {
 	}
 	return s.Residuals[max(0, k-1)]
 }
+
+// Bounds are the ends of the interval of a prediction that is so many of its standard errors wide,
+// of a logarithm on either side of it.
+func (s *Fit) Bounds(prediction, wide, standardError float64) (low, high float64) {
+	half := wide * standardError
+	if s.Log {
+		factor := math.Exp(min(half, largestLog))
+		return prediction / factor, prediction * factor
+	}
+	return prediction - half, prediction + half
+}
+
+// largestLog bounds logarithms, so that what is predicted is finite.
+const largestLog = 300
 
 // Deviations are the standard errors of predictions of a task for rows of the recipe's making.
 func (s *Fit) Deviations(task int, x data.Matrix) []float64 {

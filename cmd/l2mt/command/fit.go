@@ -29,6 +29,7 @@ type fitCmd struct {
 	Omega         string  `xor:"model,omega" type:"existingfile" help:"Fit with this covariance of the tasks: a CSV file of numbers, a row a task."`
 	View          string  `enum:",${views}" default:"" help:"How columns are seen: ${views}. By default the rows held out choose. A kernel compares rows with some of those fitted on, which the model then contains."`
 	ClassWeight   string  `enum:",balanced" default:"" help:"\"balanced\" weighs rows so that the classes of a task count the same in a fit. Probabilities mean the frequencies in the tables all the same, and the class predicted is the likeliest."`
+	TargetScale   string  `enum:",identity,log" default:"" help:"Fit the targets as they are (identity) or their logarithms (log). By default rows held out choose, where targets are positive and skewed."`
 	Lambda1       float64 `name:"lambda1" help:"Strength of tr(W Omega^-1 W')/2; by default the rows held out choose."`
 	After         string  `type:"existingdir" xor:"after" help:"Saved model of older tasks of the same kind: rows held out say how much the new tasks take of it. Columns are matched by name."`
 	listing       `embed:""`
@@ -113,8 +114,16 @@ func (c *fitCmd) Run(e *env) error {
 	if err != nil {
 		return err
 	}
-	r := &fitReport{table: t, structures: c.Structures, every: c.listing.Tasks}
+	r := &fitReport{table: t, scale: c.scale(candidates), structures: c.Structures, every: c.listing.Tasks}
 	return r.run(e, b, candidates, c.View, c.Out)
+}
+
+// scale is the one of the targets, empty where rows held out choose.
+func (c *fitCmd) scale(candidates []solve.Candidate) string {
+	if candidates != nil {
+		return cmp.Or(c.TargetScale, solve.Identity)
+	}
+	return c.TargetScale
 }
 
 // collected is how much the heap of a fit may grow, in percent, before it is collected.

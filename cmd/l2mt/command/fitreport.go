@@ -52,6 +52,7 @@ type fitReport struct {
 	fit   *solve.Fitted
 	stl   *solve.Fitted // single-task learning in the same view
 	alone bool          // nothing is shared
+	scale string        // of the targets
 
 	structures bool // are printed
 	every      bool // task is listed
@@ -112,20 +113,24 @@ func (r *fitReport) run(e *env, b *solve.Bench, candidates []solve.Candidate, vi
 func (r *fitReport) fill(ctx context.Context, b *solve.Bench, candidates []solve.Candidate, view string) (err error) {
 	begin := time.Now()
 	p := r.table.Problem
-	var choice *solve.Choice
-	untried := 0
-	if candidates == nil {
-		parts := solve.Parts{View: view}
-		if choice, err = b.Choose(ctx, parts); err == nil {
-			untried = len(b.Candidates(parts)) - len(choice.Weighed)
+	parts := solve.Parts{View: view}
+	b, choice, err := b.Scaled(r.scale, func(b *solve.Bench) (*solve.Choice, error) {
+		if candidates == nil {
+			return b.Choose(ctx, parts)
 		}
-	} else {
-		choice, err = b.Best(ctx, candidates)
-	}
+		return b.Best(ctx, candidates)
+	})
 	if err != nil {
 		return err
 	}
+	untried := 0
+	if candidates == nil {
+		untried = len(b.Candidates(parts)) - len(choice.Weighed)
+	}
 	if r.fit, err = b.Fit(ctx, choice); err != nil {
+		return err
+	}
+	if choice.HeldOut, err = b.Told(choice.HeldOut); err != nil {
 		return err
 	}
 	r.alone = !choice.Shares()
@@ -178,6 +183,9 @@ func (r *fitReport) fill(ctx context.Context, b *solve.Bench, candidates []solve
 	note(kept, "%d tasks have rows that no fold holds out, as no other row has their class; errors are without these")
 	if r.table.Times != nil {
 		r.Notes = append(r.Notes, fmt.Sprintf("folds hold out the rows that come later by %q: errors and intervals are those of the future, as far as half of the table goes", r.table.Recipe.Time))
+	}
+	if r.fit.Log() {
+		r.Notes = append(r.Notes, "targets are fitted as logarithms, and predictions and intervals are of targets; --target-scale identity fits them as they are")
 	}
 	if err := r.warn(ctx, b, choice); err != nil {
 		return err
@@ -245,7 +253,11 @@ func (r *fitReport) warn(ctx context.Context, b *solve.Bench, choice *solve.Choi
 	}
 	byWeight := func(a, b solve.Weighed) int { return cmp.Compare(a.Weight, b.Weight) }
 	first := slices.MaxFunc(choice.Weighed, byWeight).Candidate
-	held, err := apart.Best(ctx, []solve.Candidate{first})
+	other, err := apart.Best(ctx, []solve.Candidate{first})
+	if err != nil {
+		return err
+	}
+	held, err := apart.Told(other.HeldOut)
 	if err != nil {
 		return err
 	}
@@ -266,17 +278,23 @@ func (r *fitReport) judgeRivals(ctx context.Context, b *solve.Bench, choice *sol
 	if err != nil {
 		return err
 	}
-	r.addRival(byMean, "mean", "the mean of each task", choice, mean)
+	if err := r.addRival(byMean, "mean", "the mean of each task", b, choice, mean); err != nil {
+		return err
+	}
 	single, err := b.Best(ctx, []solve.Candidate{alone})
 	if err != nil {
 		return err
 	}
-	r.addRival(bySTL, single.Name(), "every task on its own", choice, single.HeldOut)
+	if err := r.addRival(bySTL, single.Name(), "every task on its own", b, choice, single.HeldOut); err != nil {
+		return err
+	}
 	one, err := b.Judge(ctx, pooled)
 	if err != nil {
 		return err
 	}
-	r.addRival(byPooled, one.Name(), "one model for all, at own levels", choice, one.HeldOut)
+	if err := r.addRival(byPooled, one.Name(), "one model for all, at own levels", b, choice, one.HeldOut); err != nil {
+		return err
+	}
 	if !r.alone {
 		r.Correlation = correlationOf(r.fit.Omega)
 	}
@@ -285,7 +303,11 @@ func (r *fitReport) judgeRivals(ctx context.Context, b *solve.Bench, choice *sol
 }
 
 // addRival compares the model with a rival.
-func (r *fitReport) addRival(by, name, title string, choice *solve.Choice, h *evidence.HeldOut) {
+func (r *fitReport) addRival(by, name, title string, b *solve.Bench, choice *solve.Choice, h *evidence.HeldOut) error {
+	h, err := b.Told(h)
+	if err != nil {
+		return err
+	}
 	less := evidence.PairedLoss(choice.HeldOut, h)
 	r.Rivals = append(r.Rivals, rivalReport{by, name, title, h.Loss, less})
 	scores, all := h.ScoresOf(r.table.Problem)
@@ -296,6 +318,7 @@ func (r *fitReport) addRival(by, name, title string, choice *solve.Choice, h *ev
 		}
 		r.Tasks[i].By[by] = s
 	}
+	return nil
 }
 
 // save writes the model, single-task learning beside it, and what a page shows of them:

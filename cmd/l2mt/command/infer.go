@@ -54,7 +54,7 @@ func (c *inferCmd) Run(e *env) error {
 	}
 	recipe := table.Numbers(seen.Features, seen.Cols())
 	recipe.Task = "task"
-	r := &fitReport{structures: c.Structures}
+	r := &fitReport{scale: solve.Identity, structures: c.Structures}
 	r.table = &table.Table{Problem: seen.Labelled(), Recipe: recipe}
 	return r.run(e, b, nil, "", c.Out)
 }

@@ -33,6 +33,9 @@ func meanScores(m *saved.Fit, i int) []float64 {
 	for c := range mean {
 		mean[c] /= float64(len(tasks)) // so a mean of shares is not above 1 either
 	}
+	if m.Log {
+		mean[0] = math.Exp(mean[0])
+	}
 	if m.Kind == data.Regression {
 		return mean
 	}

@@ -94,6 +94,9 @@ func (s *shownModel) write(w io.Writer) {
 		wrap(w, s.report.Text)
 		wrap(w, "the method: "+s.report.Title)
 	}
+	if s.Log {
+		fmt.Fprintln(w, "weights and what columns add are of the logarithm of the target")
+	}
 	if s.Recipe.Time != "" {
 		fmt.Fprintf(w, "errors are those of rows that come later by column %q\n", s.Recipe.Time)
 	}

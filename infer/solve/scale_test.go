@@ -1,0 +1,101 @@
+package solve
+
+import (
+	"math"
+	"math/rand/v2"
+	"slices"
+	"testing"
+
+	"l2mt/data"
+	"l2mt/data/table"
+	"l2mt/model/saved"
+)
+
+// priced has tasks with a target that columns multiply, or add to; both are positive and skewed.
+func priced(t *testing.T, seed uint64, multiplies bool) *data.ProblemData {
+	t.Helper()
+	random := rand.New(rand.NewPCG(seed, 9))
+	p := &data.ProblemData{Problem: &data.Problem{Name: "priced"}, Features: []string{"a", "b"}}
+	for i := range 8 {
+		level := random.NormFloat64()
+		var values []float32
+		var y []float64
+		for range 25 {
+			a, b := random.NormFloat64(), random.NormFloat64()
+			if !multiplies {
+				a = random.ExpFloat64()
+			}
+			target := 12 + 2*level + 30*a + b + random.NormFloat64()
+			if multiplies {
+				target = math.Exp(5 + 0.5*level + 0.7*a + 0.3*b + 0.4*random.NormFloat64())
+			}
+			values = append(values, float32(a), float32(b))
+			y = append(y, target)
+		}
+		x := must(data.NewDense(len(y), 2, values))(t)
+		none := data.Samples{X: x.Take(nil)}
+		p.Tasks = append(p.Tasks, data.TaskData{
+			Task:     &data.Task{Name: string(rune('a' + i)), Kind: data.Regression},
+			TrainSet: data.Samples{X: x, Y: y}, ValidationSet: none, TestSet: none,
+		})
+	}
+	return p
+}
+
+// Rows held out tell targets that columns multiply from those that they add to. Predictions,
+// intervals and what is told of rows held out are of targets, not of logarithms.
+func TestScaleOfTheTarget(t *testing.T) {
+	const seed = 4
+	for _, multiplies := range []bool{true, false} {
+		p := priced(t, seed, multiplies)
+		b := bench(t, nil, p, Options{Workers: 2})
+		choose := func(b *Bench) (*Choice, error) { return b.Choose(t.Context(), Parts{}) }
+		scaled, c, err := b.Scaled("", choose)
+		if err != nil {
+			t.Fatal(err)
+		}
+		f := must(scaled.Fit(t.Context(), c))(t)
+		if f.Log() != multiplies {
+			t.Errorf("seed %d: columns multiply %t, the scale is of logarithms %t", seed, multiplies, f.Log())
+		}
+		told := must(scaled.Told(c.HeldOut))(t)
+		for i, task := range p.Tasks {
+			if !slices.Equal(slices.Sorted(slices.Values(told.Y[i])), slices.Sorted(slices.Values(task.TrainSet.Y))) {
+				t.Errorf("seed %d: rows held out of task %d are others than its targets", seed, i)
+			}
+		}
+		if !multiplies {
+			continue
+		}
+		s := must(f.Saved(table.Numbers(p.Features, 2)))(t)
+		dir := t.TempDir()
+		if err := s.Save(dir); err != nil {
+			t.Fatal(err)
+		}
+		s = must(saved.Load(dir))(t)
+		x := p.Tasks[0].TrainSet.X
+		got := must(s.Predict("a", x))(t)
+		logs := must(f.Scores(0, x))(t)
+		for j, v := range got {
+			low, high := s.Bounds(v, 2, 3)
+			if math.Abs(math.Log(v)-logs[j]) > 1e-9 || low <= 0 || math.Abs(math.Log(high/v)-6) > 1e-9 || math.Abs(math.Log(v/low)-6) > 1e-9 {
+				t.Errorf("seed %d, row %d: %v between %v and %v, the logarithm is %v", seed, j, v, low, high, logs[j])
+			}
+		}
+		if _, err := s.Prior(); err == nil {
+			t.Error("logarithms are taken for what an older model knows of targets")
+		}
+		plain := must(choose(b))(t)
+		if told.Loss >= plain.Loss {
+			t.Errorf("seed %d: logarithms lose %.3f, the targets as they are %.3f", seed, told.Loss, plain.Loss)
+		}
+		same, _, err := b.Scaled(Identity, choose)
+		if err != nil || same != b {
+			t.Errorf("pinned: %v", err)
+		}
+		p.Tasks[0].TrainSet.Y[0] = 0
+		if _, _, err := b.Scaled(Log, choose); err == nil {
+			t.Error("a target of 0 has a logarithm")
+		}
+	}
+}
