@@ -27,17 +27,22 @@ func RowProducts(dense bool, tasks ...Points) (k View[float64], sparse bool) {
 	if sparse = x.sparse != nil; sparse {
 		linalg.CSRGram(x.sparse, x.sparseT, k.Data)
 	} else {
-		mean := make([]float64, x.Cols)
-		for i := range x.Rows {
-			floats.AddScaled(mean, 1/float64(x.Rows), x.Row(i))
-		}
-		for i := range x.Rows {
-			floats.Sub(x.Row(i), mean)
-		}
+		Center(x.View)
 		addGram(k, x.View, false)
 	}
 	mirror(k)
 	return k, sparse
+}
+
+// Center takes the mean of the rows off each.
+func Center(x View[float64]) {
+	mean := make([]float64, x.Cols)
+	for i := range x.Rows {
+		floats.AddScaled(mean, 1/float64(x.Rows), x.Row(i))
+	}
+	for i := range x.Rows {
+		floats.Sub(x.Row(i), mean)
+	}
 }
 
 // AddGram adds B'B to the lower triangle of A, B being k x m.

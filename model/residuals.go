@@ -173,13 +173,7 @@ func (e *residuals) splitAll(x layers.View[float64]) (means layers.View[float64]
 // means or the class means where they belong.
 func (e *residuals) split(first int, x, means layers.View[float64]) {
 	if e.classes == 1 {
-		mean := make([]float64, x.Cols)
-		for a := range x.Rows {
-			floats.AddScaled(mean, 1/float64(x.Rows), x.Row(a))
-		}
-		for a := range x.Rows {
-			floats.Sub(x.Row(a), mean)
-		}
+		layers.Center(x)
 	}
 	rows := e.rows[first:][:x.Rows]
 	for a, r := range rows {

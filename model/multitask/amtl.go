@@ -101,7 +101,7 @@ func lasso(a []float64, s *mat.SymDense, j int, free bool, threshold, enough flo
 			add(-v, columns.RawRowView(i), rest)
 		}
 		last := gap
-		if gap = lassoGap(a, rest, s, j, free, threshold); gap <= enough {
+		if gap = lassoGap(a, rest, j, free, threshold); gap <= enough {
 			break
 		}
 		if met { // an entry without a sign is zero
@@ -172,7 +172,7 @@ func advance(a, sign, rest []float64, s *mat.SymDense, threshold float64) (met b
 
 // lassoGap returns how far the lasso is above its dual at the residual, scaled into the
 // dual's domain.
-func lassoGap(a, rest []float64, s *mat.SymDense, j int, free bool, threshold float64) float64 {
+func lassoGap(a, rest []float64, j int, free bool, threshold float64) float64 {
 	top := threshold
 	norm := 0.0
 	for i, v := range a {
