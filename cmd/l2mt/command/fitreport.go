@@ -298,7 +298,9 @@ func (r *fitReport) judgeRivals(ctx context.Context, b *solve.Bench, choice *sol
 	if !r.alone {
 		r.Correlation = correlationOf(r.fit.Omega)
 	}
-	r.stl, err = b.Fit(ctx, single)
+	if r.stl = r.fit; single.Name() != r.Model {
+		r.stl, err = b.Fit(ctx, single)
+	}
 	return err
 }
 
