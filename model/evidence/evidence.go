@@ -59,6 +59,8 @@ type HeldOut struct {
 	// Variance is, of each row, how far the model expects a target to be from its score,
 	// squared; nil where it expects the same of all rows.
 	Variance [][]float64
+	// Cut is the score above which a row of two classes counts as positive.
+	Cut float64
 	// Rows counts them.
 	Rows int
 	// Loss is what is compared: the mean of the losses of these rows or, where tasks have

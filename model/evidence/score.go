@@ -30,6 +30,12 @@ type Score struct {
 	// positive one has the larger score, ties counting half; classes only. Of more
 	// than two it is the mean over the classes, each against the rest.
 	AUC files.Float `json:"auc"`
+	// AveragePrecision, Precision and Recall are of the positive of two classes: the mean over its
+	// rows of the precision at their scores, the share of positive rows among those taken for it,
+	// and the share of its rows that are found.
+	AveragePrecision files.Float `json:"average_precision"`
+	Precision        files.Float `json:"precision"`
+	Recall           files.Float `json:"recall"`
 	// R2 is one minus the mean squared error over the variance of the targets;
 	// regression only.
 	R2 files.Float `json:"r2"`
@@ -48,8 +54,14 @@ func (h *HeldOut) ScoresOf(p *data.ProblemData) (tasks []Score, all Score) {
 	}
 	f := slices.Concat(h.Scores...)
 	all = ScoreOf(f, slices.Concat(h.Y...), p.Kind(), temperature)
+	if h.Cut != 0 {
+		all.Decide(f, slices.Concat(h.Y...), h.Cut)
+	}
 	for i, t := range p.Tasks {
 		s := ScoreOf(h.Scores[i], h.Y[i], t.Kind, temperature)
+		if h.Cut != 0 && s.Held > 0 {
+			s.Decide(h.Scores[i], h.Y[i], h.Cut)
+		}
 		s.Rows = len(t.TrainSet.Y)
 		all.Rows += s.Rows
 		tasks = append(tasks, s)
@@ -61,6 +73,9 @@ func (h *HeldOut) ScoresOf(p *data.ProblemData) (tasks []Score, all Score) {
 func ScoreOf(f, y []float64, kind data.Kind, temperature float64) Score {
 	nan := files.Float(math.NaN())
 	s := Score{Held: len(y), Error: nan, StandardError: nan, AUC: nan, R2: nan, LogLoss: nan, Brier: nan}
+	s.AveragePrecision = nan
+	s.Precision = nan
+	s.Recall = nan
 	n := float64(len(y))
 	switch {
 	case n == 0:
@@ -69,6 +84,9 @@ func ScoreOf(f, y []float64, kind data.Kind, temperature float64) Score {
 		s.Error, s.StandardError = files.Float(wrong), files.Float(math.Sqrt(wrong*(1-wrong)/n))
 		s.AUC, s.Brier = files.Float(meanAUC(f, y)), files.Float(brier(f, y, temperature))
 		s.LogLoss = files.Float(stat.Mean(logLosses(f, y, temperature), nil))
+		if perRow(f, y) == 1 {
+			s.Decide(f, y, 0)
+		}
 	default:
 		square := squares(f, y, 1)
 		mean := stat.Mean(square, nil)
@@ -167,6 +185,9 @@ func MeanScore(scores []Score) Score {
 	m.AUC, _ = mean(func(s Score) files.Float { return s.AUC })
 	m.R2, _ = mean(func(s Score) files.Float { return s.R2 })
 	m.LogLoss, _ = mean(func(s Score) files.Float { return s.LogLoss })
+	m.AveragePrecision, _ = mean(func(s Score) files.Float { return s.AveragePrecision })
+	m.Precision, _ = mean(func(s Score) files.Float { return s.Precision })
+	m.Recall, _ = mean(func(s Score) files.Float { return s.Recall })
 	m.Brier, _ = mean(func(s Score) files.Float { return s.Brier })
 	variance, known := mean(func(s Score) files.Float { return s.StandardError * s.StandardError })
 	m.StandardError = files.Float(math.Sqrt(float64(variance) / known))

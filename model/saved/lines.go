@@ -115,7 +115,11 @@ func (l *Lines) cells(a Answer) (cells []string) {
 		if s.Classes == nil {
 			p = p[1:]
 		}
-		cells = append(cells, s.ClassesOf(a.Task)[data.ClassOf(score)])
+		class := data.ClassOf(score)
+		if s.Classes == nil {
+			class = data.ClassOf([]float64{score[0] - s.Cut()})
+		}
+		cells = append(cells, s.ClassesOf(a.Task)[class])
 		for _, v := range p {
 			cells = append(cells, rounded(v, 6))
 		}

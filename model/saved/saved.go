@@ -54,6 +54,9 @@ type Fit struct {
 	// Temperature divides scores before they become probabilities;
 	// classification only.
 	Temperature float64 `json:"temperature,omitempty"`
+	// Threshold is the probability from which on a row is of the positive of two classes; 0 means
+	// the likeliest class.
+	Threshold float64 `json:"threshold,omitempty"`
 	// Residuals are those of rows that were held out, in ascending order: their sizes over
 	// the Spread of their tasks. Of many some are kept, at equal shares; regression only.
 	Residuals []float64 `json:"residuals,omitempty"`
@@ -184,6 +187,8 @@ func (s *Fit) Validate() error {
 		return fmt.Errorf("classes are %q; more than two are named", s.Classes)
 	case !slices.Equal(s.Features, s.Recipe.Made()):
 		return errors.New("features are others than the recipe makes")
+	case !(s.Threshold >= 0 && s.Threshold <= 1) || s.Threshold > 0 && (!classify || s.Classes != nil):
+		return fmt.Errorf("threshold is %v; it is a probability, of two classes", s.Threshold)
 	case classify && !(s.Temperature >= 1e-3 && s.Temperature <= 1e3):
 		return fmt.Errorf("temperature is %v; it must be between 0.001 and 1000", s.Temperature)
 	}
@@ -608,6 +613,14 @@ func (s *Fit) Interval(level float64) float64 {
 		return math.Inf(1)
 	}
 	return s.Residuals[max(0, k-1)]
+}
+
+// Cut is the score above which a row is of the positive of two classes.
+func (s *Fit) Cut() float64 {
+	if s.Threshold == 0 {
+		return 0
+	}
+	return s.Temperature * math.Log(s.Threshold/(1-s.Threshold))
 }
 
 // Bounds are the ends of the interval of a prediction that is so many of its standard errors wide,

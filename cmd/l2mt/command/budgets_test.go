@@ -22,7 +22,7 @@ import (
 // another module.
 var budgets = map[string]int{
 	"cmd/l2mt":               15,
-	"cmd/l2mt/command":       31982, // 46: builds are told apart, streams; 49: the answer first, in 80 columns
+	"cmd/l2mt/command":       32368, // 46: builds are told apart, streams; 49: the answer first, in 80 columns
 	"cmd/l2mt/internal/plot": 4838,  // 49: predictions against what came true
 	"data":                   21946, // 48: the metric of the experience; 49: time, groups, weights
 	"data/datatest":          272,
@@ -46,12 +46,12 @@ var budgets = map[string]int{
 	"layers/linalg/gen":      3183,
 	"layers/vgg":             3018,
 	"model":                  18270,
-	"model/evidence":         9159,
+	"model/evidence":         9915, // 49: time, groups, weights
 	"model/mixed":            6200, // 47: the mixed model
 	"model/modeltest":        3836,
 	"model/multitask":        19737, // 46: gaps below zero
 	"model/pretrained":       121,
-	"model/saved":            10093, // 46: a model is one thing, and is checked; 48: what it knows of new tasks; 51: lines of predictions; 49: time, groups, weights
+	"model/saved":            10216, // 46: a model is one thing, and is checked; 48: what it knows of new tasks; 51: lines of predictions; 49: time, groups, weights
 	"model/settings":         741,
 	"testdata/learned":       1070,
 	"train":                  11950, // 48: the metric of the experience
@@ -64,10 +64,10 @@ const (
 	// until the rest is taken out again. Issue 49 may add 4,500 for time, groups, targets, weights
 	// and thresholds.
 	// Issue 51 may add 6,000 for serve.
-	whole = 240607
+	whole = 241852
 	// testLines bounds the lines of all tests. Each fault of issue 46 has a test, and the models of
 	// issues 47 and 48 have some 2,300 lines; serve (51) has 600.
-	testLines = 30801
+	testLines = 30842
 	// spare is what a package may take before its own number is raised.
 	spare = 100
 	// slack is how far a package may fall below its budget, so that gains are kept.

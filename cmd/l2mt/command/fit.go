@@ -29,6 +29,7 @@ type fitCmd struct {
 	Omega         string  `xor:"model,omega" type:"existingfile" help:"Fit with this covariance of the tasks: a CSV file of numbers, a row a task."`
 	View          string  `enum:",${views}" default:"" help:"How columns are seen: ${views}. By default the rows held out choose. A kernel compares rows with some of those fitted on, which the model then contains."`
 	ClassWeight   string  `enum:",balanced" default:"" help:"\"balanced\" weighs rows so that the classes of a task count the same in a fit. Probabilities mean the frequencies in the tables all the same, and the class predicted is the likeliest."`
+	Threshold     string  `help:"When a row is taken for the positive of two classes: cost=10 where one that is missed costs as much as 10 false alarms, or f1. Rows held out choose the probability, which predict then takes. By default the likeliest class."`
 	TargetScale   string  `enum:",identity,log" default:"" help:"Fit the targets as they are (identity) or their logarithms (log). By default rows held out choose, where targets are positive and skewed."`
 	Lambda1       float64 `name:"lambda1" help:"Strength of tr(W Omega^-1 W')/2; by default the rows held out choose."`
 	After         string  `type:"existingdir" xor:"after" help:"Saved model of older tasks of the same kind: rows held out say how much the new tasks take of it. Columns are matched by name."`
@@ -43,10 +44,25 @@ func (c *fitCmd) Validate() error {
 	switch {
 	case c.Lambda1 < 0:
 		return fmt.Errorf("--lambda1=%v: it must be positive", c.Lambda1)
+	case c.Threshold != "" && costOf(c.Threshold) < 0:
+		return fmt.Errorf("--threshold=%s: it must be f1, or cost=C with a number C above 0", c.Threshold)
 	case c.Folds == 1 || c.Folds < 0:
 		return fmt.Errorf("--folds=%d: it must be at least 2", c.Folds)
 	}
 	return nil
+}
+
+// costOf is the cost of a threshold, 0 for f1, and negative where it is none.
+func costOf(threshold string) float64 {
+	if threshold == "f1" {
+		return 0
+	}
+	text, is := strings.CutPrefix(threshold, "cost=")
+	cost, err := strconv.ParseFloat(text, 64)
+	if !is || err != nil || !(cost > 0 && cost < 1e9) {
+		return -1
+	}
+	return cost
 }
 
 const (
@@ -114,7 +130,7 @@ func (c *fitCmd) Run(e *env) error {
 	if err != nil {
 		return err
 	}
-	r := &fitReport{table: t, scale: c.scale(candidates), structures: c.Structures, every: c.listing.Tasks}
+	r := &fitReport{table: t, scale: c.scale(candidates), threshold: c.Threshold, structures: c.Structures, every: c.listing.Tasks}
 	return r.run(e, b, candidates, c.View, c.Out)
 }
 

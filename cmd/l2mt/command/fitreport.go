@@ -54,6 +54,9 @@ type fitReport struct {
 	alone bool          // nothing is shared
 	scale string        // of the targets
 
+	threshold string  // that is asked for, or empty
+	decided   float64 // the probability that it comes to
+
 	structures bool // are printed
 	every      bool // task is listed
 }
@@ -133,6 +136,10 @@ func (r *fitReport) fill(ctx context.Context, b *solve.Bench, candidates []solve
 	if choice.HeldOut, err = b.Told(choice.HeldOut); err != nil {
 		return err
 	}
+	if r.threshold != "" && (p.Kind() != data.Classification || p.Several() > 0) {
+		return data.ErrInvalid.Errorf("--threshold=%s: it is of two classes; leave it out", r.threshold)
+	}
+	r.decided = r.decide(choice.HeldOut)
 	r.alone = !choice.Shares()
 	r.Problem = p.Name
 	r.Kind = p.Kind()
@@ -183,6 +190,9 @@ func (r *fitReport) fill(ctx context.Context, b *solve.Bench, candidates []solve
 	note(kept, "%d tasks have rows that no fold holds out, as no other row has their class; errors are without these")
 	if r.table.Times != nil {
 		r.Notes = append(r.Notes, fmt.Sprintf("folds hold out the rows that come later by %q: errors and intervals are those of the future, as far as half of the table goes", r.table.Recipe.Time))
+	}
+	if r.decided > 0 {
+		r.Notes = append(r.Notes, fmt.Sprintf("rows are taken for the positive class from a probability of %.3g on, which suits the rows held out best (--threshold %s)", r.decided, r.threshold))
 	}
 	if r.fit.Log() {
 		r.Notes = append(r.Notes, "targets are fitted as logarithms, and predictions and intervals are of targets; --target-scale identity fits them as they are")
@@ -304,12 +314,21 @@ func (r *fitReport) judgeRivals(ctx context.Context, b *solve.Bench, choice *sol
 	return err
 }
 
+// decide finds the threshold that is asked for, of the rows held out.
+func (r *fitReport) decide(h *evidence.HeldOut) float64 {
+	if r.threshold == "" || h.Rows == 0 {
+		return 0
+	}
+	return h.Decide(costOf(r.threshold))
+}
+
 // addRival compares the model with a rival.
 func (r *fitReport) addRival(by, name, title string, b *solve.Bench, choice *solve.Choice, h *evidence.HeldOut) error {
 	h, err := b.Told(h)
 	if err != nil {
 		return err
 	}
+	r.decide(h)
 	less := evidence.PairedLoss(choice.HeldOut, h)
 	r.Rivals = append(r.Rivals, rivalReport{by, name, title, h.Loss, less})
 	scores, all := h.ScoresOf(r.table.Problem)
@@ -349,6 +368,7 @@ func (r *fitReport) saved(fit *solve.Fitted) (*saved.Fit, error) {
 	if err != nil {
 		return nil, fmt.Errorf("problem %q: %w", r.Problem, err)
 	}
+	s.Threshold = r.decided
 	v := versions()
 	s.Versions = map[string]string{"l2mt": v["l2mt"], "go": v["go"], "system": v["system"]}
 	return s, nil

@@ -104,7 +104,13 @@ func (m measured) answer(r table.Recipe, kind data.Kind, rows string) string {
 	case kind == data.Classification:
 		what += fmt.Sprintf(": %.1f %% of %s are predicted wrong", 100*s.Error, rows)
 		what += fmt.Sprintf(", as the mean of tasks %.1f %%; AUC %s", 100*mean, decimals(s.AUC))
-		return what + fmt.Sprintf(", log loss %.4f, Brier score %.4f.", s.LogLoss, s.Brier)
+		what += fmt.Sprintf(", log loss %.4f, Brier score %.4f.", s.LogLoss, s.Brier)
+		if !math.IsNaN(float64(s.AveragePrecision)) {
+			what += fmt.Sprintf(" Of the positive class %s are found (recall)", percent(float64(s.Recall)))
+			what += fmt.Sprintf(", %s of those taken for it are right (precision)", percent(float64(s.Precision)))
+			what += fmt.Sprintf("; average precision %s.", decimals(s.AveragePrecision))
+		}
+		return what
 	case len(r.Targets) > 1:
 		return fmt.Sprintf("%s: the mean R^2 is %.4f, of %s.", what, s.R2, rows)
 	}

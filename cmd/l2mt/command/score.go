@@ -81,6 +81,9 @@ func (s *scoring) table() *scoreTable {
 		of := taskReport{name, map[string]evidence.Score{}}
 		for by, f := range scores {
 			score := evidence.ScoreOf(f, y, m.Kind, temperature[by])
+			if m.Threshold > 0 && len(y) > 0 {
+				score.Decide(f, y, m.Cut())
+			}
 			score.Rows = score.Held
 			of.By[by] = score
 		}

@@ -94,6 +94,9 @@ func (s *shownModel) write(w io.Writer) {
 		wrap(w, s.report.Text)
 		wrap(w, "the method: "+s.report.Title)
 	}
+	if s.Threshold > 0 {
+		fmt.Fprintf(w, "rows are of the positive class from a probability of %.3g on\n", s.Threshold)
+	}
 	if s.Log {
 		fmt.Fprintln(w, "weights and what columns add are of the logarithm of the target")
 	}

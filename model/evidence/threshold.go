@@ -1,0 +1,93 @@
+package evidence
+
+import (
+	"math"
+	"slices"
+
+	"gonum.org/v1/gonum/floats"
+
+	"l2mt/data/files"
+)
+
+// Decide finds the score above which a row counts as positive that suits the rows held out of two
+// classes best, and counts errors by it from now on: by what errors cost, where a positive row that
+// is missed costs as much as so many false alarms, or with a cost of 0 by the F1 score. It returns
+// the probability at this score.
+func (h *HeldOut) Decide(cost float64) (threshold float64) {
+	f := slices.Concat(h.Scores...)
+	y := slices.Concat(h.Y...)
+	best := math.Inf(1)
+	cuts(f, y, func(hits, alarms, positives, cut float64) {
+		loss := -2 * hits / (hits + alarms + positives)
+		if cost > 0 {
+			loss = alarms + cost*(positives-hits)
+		}
+		if loss < best {
+			best = loss
+			h.Cut = cut
+		}
+	})
+	return 1 / (1 + math.Exp(-h.Cut/Temperature(h.Scores, h.Y)))
+}
+
+// cuts goes through the ways to part rows by their scores, from none positive to all: how many of
+// the positive rows are above a cut, and how many others.
+func cuts(f, y []float64, do func(hits, alarms, positives, cut float64)) {
+	scores := slices.Clone(f)
+	order := make([]int, len(f))
+	floats.Argsort(scores, order)
+	positives := 0.0
+	for _, v := range y {
+		positives += max(0, v)
+	}
+	hits := 0.0
+	alarms := 0.0
+	for k := len(order) - 1; k >= 0; k-- {
+		if k == len(order)-1 {
+			do(0, 0, positives, scores[k]+1)
+		}
+		if y[order[k]] > 0 {
+			hits++
+		} else {
+			alarms++
+		}
+		switch {
+		case k == 0:
+			do(hits, alarms, positives, scores[k]-1)
+		case scores[k-1] < scores[k]:
+			do(hits, alarms, positives, (scores[k]+scores[k-1])/2)
+		}
+	}
+}
+
+// Decide counts the errors of two classes at a cut, and what is found of the positive class.
+func (s *Score) Decide(f, y []float64, cut float64) {
+	n := float64(len(y))
+	hits := 0.0
+	found := 0.0
+	positives := 0.0
+	for j, v := range y {
+		positives += max(0, v)
+		if f[j] >= cut {
+			found++
+			hits += max(0, v)
+		}
+	}
+	wrong := (positives + found - 2*hits) / n
+	s.Error = files.Float(wrong)
+	s.StandardError = files.Float(math.Sqrt(wrong * (1 - wrong) / n))
+	s.Precision = files.Float(hits / found)
+	s.Recall = files.Float(hits / positives)
+	area := 0.0
+	last := 0.0
+	cuts(f, y, func(hits, alarms, positives, _ float64) {
+		if hits > last {
+			area += (hits - last) / positives * hits / (hits + alarms)
+		}
+		last = hits
+	})
+	if positives == 0 {
+		area = math.NaN()
+	}
+	s.AveragePrecision = files.Float(area)
+}
