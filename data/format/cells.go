@@ -24,12 +24,14 @@ func separatorOf(text []byte, format Format) rune {
 }
 
 var (
+	// indexName is the name that pandas gives to an index without a name.
+	indexName   = regexp.MustCompile(`^__index_level_[0-9]+__$`)
 	noSeparator = regexp.MustCompile(`"[^"]*"|[0-9],[0-9]`)
-	// written are numbers as people write them, with thousands or a percent sign, by their
-	// decimal mark.
+	// written are numbers as people write them, with thousands and signs of percents and
+	// currencies, by their decimal mark.
 	written = map[string]*regexp.Regexp{
-		".": regexp.MustCompile(`^[-+]?([1-9][0-9]{0,2}([, '\x{a0}][0-9]{3})+|[0-9]+)?(\.[0-9]+)?([eE][-+]?[0-9]+)? ?%?$`),
-		",": regexp.MustCompile(`^[-+]?([1-9][0-9]{0,2}([. '\x{a0}][0-9]{3})+|[0-9]+)?(,[0-9]+)?([eE][-+]?[0-9]+)? ?%?$`),
+		".": regexp.MustCompile(`^[-+]?[$€£¥]? ?[-+]?([1-9][0-9]{0,2}([, '\x{a0}][0-9]{3})+|[0-9]+)?(\.[0-9]+)?([eE][-+]?[0-9]+)? ?[%$€£¥]?$`),
+		",": regexp.MustCompile(`^[-+]?[$€£¥]? ?[-+]?([1-9][0-9]{0,2}([. '\x{a0}][0-9]{3})+|[0-9]+)?(,[0-9]+)?([eE][-+]?[0-9]+)? ?[%$€£¥]?$`),
 	}
 )
 
@@ -68,7 +70,7 @@ func IsNumber(text string) bool {
 // clean is a cell as others write it: a number with a decimal point alone.
 func (r *Rows) clean(cell string, text bool) string {
 	cell = strings.TrimSpace(cell)
-	if text || r.Decimal == "." && !strings.ContainsAny(cell, ", '%\u00a0") ||
+	if text || r.Decimal == "." && !strings.ContainsAny(cell, ", '%$€£¥\u00a0") ||
 		!written[r.Decimal].MatchString(cell) {
 		return cell
 	}
@@ -76,7 +78,7 @@ func (r *Rows) clean(cell string, text bool) string {
 		switch {
 		case c == rune(r.Decimal[0]):
 			return '.'
-		case strings.ContainsRune("., '\u00a0%", c):
+		case strings.ContainsRune("., '\u00a0%$€£¥", c):
 			return -1
 		}
 		return c

@@ -3,7 +3,6 @@ package format
 import (
 	"bufio"
 	"compress/gzip"
-	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -24,26 +23,17 @@ const (
 	minInflated = 16 << 20
 )
 
-// openText opens a text file, unpacking it if it is packed by gzip.
-func openText(path string) (*text, error) {
-	f, err := os.Open(path)
-	if err != nil {
-		return nil, err
-	}
-	return unpack(f, path)
-}
-
 // unpack returns the text of f, which may be packed by gzip, and must be if its name
-// promises that. Closing the text closes f, and so does an error.
-func unpack(f io.ReadCloser, name string) (*text, error) {
+// promises that.
+func unpack(f io.Reader, name string) (*text, error) {
 	packed := &counter{r: f}
 	in := bufio.NewReaderSize(packed, buffered)
-	t := &text{in, f, packed}
+	t := &text{in, packed}
 	start, _ := in.Peek(len(gzipMagic))
 	if string(start) == gzipMagic || strings.HasSuffix(strings.ToLower(name), ".gz") {
 		z, err := gzip.NewReader(in)
 		if err != nil {
-			return nil, errors.Join(data.ErrFormat.Errorf("it is not a sound gzip file: %w", err), f.Close())
+			return nil, data.ErrFormat.Errorf("it is not a sound gzip file: %w", err)
 		}
 		t.Reader = &inflated{gzip: z, packed: packed}
 	}
@@ -53,7 +43,6 @@ func unpack(f io.ReadCloser, name string) (*text, error) {
 // text is unpacked. The bytes on disk that it was read from are counted.
 type text struct {
 	io.Reader
-	io.Closer
 	packed *counter
 }
 
@@ -72,6 +61,13 @@ func (c *counter) Read(b []byte) (int, error) {
 	return n, err
 }
 
+// limit is how large content may become that takes so many bytes on disk.
+func limit(stored int64) int64 { return max(minInflated, maxInflation*stored) }
+
+func tooMuch(stored int64) error {
+	return data.ErrFormat.Errorf("it unpacks to more than %d bytes, over %d times its size; unpack it yourself if that is right", limit(stored), maxInflation)
+}
+
 // inflated is unpacked text that ends in an error if it grows too much.
 type inflated struct {
 	gzip   *gzip.Reader
@@ -82,8 +78,8 @@ type inflated struct {
 func (t *inflated) Read(b []byte) (int, error) {
 	n, err := t.gzip.Read(b)
 	t.n += int64(n)
-	if limit := max(minInflated, maxInflation*t.packed.n); t.n > limit {
-		return n, data.ErrFormat.Errorf("it unpacks to more than %d bytes, over %d times its size; unpack it yourself if that is right", limit, maxInflation)
+	if t.n > limit(t.packed.n) {
+		return n, tooMuch(t.packed.n)
 	}
 	if err != nil && err != io.EOF {
 		err = data.ErrFormat.Errorf("the gzip file is damaged or cut short: %w", err)
@@ -93,12 +89,16 @@ func (t *inflated) Read(b []byte) (int, error) {
 
 // readNames reads a file of names, one a line.
 func readNames(path string) (names []string, err error) {
-	f, err := openText(path)
+	f, err := os.Open(path)
 	if err != nil {
 		return nil, fmt.Errorf("names: %w", err)
 	}
 	defer f.Close()
-	content, err := io.ReadAll(f)
+	text, err := unpack(f, path)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", path, err)
+	}
+	content, err := io.ReadAll(text)
 	if err != nil {
 		return nil, data.ErrFormat.Errorf("%s: %w", path, err)
 	}

@@ -20,7 +20,11 @@ const (
 	CSV      Format = "csv"      // comma-separated values
 	TSV      Format = "tsv"      // tab-separated values
 	NPZ      Format = "npz"      // NumPy arrays
+	Parquet  Format = "parquet"  // columns of Arrow, pandas, Spark and DuckDB
 )
+
+// HasColumns reports whether files of a format are tables, which OpenRows reads.
+func (f Format) HasColumns() bool { return f == CSV || f == TSV || f == Parquet }
 
 // Header says whether the first line of a CSV or TSV file names its columns.
 type Header string
@@ -43,7 +47,7 @@ var (
 type Options struct {
 	// Format is the file's format. If empty, the file's name decides:
 	// .svmlight, .libsvm, .svm, .csv, .txt, .tsv (each also with .gz) or .npz.
-	Format Format `enum:",svmlight,csv,tsv,npz" default:"" help:"csv, tsv, npz or svmlight; by default from the file's extension."`
+	Format Format `enum:",svmlight,csv,tsv,npz,parquet" default:"" help:"csv, tsv, parquet, npz or svmlight; by default from the file's extension."`
 	// Kind says whether the labels are classes or real targets. If empty, they
 	// decide: words, whole numbers and labels with class names are classes,
 	// other numbers are targets, and so are more than 50 different whole
@@ -96,7 +100,7 @@ func Read(path string, o Options) (*data.Dataset, error) {
 	case NPZ:
 		f, err = readNPZ(path, o)
 	default:
-		err = data.ErrInvalid.Errorf("its format is called %s; there are svmlight, csv, tsv and npz", format)
+		err = data.ErrInvalid.Errorf("its format is called %s; there are svmlight, csv, tsv, npz and parquet", format)
 	}
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", path, err)
@@ -113,6 +117,8 @@ func Of(path string, o Options) (Format, error) {
 	switch {
 	case err != nil:
 		return "", err
+	case isParquet(path):
+		return Parquet, nil
 	case o.Format != "":
 		return o.Format, nil
 	case info.IsDir():
@@ -121,10 +127,22 @@ func Of(path string, o Options) (Format, error) {
 	return formatOfName(path)
 }
 
+// isParquet reports whether a file begins as Parquet files do, whatever its name is.
+func isParquet(path string) bool {
+	f, err := os.Open(path)
+	if err != nil {
+		return false
+	}
+	defer f.Close()
+	magic := make([]byte, len(parquetMagic))
+	_, err = f.ReadAt(magic, 0)
+	return err == nil && string(magic) == parquetMagic
+}
+
 // endings are the formats by the endings of files' names.
 var endings = map[string]Format{
 	".svmlight": SVMLight, ".libsvm": SVMLight, ".svm": SVMLight,
-	".csv": CSV, ".txt": CSV, ".tsv": TSV, ".npz": NPZ,
+	".csv": CSV, ".txt": CSV, ".tsv": TSV, ".npz": NPZ, ".parquet": Parquet,
 }
 
 // formatOfName returns the format that a file's name promises.
@@ -139,7 +157,7 @@ func formatOfName(path string) (Format, error) {
 	case filepath.Ext(name) == ".mat":
 		return "", data.ErrFormat.Errorf("%s: MATLAB files are not read; SciPy makes an .npz of it: m = scipy.io.loadmat(%q); numpy.savez(\"data.npz\", X=m[\"fea\"], y=m[\"gnd\"].ravel())", path, filepath.Base(path))
 	}
-	return "", data.ErrFormat.Errorf("%s: its name does not say what it is; it must end in .svmlight, .libsvm, .svm, .csv, .tsv or .txt (or these with .gz), or .npz, or say --format; spreadsheets and Parquet are to be saved as CSV", path)
+	return "", data.ErrFormat.Errorf("%s: its name does not say what it is; it must end in .svmlight, .libsvm, .svm, .csv, .tsv or .txt (or these with .gz), .npz or .parquet, or say --format; spreadsheets are to be saved as CSV", path)
 }
 
 // Frame is the content of a file, before labels become classes.

@@ -3,6 +3,7 @@ package format
 import (
 	"bufio"
 	"bytes"
+	"cmp"
 	"encoding/csv"
 	"errors"
 	"fmt"
@@ -15,8 +16,8 @@ import (
 	"l2mt/data"
 )
 
-// Rows are the rows of a table of comma- or tab-separated text. One block of them
-// is in memory at a time.
+// Rows are the rows of a table of comma- or tab-separated text, or of a Parquet file. One block of
+// them is in memory at a time.
 type Rows struct {
 	// Names are the names of the columns, nil without a header.
 	Names []string
@@ -25,15 +26,17 @@ type Rows struct {
 	// Decimal is the decimal mark of numbers, a point or a comma.
 	Decimal string
 
-	name  string
-	in    io.Reader
-	text  *text
-	comma rune
-	first *Block // the block that the header was in
-	rest  []byte // text that was read behind the last block
-	line  int    // the first line of rest, from 1
-	size  int    // about how much text a block has
-	end   bool
+	name    string
+	parquet *parquetRows // nil for text
+	closer  io.Closer
+	in      io.Reader
+	stored  *counter // the bytes on disk
+	comma   rune
+	first   *Block // the block that the header was in
+	rest    []byte // text that was read behind the last block
+	line    int    // the first line of rest, from 1
+	size    int    // about how much text a block has
+	end     bool
 }
 
 // OpenRows opens a CSV or TSV file or a stream of one, packed by gzip or not, and reads its
@@ -43,8 +46,8 @@ func OpenRows(path string, o Options) (*Rows, error) {
 	if err != nil {
 		return nil, err
 	}
-	if kind != CSV && kind != TSV {
-		return nil, data.ErrInvalid.Errorf("%s: its format is %s; rows are read from %s and %s", path, kind, CSV, TSV)
+	if !kind.HasColumns() {
+		return nil, data.ErrInvalid.Errorf("%s: its format is %s; rows are read from %s, %s and %s", path, kind, CSV, TSV, Parquet)
 	}
 	in := o.From
 	if in == nil {
@@ -59,18 +62,38 @@ func OpenRows(path string, o Options) (*Rows, error) {
 // NewRows reads a table from a stream, packed by gzip or not. Unless o says so
 // it is comma-separated. The stream is closed with the rows, or by an error.
 func NewRows(in io.ReadCloser, name string, o Options) (*Rows, error) {
-	text, err := unpack(in, name)
-	if err != nil {
-		return nil, fmt.Errorf("%s: %w", name, err)
-	}
-	r := &Rows{name: name, text: text, line: 1, size: blockSize, Decimal: o.Decimal}
-	if memory, ok := in.(interface{ Len() int }); ok { // a block takes no more than there is
-		r.size = min(blockSize, memory.Len()+1)
-	}
-	if err = r.begin(bufio.NewReaderSize(text, buffered), o); err != nil {
+	r := &Rows{name: name, closer: in, line: 1, size: blockSize, Decimal: o.Decimal}
+	if err := r.open(in, o); err != nil {
 		return nil, r.located(errors.Join(err, r.Close()))
 	}
 	return r, nil
+}
+
+// open reads the first row, or the columns of a Parquet file. That is read from where its columns
+// are: of a stream all is kept.
+func (r *Rows) open(in io.ReadCloser, o Options) error {
+	start := bufio.NewReaderSize(in, buffered)
+	if magic, _ := start.Peek(len(parquetMagic)); string(magic) == parquetMagic {
+		r.Decimal = "."
+		r.comma = ','
+		if f, ok := in.(*os.File); ok {
+			info, err := f.Stat()
+			r.stored = &counter{n: info.Size()}
+			return cmp.Or(err, r.beginParquet(f, info.Size()))
+		}
+		content, err := io.ReadAll(start)
+		r.stored = &counter{n: int64(len(content))}
+		return cmp.Or(err, r.beginParquet(bytes.NewReader(content), r.stored.n))
+	}
+	text, err := unpack(start, r.name)
+	if err != nil {
+		return err
+	}
+	r.stored = text.packed
+	if memory, ok := in.(interface{ Len() int }); ok { // a block takes no more than there is
+		r.size = min(blockSize, memory.Len()+1)
+	}
+	return r.begin(bufio.NewReaderSize(text, buffered), o)
 }
 
 // begin reads the first row. A table that is empty has no columns.
@@ -119,7 +142,7 @@ func (r *Rows) begin(in *bufio.Reader, o Options) error {
 	}
 	r.Width = len(first)
 	r.first = b
-	if err := bounded(1, r.Width, r.Width, r.text.packed.n); err != nil {
+	if err := bounded(1, r.Width, r.Width, r.stored.n); err != nil {
 		return fmt.Errorf("line %d: %w", b.line, err)
 	}
 	for j, cell := range first {
@@ -158,8 +181,13 @@ func (r lines) Read(b []byte) (int, error) {
 	}
 }
 
+// HasNumbers reports whether a column says that it has numbers. Text does not say.
+func (r *Rows) HasNumbers(column int) bool {
+	return r.parquet != nil && r.parquet.numbers[column]
+}
+
 // Close closes the file or stream.
-func (r *Rows) Close() error { return r.text.Close() }
+func (r *Rows) Close() error { return r.closer.Close() }
 
 // Read reads all rows into columns, each from its place in the table, and returns
 // the rows' first lines.
@@ -178,7 +206,7 @@ func (r *Rows) Read(columns []*Column) (lines []int, err error) {
 		}
 		lines = append(lines, added...)
 		n := len(lines)
-		if err = bounded(n, r.Width, n*r.Width, r.text.packed.n); err != nil {
+		if err = bounded(n, r.Width, n*r.Width, r.stored.n); err != nil {
 			return nil, r.located(err)
 		}
 	}
@@ -212,6 +240,9 @@ func (r *Rows) Next() (*Block, error) {
 }
 
 func (r *Rows) next() (*Block, error) {
+	if r.parquet != nil {
+		return r.parquet.next(r)
+	}
 	if b := r.first; b != nil {
 		r.first = nil
 		return b, nil
@@ -267,8 +298,9 @@ func lastRow(text []byte) int {
 type Block struct {
 	rows   *Rows
 	text   []byte
-	line   int  // the first
-	header bool // the first row is the header
+	cells  []cell // of a Parquet file, instead
+	line   int    // the first
+	header bool   // the first row is the header
 }
 
 // Into adds the rows to columns, each from its place in the table, and returns the
@@ -279,6 +311,14 @@ func (b *Block) Into(columns []*Column) (lines []int, err error) {
 	for _, c := range columns {
 		if !c.AsText {
 			c.Numbers = slices.Grow(c.Numbers, n)
+		}
+	}
+	for row := range slices.Chunk(b.cells, b.rows.Width) {
+		lines = append(lines, b.line+len(lines))
+		for _, c := range columns {
+			if c.At >= 0 {
+				c.cellInto(row[c.At])
+			}
 		}
 	}
 	points := b.rows.Decimal == "."
@@ -305,7 +345,7 @@ func (b *Block) Into(columns []*Column) (lines []int, err error) {
 func (b *Block) each(f func(line int, cells []string) error) error {
 	if len(b.text) > 2*blockSize { // a row is longer than a block, and becomes cells as a whole
 		cells := 1 + bytes.Count(b.text, []byte(string(b.rows.comma)))
-		if err := bounded(1, 0, 3*cells, b.rows.text.packed.n); err != nil {
+		if err := bounded(1, 0, 3*cells, b.rows.stored.n); err != nil {
 			return fmt.Errorf("line %d: %w", b.line, err)
 		}
 	}

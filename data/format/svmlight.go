@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"l2mt/data"
 	"math"
+	"os"
 	"slices"
 	"strconv"
 )
@@ -18,12 +19,16 @@ import (
 // in the file; then they count from 0.
 
 func readSVMLight(path string) (*Frame, error) {
-	f, err := openText(path)
+	f, err := os.Open(path)
 	if err != nil {
 		return nil, err
 	}
 	defer f.Close()
-	return parseSVMLight(f)
+	text, err := unpack(f, path)
+	if err != nil {
+		return nil, err
+	}
+	return parseSVMLight(text)
 }
 
 // parseSVMLight reads svmlight text in one pass.

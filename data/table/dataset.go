@@ -2,6 +2,7 @@ package table
 
 import (
 	"cmp"
+	"slices"
 
 	"l2mt/data"
 	"l2mt/data/format"
@@ -17,7 +18,7 @@ func Dataset(path string, o Options) (*data.Dataset, error) {
 	if err != nil {
 		return nil, err
 	}
-	if kind != format.CSV && kind != format.TSV {
+	if !kind.HasColumns() {
 		return format.Read(path, o.Format)
 	}
 	if o.Format.ClassNames != "" {
@@ -61,7 +62,7 @@ func (r *reader) usual(names []string) {
 		label = len(names) - 1
 		r.Targets = names[label:]
 	}
-	if j := format.GroupColumn(names); r.Task == "" && j >= 0 && j != label {
+	if j := format.GroupColumn(names); r.Task == "" && j >= 0 && j != label && !slices.Contains(r.Ignore, names[j]) {
 		r.Task = names[j]
 		r.task = r.owner(r.Task, true)
 	}

@@ -73,7 +73,7 @@ func Read(paths []string, o Options) (*Table, error) {
 	}
 	r := newReader(o)
 	kind, err := format.Of(paths[0], o.Format)
-	if err == nil && (kind == format.CSV || kind == format.TSV) {
+	if err == nil && kind.HasColumns() {
 		err = r.readText(paths)
 	} else if err == nil {
 		err = r.readDataset(paths)

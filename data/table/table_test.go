@@ -248,7 +248,7 @@ func TestBadTables(t *testing.T) {
 		{"tasks of one name", []string{"a/x.csv", "x,y\n1,2\n", "b/x.csv", "x,y\n1,2\n"}, Options{}, data.ErrInvalid, `b/x.csv: two files make a task "x"`},
 		{"column that one file lacks", []string{"a.csv", "x,y\n1,2\n", "b.csv", "x,z,y\n1,2,3\n"}, Options{}, data.ErrMismatch, `a.csv: there is no column "z", which `},
 		{"one header of two", []string{"a.csv", "x,y\n1,2\n", "b.csv", "1,3\n"}, Options{Targets: []string{"1"}}, data.ErrMismatch, "b.csv: it has a header and "},
-		{"formats", []string{"a.csv", "x,y\n1,2\n", "b.npz", "x"}, Options{}, data.ErrInvalid, "b.npz: its format is npz; rows are read from csv and tsv"},
+		{"formats", []string{"a.csv", "x,y\n1,2\n", "b.npz", "x"}, Options{}, data.ErrInvalid, "b.npz: its format is npz; rows are read from csv, tsv and parquet"},
 		{"identifier", []string{"a.csv", "x,y\n" + many("id%d,%d\n", mostLevels+1)}, Options{Categorical: []string{"x"}}, data.ErrInvalid, `column "x": 1001 of its 1001 values are different words; is it an identifier? then leave it out with --ignore`},
 	} {
 		t.Run(c.name, func(t *testing.T) {

@@ -27,7 +27,7 @@ func (r *Rows) Lines(level float64) (*Lines, error) {
 		return nil, err
 	}
 	for _, j := range r.carried {
-		l.head(true, r.in.Names[j])
+		l.head(!r.in.HasNumbers(j), r.in.Names[j])
 	}
 	for _, a := range r.Asked {
 		l.heads(a)

@@ -76,7 +76,7 @@ type Block struct {
 // ErrNoTask marks a table that does not say of which task its rows are.
 var ErrNoTask = data.ErrMismatch.Errorf("its rows name no task")
 
-// OpenRows opens a CSV or TSV file of rows to predict. Close the rows after use.
+// OpenRows opens a CSV, TSV or Parquet file of rows to predict. Close the rows after use.
 func (s *Fit) OpenRows(path string, o RowOptions) (r *Rows, err error) {
 	r = &Rows{Fits: []*Fit{s}, fit: s, o: o, column: -1, number: map[string]int{}, notes: map[string]int{}}
 	r.features = s.Recipe.Features()

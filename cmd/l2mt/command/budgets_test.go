@@ -30,7 +30,7 @@ var budgets = map[string]int{
 	"data/experience":        5545,  // 46: what is missing is named
 	"data/fault":             113,   // 46: kinds of errors
 	"data/files":             3206,  // 46: folders are replaced whole
-	"data/format":            12234, // issue 46: bounds, and names of arrays
+	"data/format":            14806, // issue 46: bounds, and names of arrays; 49: Parquet
 	"data/images":            2669,
 	"data/progress":          75,
 	"data/safetensors":       2337,
@@ -62,12 +62,12 @@ const (
 	// whole bounds the sum of all packages. Issue 46 may add 3,000 tokens to 207,895, issue 47 a
 	// thousand, issue 48 7,000. They have added some 6,000, 10,000 and 6,000: 46 and 47 are open
 	// until the rest is taken out again. Issue 49 may add 4,500 for time, groups, targets, weights
-	// and thresholds.
+	// and thresholds, and 2,000 for Parquet.
 	// Issue 51 may add 6,000 for serve.
-	whole = 241852
+	whole = 244506
 	// testLines bounds the lines of all tests. Each fault of issue 46 has a test, and the models of
 	// issues 47 and 48 have some 2,300 lines; serve (51) has 600.
-	testLines = 30842
+	testLines = 31004
 	// spare is what a package may take before its own number is raised.
 	spare = 100
 	// slack is how far a package may fall below its budget, so that gains are kept.

@@ -23,7 +23,7 @@ type dataCmd struct {
 
 // readFlags say how to read a dataset where the file itself does not.
 type readFlags struct {
-	Format         format.Format `enum:",svmlight,csv,tsv,npz" default:"" help:"svmlight, csv, tsv or npz, if the name does not say."`
+	Format         format.Format `enum:",svmlight,csv,tsv,npz,parquet" default:"" help:"svmlight, csv, tsv, parquet or npz, if the name does not say."`
 	Kind           data.Kind     `enum:",classification,regression" default:"" help:"classification or regression, if the labels do not say."`
 	Header         format.Header `enum:",yes,no" default:"" help:"Whether a table has a header: yes or no."`
 	Label          string        `help:"Column or array of the labels: a name, or a number from 0."`

@@ -20,7 +20,7 @@ import (
 )
 
 type fitCmd struct {
-	Files         []string `arg:"" name:"table" help:"Labelled tables: CSV, TSV, or datasets with groups; - for one that comes in through stdin."`
+	Files         []string `arg:"" name:"table" help:"Labelled tables: CSV, TSV, Parquet, or datasets with groups; - for one that comes in through stdin."`
 	table.Options `embed:""`
 	Folds         int     `xor:"validation" help:"Folds of the cross-validation; 0 means 5."`
 	Seed          uint64  `help:"Seed of the folds."`

@@ -9,20 +9,22 @@ import (
 	"math"
 	"os"
 	"path/filepath"
+	"strings"
 
 	"l2mt/data/files"
+	"l2mt/data/format"
 	"l2mt/model/saved"
 )
 
 type predictCmd struct {
-	File             string `arg:"" help:"CSV or TSV file of rows to predict, or - for a table that comes in through stdin."`
+	File             string `arg:"" help:"CSV, TSV or Parquet file of rows to predict, or - for a table that comes in through stdin."`
 	Model            string `required:"" type:"path" help:"Directory that fit or infer saved a model to."`
 	saved.RowOptions `embed:""`
 	listing          `embed:""`
 	Adapt            string   `type:"existingfile" help:"Table of a few labelled rows of new tasks, which the model then predicts as if it had been fitted to them too."`
 	Interval         float64  `help:"Adds columns low and high, between which a fresh row lies with this probability, 0.9 say; regression only."`
 	Keep             []string `help:"Columns of the table to carry along, such as an id."`
-	Out              string   `type:"path" help:"CSV file to write, by default stdout, as -. Where the table has labels, the errors of the model then go to stdout, and else to stderr."`
+	Out              string   `type:"path" help:"CSV file to write, or Parquet by its name (.parquet), by default stdout, as -. Where the table has labels, the errors of the model then go to stdout, and else to stderr."`
 }
 
 func (c *predictCmd) Run(e *env) error {
@@ -80,7 +82,10 @@ func (c *predictCmd) Run(e *env) error {
 	}
 	if c.Out != "" {
 		var fault error // of what is read, not of the file that is written
-		err = files.Write(c.Out, func(w io.Writer) error { fault = write(w); return fault })
+		err = files.Write(c.Out, func(w io.Writer) error {
+			fault = c.encode(w, l.Words, write)
+			return fault
+		})
 		err = cmp.Or(fault, err)
 	} else {
 		err = write(e.stdout)
@@ -97,6 +102,15 @@ func (c *predictCmd) Run(e *env) error {
 		t.write(e.stderr)
 	}
 	return nil
+}
+
+// encode lets write write lines of CSV, of which a file with such a name makes a Parquet file.
+func (c *predictCmd) encode(w io.Writer, words []bool, write func(io.Writer) error) error {
+	if !strings.HasSuffix(strings.ToLower(c.Out), ".parquet") {
+		return write(w)
+	}
+	table := format.NewParquetWriter(w, words)
+	return cmp.Or(write(table), table.Close())
 }
 
 // lines are the predictions of a block as lines of CSV.

@@ -1,0 +1,302 @@
+package format
+
+import (
+	"bytes"
+	"cmp"
+	"encoding/csv"
+	"errors"
+	"fmt"
+	"io"
+	"math"
+	"math/big"
+	"slices"
+	"strconv"
+	"time"
+	"unicode/utf8"
+
+	"github.com/parquet-go/parquet-go"
+	logical "github.com/parquet-go/parquet-go/format"
+
+	"l2mt/data"
+)
+
+// parquetMagic begins Parquet files.
+const parquetMagic = "PAR1"
+
+// parquetRows are the rows of a Parquet file, which become cells as a CSV file has them.
+type parquetRows struct {
+	rows    parquet.Rows
+	cells   []valueCell // of the columns
+	numbers []bool      // the columns of numbers
+	read    int         // rows
+}
+
+// cell is a text, or a number where that is empty.
+type cell struct {
+	text   string
+	number float64
+}
+
+// blockCells is about the number of cells in a block of a Parquet file.
+const blockCells = 64 << 10
+
+// guard makes errors of what panics on a damaged file.
+func guard(read func() error) (err error) {
+	defer func() {
+		if fault := recover(); fault != nil {
+			err = fmt.Errorf("%v", fault)
+		}
+		told := errors.Is(err, data.ErrFormat) || errors.Is(err, data.ErrInvalid)
+		if err != nil && err != io.EOF && !told {
+			err = data.ErrFormat.Errorf("the Parquet file is damaged or cut short: %w", err)
+		}
+	}()
+	return read()
+}
+
+// beginParquet reads the columns of a Parquet file.
+func (r *Rows) beginParquet(in io.ReaderAt, size int64) error {
+	return guard(func() error {
+		file, err := parquet.OpenFile(in, size, parquet.SkipPageIndex(true), parquet.SkipBloomFilters(true))
+		if err != nil {
+			return err
+		}
+		p := &parquetRows{}
+		for _, column := range file.Root().Columns() {
+			if !column.Leaf() || column.Repeated() {
+				return data.ErrInvalid.Errorf("column %q is a list or a struct; a table has one value in a cell, so write the file without the column", column.Name())
+			}
+			cells, numbers := cellsOf(column.Type())
+			r.Names = append(r.Names, indexName.ReplaceAllString(column.Name(), ""))
+			p.cells = append(p.cells, cells)
+			p.numbers = append(p.numbers, numbers)
+		}
+		for _, group := range file.Metadata().RowGroups {
+			for _, column := range group.Columns {
+				if n := column.MetaData.TotalUncompressedSize; n < 0 || n > limit(size) {
+					return tooMuch(size)
+				}
+			}
+		}
+		r.Width = len(r.Names)
+		p.rows = parquet.MultiRowGroup(file.RowGroups()...).Rows()
+		r.parquet = p
+		return nil
+	})
+}
+
+// next returns the next block, or io.EOF.
+func (p *parquetRows) next(r *Rows) (b *Block, err error) {
+	err = guard(func() error {
+		rows := make([]parquet.Row, 1+blockCells/r.Width)
+		n, err := p.rows.ReadRows(rows)
+		if n == 0 {
+			return cmp.Or(err, io.EOF)
+		}
+		b = &Block{rows: r, line: 1 + p.read}
+		b.cells = make([]cell, 0, n*r.Width)
+		p.read += n
+		for i, row := range rows[:n] {
+			if len(row) != r.Width {
+				return data.ErrFormat.Errorf("row %d: it has %d cells; the file has %d columns", b.line+i, len(row), r.Width)
+			}
+			for j, v := range row {
+				c := cell{number: math.NaN()}
+				if !v.IsNull() {
+					c = p.cells[j](v)
+				}
+				if !utf8.ValidString(c.text) {
+					return data.ErrFormat.Errorf("row %d: column %q: it is no text in UTF-8", b.line+i, r.Names[j])
+				}
+				b.cells = append(b.cells, c)
+			}
+		}
+		return nil
+	})
+	return b, err
+}
+
+// cellInto adds a cell to a column.
+func (c *Column) cellInto(v cell) {
+	switch {
+	case v.text != "" || math.IsNaN(v.number):
+		c.Add(v.text)
+	case c.AsText || math.IsInf(v.number, 0):
+		c.Add(Label{Number: v.number}.String())
+	default:
+		c.Numbers = append(c.Numbers, v.number)
+	}
+}
+
+// valueCell makes a cell of a value.
+type valueCell func(parquet.Value) cell
+
+// number makes cells of values that are numbers.
+func number[T int32 | int64 | uint64 | float32 | float64](value func(parquet.Value) T) (valueCell, bool) {
+	return func(v parquet.Value) cell { return cell{number: float64(value(v))} }, true
+}
+
+// word makes cells of values that are texts.
+func word(value func(parquet.Value) string) (valueCell, bool) {
+	return func(v parquet.Value) cell { return cell{value(v), math.NaN()} }, false
+}
+
+// moment makes cells of values that are so many nanoseconds or longer units after 1970.
+func moment(unit time.Duration, layout string, value func(parquet.Value) int64) (valueCell, bool) {
+	each := int64(time.Second / unit)
+	return word(func(v parquet.Value) string {
+		n := value(v)
+		return time.Unix(n/each, n%each*int64(unit)).UTC().Format(layout)
+	})
+}
+
+// cellsOf says how the values of a type become cells, and whether they are numbers.
+func cellsOf(t parquet.Type) (valueCell, bool) {
+	const seconds = "2006-01-02 15:04:05.999999999"
+	const day = 24 * 60 * 60
+	annotation := t.LogicalType()
+	if annotation == nil {
+		annotation = &logical.LogicalType{}
+	}
+	switch l := annotation.Value.(type) {
+	case *logical.DateType:
+		return moment(time.Second, time.DateOnly, func(v parquet.Value) int64 {
+			return day * int64(v.Int32())
+		})
+	case *logical.TimestampType:
+		return moment(l.Unit.Value.Duration(), seconds, parquet.Value.Int64)
+	case *logical.DecimalType:
+		ten := big.NewInt(10)
+		scale := new(big.Int).Exp(ten, big.NewInt(int64(l.Scale)), nil)
+		return number(func(v parquet.Value) float64 {
+			nearest, _ := new(big.Rat).SetFrac(unscaled(v), scale).Float64()
+			return nearest
+		})
+	case *logical.IntType:
+		if !l.IsSigned {
+			return number(parquet.Value.Uint64)
+		}
+	case *logical.Float16Type:
+		return number(func(v parquet.Value) float32 {
+			return float16(little.Uint16(v.ByteArray()))
+		})
+	}
+	switch t.Kind() {
+	case parquet.Boolean:
+		return word(func(v parquet.Value) string {
+			if v.Boolean() {
+				return "True"
+			}
+			return "False"
+		})
+	case parquet.Int32:
+		return number(parquet.Value.Int32)
+	case parquet.Int64:
+		return number(parquet.Value.Int64)
+	case parquet.Float:
+		return number(parquet.Value.Float)
+	case parquet.Double:
+		return number(parquet.Value.Double)
+	case parquet.Int96: // the nanoseconds of a day, and its number, as Spark writes them
+		return moment(time.Nanosecond, seconds, func(v parquet.Value) int64 {
+			const epoch = 2440588 // the first of January 1970
+			part := v.Int96()
+			days := int64(part[2]) - epoch
+			return days*day*int64(time.Second) + int64(part[1])<<32 + int64(part[0])
+		})
+	}
+	return word(func(v parquet.Value) string { return string(v.ByteArray()) })
+}
+
+// unscaled is the whole number of a decimal.
+func unscaled(v parquet.Value) *big.Int {
+	switch v.Kind() {
+	case parquet.Int32:
+		return big.NewInt(int64(v.Int32()))
+	case parquet.Int64:
+		return big.NewInt(v.Int64())
+	}
+	raw := v.ByteArray()
+	whole := new(big.Int).SetBytes(raw)
+	if len(raw) > 0 && raw[0] > math.MaxInt8 { // two's complement
+		beyond := uint(8 * len(raw))
+		whole.Sub(whole, new(big.Int).Lsh(big.NewInt(1), beyond))
+	}
+	return whole
+}
+
+// ParquetWriter makes a Parquet file of the lines of a CSV file, which are written to it some
+// whole lines at a time. The first line is the header.
+type ParquetWriter struct {
+	out   io.Writer
+	words []bool // columns of text; others are numbers
+	rows  *parquet.GenericWriter[any]
+}
+
+// NewParquetWriter writes to out. Close the writer in the end.
+func NewParquetWriter(out io.Writer, words []bool) *ParquetWriter {
+	return &ParquetWriter{out: out, words: words}
+}
+
+// columns are fields in an order of their own.
+type columns struct {
+	parquet.Group
+	names []string
+}
+
+// Fields are the columns.
+func (c columns) Fields() []parquet.Field {
+	place := func(f parquet.Field) int { return slices.Index(c.names, f.Name()) }
+	fields := slices.Values(c.Group.Fields())
+	return slices.SortedFunc(fields, func(a, b parquet.Field) int {
+		return place(a) - place(b)
+	})
+}
+
+// Write adds lines.
+func (w *ParquetWriter) Write(lines []byte) (int, error) {
+	cells, err := csv.NewReader(bytes.NewReader(lines)).ReadAll()
+	if err == nil && w.rows == nil && len(cells) > 0 {
+		c := columns{parquet.Group{}, cells[0]}
+		for j, name := range c.names {
+			c.Group[name] = parquet.Optional(parquet.String())
+			if !w.words[j] {
+				c.Group[name] = parquet.Optional(parquet.Leaf(parquet.DoubleType))
+			}
+		}
+		if len(c.Group) < len(c.names) {
+			return 0, data.ErrInvalid.Errorf("two columns have one name; a Parquet file cannot have that: %q", c.names)
+		}
+		schema := parquet.NewSchema("table", c)
+		w.rows = parquet.NewGenericWriter[any](w.out, schema, parquet.Compression(&parquet.Snappy))
+		cells = cells[1:]
+	}
+	var rows []parquet.Row
+	for _, line := range cells {
+		var row parquet.Row
+		for j, text := range line {
+			v := parquet.ByteArrayValue([]byte(text))
+			if !w.words[j] {
+				n, _ := strconv.ParseFloat(text, 64)
+				v = parquet.DoubleValue(n)
+			}
+			if text == "" {
+				v = parquet.NullValue()
+			}
+			row = append(row, v.Level(0, min(1, len(text)), j))
+		}
+		rows = append(rows, row)
+	}
+	if err == nil && len(rows) > 0 {
+		_, err = w.rows.WriteRows(rows)
+	}
+	return len(lines), err
+}
+
+// Close ends the file.
+func (w *ParquetWriter) Close() error {
+	if w.rows == nil {
+		return nil
+	}
+	return w.rows.Close()
+}

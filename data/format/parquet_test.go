@@ -1,0 +1,159 @@
+package format
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"math"
+	"os"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/parquet-go/parquet-go"
+
+	"l2mt/data"
+	"l2mt/data/datatest"
+)
+
+// columnsOf reads all columns of a table, as texts where that is asked for.
+func columnsOf(in io.ReadCloser, asText bool) (names []string, columns []*Column, err error) {
+	rows, err := NewRows(in, "table", Options{})
+	if err != nil {
+		return nil, nil, err
+	}
+	for j := range rows.Width {
+		columns = append(columns, &Column{At: j, AsText: asText})
+	}
+	_, err = rows.Read(columns)
+	return rows.Names, columns, err
+}
+
+func contentOf(content []byte) io.ReadCloser { return io.NopCloser(bytes.NewReader(content)) }
+
+// Rust's writer of Arrow and the CSV file of the same cells agree in every type: numbers of all
+// sizes, decimals, categories, booleans, dates, times and gaps, in six row groups.
+func TestParquetHasTheCellsOfCSV(t *testing.T) {
+	for _, streams := range []bool{false, true} {
+		var tables [2][]*Column
+		for i, name := range []string{"people.csv", "people.parquet"} {
+			var in io.ReadCloser = must(os.Open(formats + name))(t)
+			if streams {
+				in = contentOf(must(io.ReadAll(in))(t))
+			}
+			names, columns, err := columnsOf(in, false)
+			if err != nil || len(names) != 9 || names[8] != "score" {
+				t.Fatalf("%s: columns %q, %v", name, names, err)
+			}
+			tables[i] = columns
+		}
+		for j, want := range tables[0] {
+			have := tables[1][j]
+			for i := range 40 {
+				if have.Label(i) != want.Label(i) && !math.IsNaN(want.Label(i).Number) {
+					t.Errorf("column %d, row %d: %v, the CSV file has %v", j, i, have.Label(i), want.Label(i))
+				}
+			}
+			if have.Len() != 40 || !slices.Equal(have.Texts, want.Texts) {
+				t.Errorf("column %d: %d rows with the texts %q, want %q", j, have.Len(), have.Texts, want.Texts)
+			}
+		}
+	}
+}
+
+// The content says that a file is a Parquet file, under any name.
+func TestParquetIsKnownByItsContent(t *testing.T) {
+	content := must(os.ReadFile(formats + "people.parquet"))(t)
+	for _, name := range []string{"a.csv", "b", "c.npz"} {
+		if kind, err := Of(inFile(t, name, string(content)), Options{Format: CSV}); kind != Parquet || err != nil {
+			t.Errorf("%s is %q, %v", name, kind, err)
+		}
+	}
+}
+
+// A file that is written has the lines of the CSV file, with numbers as numbers and gaps as gaps.
+func TestParquetIsWritten(t *testing.T) {
+	var b bytes.Buffer
+	w := NewParquetWriter(&b, []bool{true, false, true})
+	for _, lines := range []string{"z,a,\"m, n\"\n1,2.5,x\n", "2,,\n", "3,-1e300,\"y\n\"\"z\"\n"} {
+		if n, err := io.WriteString(w, lines); n != len(lines) || err != nil {
+			t.Fatal(n, err)
+		}
+	}
+	if err := w.Close(); err != nil {
+		t.Fatal(err)
+	}
+	names, columns, err := columnsOf(contentOf(b.Bytes()), false)
+	if err != nil || !slices.Equal(names, []string{"z", "a", "m, n"}) {
+		t.Fatalf("columns %q, %v", names, err)
+	}
+	var have []string
+	for _, c := range columns {
+		for i := range c.Len() {
+			have = append(have, c.Label(i).String())
+		}
+	}
+	if want := []string{"1", "2", "3", "2.5", "NaN", "-1e+300", "x", "NaN", "y\n\"z"}; columns[1].Text(1) < 0 || !cmp.Equal(have[3:4], want[3:4]) || have[5] != want[5] || have[8] != want[8] {
+		t.Errorf("cells %q, want %q", have, want)
+	}
+	file := must(parquet.OpenFile(bytes.NewReader(b.Bytes()), int64(b.Len())))(t)
+	for j, want := range []string{"STRING", "DOUBLE", "STRING"} {
+		if have := file.Root().Columns()[j].Type().String(); have != want {
+			t.Errorf("column %d has the type %s, want %s", j, have, want)
+		}
+	}
+}
+
+// Every cut is noticed, and flipped bits do no more than give an error or other cells.
+func TestDamagedParquet(t *testing.T) {
+	datatest.Long(t)
+	content := must(os.ReadFile(formats + "people.parquet"))(t)
+	sound := func(err error) bool { return errors.Is(err, data.ErrFormat) || errors.Is(err, data.ErrInvalid) }
+	for i := 4; i < len(content); i += 7 {
+		if _, _, err := columnsOf(contentOf(content[:i]), true); !sound(err) {
+			t.Fatalf("cut to %d of %d bytes: error %v", i, len(content), err)
+		}
+		flipped := slices.Clone(content)
+		flipped[i] ^= 1 << (i % 8)
+		if _, _, err := columnsOf(contentOf(flipped), true); err != nil && !sound(err) {
+			t.Fatalf("a flipped bit in byte %d: error %v", i, err)
+		}
+	}
+}
+
+func TestParquetRefusals(t *testing.T) {
+	type nested struct {
+		X    float64
+		Tags []string
+	}
+	var lists, many, binary bytes.Buffer
+	if err := parquet.Write(&lists, []nested{{1, []string{"a"}}}); err != nil {
+		t.Fatal(err)
+	}
+	if err := parquet.Write(&binary, []struct{ B []byte }{{[]byte{0xff}}}); err != nil {
+		t.Fatal(err)
+	}
+	type equal struct {
+		X int32 `parquet:",dict"`
+	}
+	w := parquet.NewGenericWriter[equal](&many)
+	for range 150 {
+		must(w.Write(make([]equal, 100_000)))(t)
+	}
+	if err := w.Close(); err != nil {
+		t.Fatal(err)
+	}
+	for want, content := range map[string]*bytes.Buffer{
+		`column "Tags" is a list or a struct`:                 &lists,
+		`row 1: column "B": it is no text`:                    &binary,
+		fmt.Sprintf("more than %d bytes on disk", many.Len()): &many,
+	} {
+		var err error
+		got := datatest.Allocated(func() { _, _, err = columnsOf(contentOf(content.Bytes()), false) })
+		if err == nil || !strings.Contains(err.Error(), want) || got > 300<<20 {
+			t.Errorf("error %v, want %q; %d bytes allocated for %d", err, want, got, content.Len())
+		}
+	}
+}
