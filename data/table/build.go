@@ -170,14 +170,21 @@ const manyTwins = 0.1
 
 // twins notes that rows of several tasks have the same features, as those of one
 // thing have whose targets are listed one below the other: with the label of one of
-// them the others would not be unseen.
+// them the others would not be unseen. Where rows of one task have the same features too, columns
+// have few values.
 func (r *reader) twins() {
 	hashes := r.hashes(false)
 	several := &task{}
 	owner := map[uint64]*task{}
+	alike := 0
 	for _, t := range r.tasks {
+		own := map[uint64]bool{}
 		for _, row := range t.rows {
 			hash := hashes[row]
+			if own[hash] {
+				alike++
+			}
+			own[hash] = true
 			if owner[hash] == nil {
 				owner[hash] = t
 			} else if owner[hash] != t {
@@ -195,7 +202,8 @@ func (r *reader) twins() {
 			}
 		}
 	}
-	if float64(twins) > manyTwins*float64(rows) {
+	many := manyTwins * float64(rows)
+	if float64(twins) > many && float64(alike) < many {
 		r.note("%d of %d rows have the same features as a row of another task; if they are of one thing, give the column that names it with --group, so that folds hold them out together", twins, rows)
 	}
 }

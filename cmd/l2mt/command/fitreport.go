@@ -185,9 +185,9 @@ func (r *fitReport) fill(ctx context.Context, b *solve.Bench, candidates []solve
 		r.Rivals = nil
 	}
 	note(untried, "%d ways to fit were left out by --time-limit")
-	note(single, "%d tasks of one row borrow everything else from the others")
-	note(same, "%d tasks of one class borrow the odds of the other from the others")
-	note(kept, "%d tasks have rows that no fold holds out, as no other row has their class; errors are without these")
+	note(single, "tasks of one row: %d, which borrow everything else from the others")
+	note(same, "tasks of one class: %d, which borrow the odds of the other from the others")
+	note(kept, "tasks with rows that no fold holds out, as no other row has their class: %d; errors are without these rows")
 	if r.table.Times != nil {
 		r.Notes = append(r.Notes, fmt.Sprintf("folds hold out the rows that come later by %q: errors and intervals are those of the future, as far as half of the table goes", r.table.Recipe.Time))
 	}
