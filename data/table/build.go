@@ -3,6 +3,7 @@ package table
 import (
 	"cmp"
 	"encoding/binary"
+	"errors"
 	"fmt"
 	"hash/maphash"
 	"maps"
@@ -296,7 +297,7 @@ func (r *reader) expand() error {
 	unseen := Unseen{}
 	value, row, err := r.Recipe.Make(r.features, rows, unseen)
 	if err != nil {
-		return r.fault(row, err)
+		return cmp.Or(r.faulty(), r.fault(row, err))
 	}
 	notes := unseen.Notes()
 	for _, note := range slices.Sorted(maps.Keys(notes)) {
@@ -311,6 +312,19 @@ func (r *reader) expand() error {
 	}
 	r.x, err = data.NewDense(rows, width, value)
 	return err
+}
+
+// faulty names the first fault of every column that has some.
+func (r *reader) faulty() error {
+	var faults []error
+	for i := range r.Recipe.Columns {
+		one := r.Recipe
+		one.Columns = r.Recipe.Columns[i : i+1]
+		if _, row, err := one.Make(r.features[i:i+1], len(r.places), Unseen{}); err != nil {
+			faults = append(faults, r.fault(row, err))
+		}
+	}
+	return errors.Join(faults...)
 }
 
 // makeColumns makes the columns of the recipe, or takes those of an older one.

@@ -207,3 +207,16 @@ func FuzzDataset(f *testing.F) {
 		}
 	})
 }
+
+// Faults of several columns are told in one run, each with its line.
+func TestFaultsOfAllColumnsAreTold(t *testing.T) {
+	_, err := datasetOf(t, "a.csv", "x,ok,z,y\n1,1,2,1.5\nold,2,3,2.5\n3,3,inf,4\n4,4,5,1\n", Options{})
+	for _, want := range []string{`a.csv: line 3: column "x": "old" is not a number`, `a.csv: line 4: column "z": it is inf`} {
+		if err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("error %v, want %q", err, want)
+		}
+	}
+	if err == nil || strings.Contains(err.Error(), `"ok"`) {
+		t.Errorf("error %v, and nothing is wrong with ok", err)
+	}
+}
