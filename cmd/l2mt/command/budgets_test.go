@@ -34,7 +34,7 @@ var budgets = map[string]int{
 	"data/images":            2669,
 	"data/progress":          75,
 	"data/safetensors":       2337,
-	"data/table":             14374, // 46: columns are centred, and wrong data named; 48: columns of older models; 52: datasets; 49: time, groups, weights
+	"data/table":             14553, // 46: columns are centred, and wrong data named; 48: columns of older models; 52: datasets; 49: time, groups, weights
 	"examples/own-estimator": 212,
 	"infer":                  1569,
 	"infer/compare":          5295,  // 46: outcomes are checked
@@ -64,10 +64,10 @@ const (
 	// until the rest is taken out again. Issue 49 may add 4,500 for time, groups, targets, weights
 	// and thresholds, and 2,000 for Parquet.
 	// Issue 51 may add 6,000 for serve.
-	whole = 244558
+	whole = 244661
 	// testLines bounds the lines of all tests. Each fault of issue 46 has a test, and the models of
 	// issues 47 and 48 have some 2,300 lines; serve (51) has 600.
-	testLines = 31022
+	testLines = 31025
 	// spare is what a package may take before its own number is raised.
 	spare = 100
 	// slack is how far a package may fall below its budget, so that gains are kept.
