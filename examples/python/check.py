@@ -5,6 +5,7 @@ import pathlib
 import pickle
 import re
 import sys
+import tempfile
 import time
 import warnings
 
@@ -17,6 +18,7 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.utils import estimator_checks
 
 import l2mt
+import reader
 
 warnings.simplefilter("ignore")
 program = sys.argv[1]
@@ -95,6 +97,27 @@ def check_errors():
     assert any("the rows that it was fitted on" in str(w.message) for w in said), [str(w.message) for w in said]
 
 
+def check_reader():
+    """The reader has the numbers of the program; l2mt predict writes probabilities in six digits."""
+    X, y = table()
+    X = X.assign(more=X.heat.mask(X.index % 7 == 0), heat=10 * X.heat + 500)
+    for labels in [y, y > y.median(), pd.qcut(y, 3, labels=False)]:
+        for how in [{"view": "straight"}, {"view": "curves"}, {"view": "kernel"}, {"model": "mtrl"}, {}]:
+            numbers = labels is y
+            make = l2mt.L2MTRegressor if numbers else l2mt.L2MTClassifier
+            model = make(task="place", binary=program, **how).fit(X, labels)
+            with tempfile.TemporaryDirectory() as folder:
+                for name, content in model.files_.items():
+                    path = pathlib.Path(folder) / name
+                    path.parent.mkdir(exist_ok=True)
+                    path.write_bytes(content)
+                for task in "abc":
+                    rows = X[X.place == task]
+                    want = model.predict(rows) if numbers else model.predict_proba(rows)
+                    worst = np.abs(reader.predict(folder, rows, task) - want).max()
+                    assert worst <= (1e-12 if numbers else 1e-6), (how, task, worst)
+
+
 def check_docs():
     root = pathlib.Path(__file__).resolve().parents[2]
     os.chdir(root)
@@ -108,7 +131,7 @@ def check_docs():
 
 failed = []
 begin = time.time()
-for check in [check_frames, check_adapt, check_search, check_errors, check_docs, check_scikit_learn]:
+for check in [check_frames, check_adapt, check_search, check_errors, check_reader, check_docs, check_scikit_learn]:
     check()
     print(check.__name__, f"{time.time() - begin:.0f} s")
 sys.exit(bool(failed))

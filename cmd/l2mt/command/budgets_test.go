@@ -64,7 +64,7 @@ const (
 	// until the rest is taken out again. Issue 49 may add 4,500 for time, groups, targets, weights
 	// and thresholds, and 2,000 for Parquet.
 	// Issue 51 may add 6,000 for serve.
-	whole = 244661
+	whole = 244667
 	// testLines bounds the lines of all tests. Each fault of issue 46 has a test, and the models of
 	// issues 47 and 48 have some 2,300 lines; serve (51) has 600.
 	testLines = 31025

@@ -16,5 +16,6 @@ func (c *serveCmd) Run(e *env) error {
 	if err != nil {
 		return err
 	}
+	defer room()()
 	return s.Run(e)
 }
