@@ -3,6 +3,7 @@ package layers
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"sync"
 
 	"gorgonia.org/gorgonia"
@@ -103,7 +104,36 @@ func Build(dtype DType, define func(g *Graph)) (*Graph, error) {
 
 // Build makes a graph. Define adds its inputs, operations and captures; the
 // graph is then cut down to what the captures need, and compiled.
-func (m *Memory) Build(define func(g *Graph)) (graph *Graph, err error) {
+func (m *Memory) Build(define func(g *Graph)) (*Graph, error) {
+	return m.build(define, (*Graph).compile)
+}
+
+// Express defines a graph for a machine of Gorgonia's, with values for its inputs.
+func (m *Memory) Express(
+	values map[string][]float64, define func(g *Graph)) (*gorgonia.ExprGraph, error) {
+	g, err := m.build(define, func(g *Graph) error {
+		for name, in := range g.inputs {
+			shape := in.node.Shape()
+			value := newValue(shape, slices.Clone(values[name]))
+			if m.dtype == tensor.Float32 {
+				single := make([]float32, shape.TotalSize())
+				convert(single, values[name])
+				value = newValue(shape, single)
+			}
+			if err := gorgonia.Let(in.node, value); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		return nil, err
+	}
+	return g.expr, nil
+}
+
+func (m *Memory) build(
+	define func(g *Graph), finish func(*Graph) error) (graph *Graph, err error) {
 	g := &Graph{memory: m, expr: gorgonia.NewGraph(), inputs: map[string]*input{}}
 	building.Lock()
 	defer building.Unlock()
@@ -118,7 +148,7 @@ func (m *Memory) Build(define func(g *Graph)) (graph *Graph, err error) {
 		return nil, err
 	}
 	define(g)
-	return g, g.compile()
+	return g, finish(g)
 }
 
 // compile lists the operations that the captures need, operands first. It takes the

@@ -241,7 +241,7 @@ func TestTwentyAdamStepsEqualTheGoldenNumbers(t *testing.T) {
 			evaluate := func(i int) model.Step {
 				return must(graph.Step(p, payloads[i], []model.Tuple{tc.Inputs.Tuples[i].tuple()}))(t)
 			}
-			adam := train.NewAdam(p)
+			adam := train.NewOptimiser("adam", p)
 			var trace, final []float64
 			for k, i := range tc.Inputs.Order {
 				step := evaluate(i)

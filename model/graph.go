@@ -71,8 +71,8 @@ func (ps *programs) program(p *Payload, tuples int) (*program, error) {
 	}
 	made := &program{shape: s}
 	var err error
-	if p.batch != nil {
-		made.slot = layers.NewSlot("problem", p.batch)
+	if made.slot, err = p.slot(); err != nil {
+		return nil, err
 	}
 	if ps.config.inParts(p.tasks) && ps.parted {
 		if made.parts, err = newParts(ps.config); err != nil {
@@ -222,8 +222,9 @@ func (n *core) features(g *layers.Graph) (f *layers.Node) {
 // statisticName tells the names of statistics from the names of parameters.
 func statisticName(s Statistic) string { return "statistic " + s.Name }
 
-// put sets the inputs of the graph for a problem and some tuples, and returns it.
-func (ps *programs) put(params Params, p *Payload, tuples []Tuple) (*program, error) {
+// inputs are the values of a graph's inputs for a problem and some tuples.
+func (ps *programs) inputs(
+	params Params, p *Payload, tuples []Tuple) (map[string][]float64, error) {
 	if err := p.fits(below(ps.config, ps.head)); err != nil {
 		return nil, err
 	}
@@ -243,6 +244,23 @@ func (ps *programs) put(params Params, p *Payload, tuples []Tuple) (*program, er
 		inputs["tr(Omega^2)"] = append(inputs["tr(Omega^2)"], floats.Dot(t.Omega, t.Omega))
 		inputs["Omega"] = append(inputs["Omega"], t.Omega...)
 	}
+	for _, t := range params {
+		inputs[t.Name] = t.Value
+	}
+	if !ps.parted || !ps.config.inParts(m) {
+		for i, s := range bodies.get(ps.config.Body).Statistics {
+			inputs[statisticName(s)] = p.statistics[i](nil, 0, s.Per.rows(m))
+		}
+	}
+	return inputs, nil
+}
+
+// put sets the inputs of the graph for a problem and some tuples, and returns it.
+func (ps *programs) put(params Params, p *Payload, tuples []Tuple) (*program, error) {
+	inputs, err := ps.inputs(params, p, tuples)
+	if err != nil {
+		return nil, err
+	}
 	n, err := ps.program(p, len(tuples))
 	if err != nil {
 		return nil, err
@@ -256,13 +274,6 @@ func (ps *programs) put(params Params, p *Payload, tuples []Tuple) (*program, er
 		if inputs[embedded], err = n.parts.embed(params, p); err != nil {
 			return nil, err
 		}
-	} else {
-		for i, s := range bodies.get(ps.config.Body).Statistics {
-			inputs[statisticName(s)] = p.statistics[i](nil, 0, s.Per.rows(m))
-		}
-	}
-	for _, t := range params {
-		inputs[t.Name] = t.Value
 	}
 	for name, value := range inputs {
 		if err := n.graph.Set(name, value); err != nil {

@@ -26,6 +26,15 @@ type Payload struct {
 // Tasks is m, the number of tasks.
 func (p *Payload) Tasks() int { return p.tasks }
 
+// slot is a slot with the rows of the problem, or nil.
+func (p *Payload) slot() (*layers.Slot, error) {
+	if p.batch == nil {
+		return nil, nil
+	}
+	s := layers.NewSlot("problem", p.batch)
+	return s, s.Put(p.batch)
+}
+
 // regressionClasses is the number of classes that the targets of a regression
 // task are binned into for its label graph, between the quartiles.
 const regressionClasses = 4

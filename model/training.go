@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"gonum.org/v1/gonum/mat"
+	"gorgonia.org/gorgonia"
 
 	"l2mt/infer"
 	"l2mt/layers"
@@ -62,18 +63,14 @@ func NewTrainingGraph(c Config, outcomes []float64, head ...layers.Connected) (t
 // capture adds the objective and its gradient to a graph.
 func (t *TrainingGraph) capture(g *layers.Graph, n *core) {
 	p := n.program
-	loss, residual, scale := n.objective(t, g.Input("outcomes", len(t.outcomes)))
+	loss, residual, scale := n.objective(t, g.Input(outcomesName, len(t.outcomes)))
 	p.loss = g.Capture(loss)
 	p.residual = g.Capture(residual)
 	p.deviation = g.Capture(scale)
 	p.f = g.Capture(n.f)
 	p.v = g.Capture(n.v)
 	specs := n.config.Specs()
-	var inputs layers.Nodes
-	for _, s := range specs {
-		inputs = append(inputs, n.params[s.Name])
-	}
-	for i, gradient := range layers.Gradient(loss, append(inputs, n.weights...)...) {
+	for i, gradient := range layers.Gradient(loss, append(n.parameters(), n.weights...)...) {
 		if i >= len(specs) {
 			p.held = append(p.held, g.Hold(gradient))
 			continue
@@ -82,6 +79,51 @@ func (t *TrainingGraph) capture(g *layers.Graph, n *core) {
 		value := g.Capture(gradient).Value
 		p.gradient = append(p.gradient, Tensor{Name: s.Name, Shape: s.Shape, Value: value})
 	}
+}
+
+const outcomesName = "outcomes"
+
+// parameters are the nodes of the parameters, in their order.
+func (n *core) parameters() (nodes layers.Nodes) {
+	for _, s := range n.config.Specs() {
+		nodes = append(nodes, n.params[s.Name])
+	}
+	return nodes
+}
+
+// Expression is the objective on some tuples as a graph of Gorgonia's, for its machines and
+// solvers, with values for all inputs.
+type Expression struct {
+	Graph *gorgonia.ExprGraph
+	Loss  *layers.Node
+	// Params and Gradient are in the order of Config.Specs. Whoever has a machine may bind
+	// the parameters to their gradients, gorgonia.BindDualValues.
+	Params, Gradient layers.Nodes
+}
+
+// Express is what Step computes, as a graph of Gorgonia's. It needs a network without a
+// trained head.
+func (t *TrainingGraph) Express(params Params, p *Payload, tuples []Tuple) (e Expression, err error) {
+	if len(t.head) > 0 {
+		return e, ErrMismatch.Errorf("the layers of a head are trained in place, not by a graph of Gorgonia's")
+	}
+	values, err := t.inputs(params, p, tuples)
+	if err != nil {
+		return e, err
+	}
+	values[outcomesName] = t.outcomes
+	n := &program{shape: shape{p.shape, p.tasks, len(tuples)}}
+	if n.slot, err = p.slot(); err != nil {
+		return e, err
+	}
+	t.setDirection(params)
+	e.Graph, err = t.memory.Express(values, func(g *layers.Graph) {
+		c := newCore(g, t.config, n, nil)
+		e.Loss, _, _ = c.objective(t, g.Input(outcomesName, len(t.outcomes)))
+		e.Params = c.parameters()
+		e.Gradient = layers.Gradient(e.Loss, e.Params...)
+	})
+	return e, err
 }
 
 // calibration is the part of Scaled in the objective Found.
@@ -156,8 +198,8 @@ func (t *TrainingGraph) Step(params Params, p *Payload, tuples []Tuple) (Step, e
 	if t.config.Objective == Found && t.Measure == nil {
 		return Step{}, ErrConfig.Errorf("the objective %q needs Measure, the error of a covariance on the problem", Found)
 	}
-	t.direction = math.Copysign(1, links.get(t.config.Link).Direction(params))
-	if err := n.graph.Set("outcomes", t.outcomes); err != nil {
+	t.setDirection(params)
+	if err := n.graph.Set(outcomesName, t.outcomes); err != nil {
 		return Step{}, err
 	}
 	if err := n.graph.Run(); err != nil {
@@ -171,6 +213,10 @@ func (t *TrainingGraph) Step(params Params, p *Payload, tuples []Tuple) (Step, e
 		F:         n.f.Value, V: n.v.Value,
 		Gradient: n.gradient,
 	}, nil
+}
+
+func (t *TrainingGraph) setDirection(params Params) {
+	t.direction = math.Copysign(1, links.get(t.config.Link).Direction(params))
 }
 
 // headGradient is the held part of the gradient, as a head.

@@ -3,6 +3,9 @@ package train
 import (
 	"cmp"
 	"errors"
+	"maps"
+	"math"
+	"slices"
 
 	"l2mt/data/fault"
 	"l2mt/model"
@@ -38,6 +41,32 @@ const (
 	FromExperience Start = "experience"
 )
 
+// Schedule says how rates change from step to step.
+type Schedule string
+
+// The schedules, after a warm-up.
+const (
+	Linear   Schedule = "linear" // down to zero
+	Constant Schedule = "constant"
+	Cosine   Schedule = "cosine" // down to zero by half a period
+)
+
+// share is the part of a rate at a step, from 0, of a run of so many steps, the first of
+// which warm up.
+func (s Schedule) share(step, warm, steps int) float64 {
+	if step < warm {
+		return float64(step+1) / float64(warm)
+	}
+	done := float64(step-warm) / float64(steps-warm)
+	switch s {
+	case Constant:
+		return 1
+	case Cosine:
+		return (1 + math.Cos(math.Pi*done)) / 2
+	}
+	return 1 - done
+}
+
 // Config holds every choice about training. The zero value of a field means
 // its default. Package settings reads the tags, and kong where fields are flags.
 type Config struct {
@@ -45,13 +74,16 @@ type Config struct {
 	Model model.Config `json:"model" kong:"-"`
 
 	Epochs int     `json:"epochs" min:"1" placeholder:"25" help:"Passes over the training tuples."`
-	Rate   float64 `json:"rate" above:"0" placeholder:"0.01" help:"Adam's rate at the first step, falling linearly to zero at the end."`
+	Rate   float64 `json:"rate" above:"0" placeholder:"0.01" help:"Rate of the optimiser's steps, which the schedule changes."`
 	// The layers below the embeddings have d numbers for each hidden unit, and the
 	// more there are the sooner they overfit the experience: 3e-4 was best for 64
 	// features, 1e-5 to 5e-5 for 1,000.
 	EmbeddingRate float64   `json:"embedding_rate" above:"0" name:"embedding_rate" placeholder:"0.02/d" help:"The same for the layers below the embeddings."`
 	TrainHead     TrainHead `json:"head" name:"head" placeholder:"none" help:"Layers of the head to train along: none, last or all."`
-	HeadRate      float64   `json:"head_rate" above:"0" name:"head_rate" placeholder:"1e-05" help:"Adam's rate for the layers of the head that are trained."`
+	HeadRate      float64   `json:"head_rate" above:"0" name:"head_rate" placeholder:"1e-05" help:"The same for the layers of the head that are trained."`
+	Optimiser     string    `json:"optimiser" placeholder:"adam" help:"What turns gradients into steps: adam, momentum, rmsprop, adagrad, or one that the program registers."`
+	Schedule      Schedule  `json:"schedule" placeholder:"linear" help:"How rates change: linear (down to zero), constant, or cosine (down to zero)."`
+	WarmUp        int       `json:"warm_up" min:"0" name:"warm_up" placeholder:"0" help:"Epochs in which rates rise from zero before the schedule begins."`
 	Update        Update    `json:"update" placeholder:"problem" help:"What a step learns from: tuple (one, as in the paper), or problem (all tuples of one, which share its embedding)."`
 	Start         Start     `json:"start" placeholder:"experience" help:"Where parameters begin: experience (the map of the features that the training tasks teach, and the estimator's linear parameters by regression), regression (these alone), or preset (the values that the estimator declares: the paper's)."`
 	HeldOut       int       `json:"held_out" min:"-1" name:"held_out" placeholder:"6" help:"Hold out one problem in so many, to choose the epoch by; -1 for none: all are trained on, and the last epoch is kept."`
@@ -82,6 +114,8 @@ func (c Config) Defaults() Config {
 	c.EmbeddingRate = cmp.Or(c.EmbeddingRate, 0.02/float64(max(1, c.Model.Features)))
 	c.TrainHead = cmp.Or(c.TrainHead, HeadFrozen)
 	c.HeadRate = cmp.Or(c.HeadRate, 1e-5)
+	c.Optimiser = cmp.Or(c.Optimiser, "adam")
+	c.Schedule = cmp.Or(c.Schedule, Linear)
 	c.Update = cmp.Or(c.Update, ByProblem)
 	c.Start = cmp.Or(c.Start, FromExperience)
 	c.HeldOut = cmp.Or(c.HeldOut, 6)
@@ -104,9 +138,11 @@ func (c Config) Validate() error {
 // own are the settings in section "train".
 func (c *Config) own() settings.Table {
 	return settings.New("train", c, map[string][]string{
-		"head":   {string(HeadFrozen), string(HeadLast), string(HeadAll)},
-		"update": {string(ByTuple), string(ByProblem)},
-		"start":  {string(FromRegression), string(FromPreset), string(FromExperience)},
+		"head":      {string(HeadFrozen), string(HeadLast), string(HeadAll)},
+		"optimiser": slices.Sorted(maps.Keys(optimisers)),
+		"schedule":  {string(Linear), string(Constant), string(Cosine)},
+		"update":    {string(ByTuple), string(ByProblem)},
+		"start":     {string(FromRegression), string(FromPreset), string(FromExperience)},
 	})
 }
 

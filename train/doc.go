@@ -6,8 +6,8 @@
 // or, for the objective "found", the error of the fit with the covariance that the network
 // finds by the closed form, and a tenth of the former.
 //
-// Run is the loop: Adam with a linearly falling rate, one tuple or one problem
-// a step, metrics on held-out problems after every epoch, the best epoch kept,
+// Run is the loop: Adam or another optimiser at rates that a schedule changes, one tuple or
+// one problem a step, metrics on held-out problems after every epoch, the best epoch kept,
 // and a checkpoint from which an interrupted run goes on to the same bytes.
 // Package train/collect makes the experience.
 package train

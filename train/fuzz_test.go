@@ -24,8 +24,8 @@ func FuzzState(f *testing.F) {
 		f.Fatal(err)
 	}
 	f.Add(good, metadata[stateKey])
-	f.Add(good[:len(good)-9], `{"schema":5,"config":[]}`)
-	f.Add([]byte{}, `{"schema":4,"metrics":[]}`)
+	f.Add(good[:len(good)-9], `{"schema":6,"config":[]}`)
+	f.Add([]byte{}, `{"schema":5,"metrics":[]}`)
 	f.Add(good, `null`)
 	at := trainerOf(f, c, examples, Options{Out: f.TempDir()})
 	path = filepath.Join(at.options.Out, StateFile)

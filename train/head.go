@@ -28,7 +28,7 @@ func (t TrainHead) frozen(head model.Head) int {
 }
 
 // tuning is what there is of the trained layers: one copy of the weights, which
-// are those of the network's head, and Adam's two moments. The gradient is in
+// are those of the network's head, and what the optimiser remembers. The gradient is in
 // the graph.
 type tuning struct {
 	layers, first, second model.Head
@@ -45,11 +45,11 @@ func newTuning(head model.Head, train TrainHead) tuning {
 	return t
 }
 
-// step is step t of Adam, after that of the parameters.
-func (h *tuning) step(t int, gradient model.Head, rate float64) {
+// step is a step of the optimiser.
+func (h *tuning) step(moved Move, gradient model.Head) {
 	for i, l := range h.layers {
-		move(t, l.W, gradient[i].W, h.first[i].W, h.second[i].W, rate)
-		move(t, l.B, gradient[i].B, h.first[i].B, h.second[i].B, rate)
+		move(moved, l.W, gradient[i].W, h.first[i].W, h.second[i].W)
+		move(moved, l.B, gradient[i].B, h.first[i].B, h.second[i].B)
 	}
 }
 

@@ -27,7 +27,7 @@ const StartFolder = "start"
 var ErrResume = errors.New("this run cannot be resumed")
 
 const (
-	stateSchema = 4
+	stateSchema = 5
 	stateKey    = "state"
 	sumKey      = "state_sha256" // the file has a checksum of its tensors only
 
@@ -47,7 +47,7 @@ type state struct {
 	Step     int     `json:"step"`
 	Loss     float64 `json:"loss"`
 	Residual float64 `json:"residual"`
-	// Time is Adam's.
+	// Time is the number of steps done.
 	Time int `json:"time"`
 	// Metrics has the start and every epoch done.
 	Metrics []Metrics `json:"metrics"`
@@ -66,8 +66,8 @@ func (t *trainer) tensors() (all []model.Tensor) {
 		}
 	}
 	add(paramsPrefix, t.network.Params)
-	add("adam.first.", t.adam.First)
-	add("adam.second.", t.adam.Second)
+	add("first.", t.optimiser.First)
+	add("second.", t.optimiser.Second)
 	add("best.", t.state.best)
 	return slices.Concat(all,
 		model.HeadArrays(headPrefix+"value.", t.tuning.layers),
@@ -80,7 +80,7 @@ func (t *trainer) save() error {
 		return nil
 	}
 	s := t.state
-	s.Schema, s.Config, s.Digest, s.Head, s.Time = stateSchema, t.config, t.digest, t.tuning.sum, t.adam.Time
+	s.Schema, s.Config, s.Digest, s.Head, s.Time = stateSchema, t.config, t.digest, t.tuning.sum, t.optimiser.Time
 	text, err := json.Marshal(s)
 	if err == nil {
 		metadata := map[string]string{stateKey: string(text), sumKey: checksum(text)}
@@ -142,7 +142,7 @@ func (t *trainer) restore(path string) error {
 	if err := t.check(there); err != nil {
 		return err
 	}
-	t.state, t.adam.Time = there, there.Time
+	t.state, t.optimiser.Time = there, there.Time
 	t.state.best = t.network.Params.Clone()
 	for _, s := range t.tensors() {
 		i := slices.IndexFunc(tensors, func(there model.Tensor) bool { return there.Name == s.Name })

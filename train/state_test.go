@@ -236,7 +236,7 @@ func TestAStateThatIsNotOneIsRefused(t *testing.T) {
 		refused(what, content)
 	}
 	rewrite("a missing tensor", tensors[1:], "", "")
-	rewrite("another schema", tensors, `"schema":4`, `"schema":9`)
+	rewrite("another schema", tensors, `"schema":5`, `"schema":9`)
 	rewrite("a step past the end", tensors, `"step":3`, `"step":7`) // 7 steps an epoch, stopped after 10
 	rewrite("a step before the start", tensors, `"step":3`, `"step":-1`)
 	rewrite("text for a number", tensors, `"step":3`, `"step":"3"`)

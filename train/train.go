@@ -122,12 +122,12 @@ type trainer struct {
 	embedding         map[string]bool
 	digest            string // of the examples
 
-	network *model.Network // its parameters change
-	forward *model.Forward
-	graph   *model.TrainingGraph
-	adam    *Adam
-	tuning  tuning
-	state   state
+	network   *model.Network // its parameters change
+	forward   *model.Forward
+	graph     *model.TrainingGraph
+	optimiser *Optimiser
+	tuning    tuning
+	state     state
 }
 
 func newTrainer(ctx context.Context, c Config, source Source, o Options) (*trainer, error) {
@@ -157,7 +157,7 @@ func newTrainer(ctx context.Context, c Config, source Source, o Options) (*train
 	if t.forward, err = model.NewForward(t.network, t.tuning.layers...); err != nil {
 		return nil, err
 	}
-	t.adam = NewAdam(t.network.Params)
+	t.optimiser = NewOptimiser(c.Optimiser, t.network.Params)
 	return t, nil
 }
 
@@ -251,24 +251,25 @@ func shuffle(seed uint64, epoch, steps int) []int {
 	return data.Stream(seed, "order", uint64(epoch)).Perm(steps)
 }
 
-// learn does one step of Adam.
+// learn does one step of the optimiser.
 func (t *trainer) learn(ctx context.Context, s prepared) (model.Step, error) {
 	result, err := t.compute(ctx, s, t.state.Step)
 	if err != nil {
 		return result, err
 	}
-	total := t.config.Epochs * len(t.steps)
-	left := 1 - float64(t.adam.Time)/float64(total)
+	steps := len(t.steps)
+	warm := t.config.WarmUp * steps
+	share := t.config.Schedule.share(t.optimiser.Time, warm, t.config.Epochs*steps)
 	for _, g := range result.Gradient {
 		floats.Scale(s.weight, g.Value)
 	}
-	t.adam.Step(t.network.Params, result.Gradient, func(name string) float64 {
+	t.optimiser.Step(t.network.Params, result.Gradient, func(name string) float64 {
 		if t.embedding[name] {
-			return left * t.config.EmbeddingRate
+			return share * t.config.EmbeddingRate
 		}
-		return left * t.config.Rate
+		return share * t.config.Rate
 	})
-	t.tuning.step(t.adam.Time, result.Head, left*t.config.HeadRate)
+	t.tuning.step(t.optimiser.rule(t.optimiser.Time, share*t.config.HeadRate), result.Head)
 	return result, nil
 }
 

@@ -41,20 +41,20 @@ var budgets = map[string]int{
 	"infer/serve":            5006,  // 51: models over HTTP
 	"infer/solve":            15796, // 48: the metric of the experience; 49: time, groups, weights
 	"infer/solve/solvetest":  1134,
-	"layers":                 13954, // 50: Gorgonia's other operations, one memory
+	"layers":                 14171, // 50: Gorgonia's other operations, one memory
 	"layers/linalg":          6466,
 	"layers/linalg/gen":      3183,
 	"layers/vgg":             3018,
-	"model":                  18270,
-	"model/evidence":         9915, // 49: time, groups, weights
-	"model/mixed":            6200, // 47: the mixed model
+	"model":                  18638, // 50: graphs by shape
+	"model/evidence":         9915,  // 49: time, groups, weights
+	"model/mixed":            6200,  // 47: the mixed model
 	"model/modeltest":        3836,
 	"model/multitask":        19737, // 46: gaps below zero
 	"model/pretrained":       121,
 	"model/saved":            10216, // 46: a model is one thing, and is checked; 48: what it knows of new tasks; 51: lines of predictions; 49: time, groups, weights
 	"model/settings":         741,
 	"testdata/learned":       1070,
-	"train":                  11950, // 48: the metric of the experience
+	"train":                  12395, // 50: optimisers by name
 	"train/collect":          3818,
 }
 
@@ -64,10 +64,11 @@ const (
 	// until the rest is taken out again. Issue 49 may add 4,500 for time, groups, targets, weights
 	// and thresholds, and 2,000 for Parquet.
 	// Issue 51 may add 6,000 for serve.
-	whole = 244667
+	// Issue 50 adds optimisers, schedules, and graphs for Gorgonia.
+	whole = 245858
 	// testLines bounds the lines of all tests. Each fault of issue 46 has a test, and the models of
 	// issues 47 and 48 have some 2,300 lines; serve (51) has 600.
-	testLines = 31025
+	testLines = 31166
 	// spare is what a package may take before its own number is raised.
 	spare = 100
 	// slack is how far a package may fall below its budget, so that gains are kept.
@@ -143,7 +144,6 @@ var wideLines = map[string]int{
 	"model/saved/rows.go":                10,
 	"model/saved/saved.go":               12,
 	"testdata/learned/main.go":           2,
-	"train/adam.go":                      1,
 	"train/collect/collect.go":           2,
 	"train/collect/job.go":               3,
 	"train/collect/plan.go":              5,

@@ -1,0 +1,119 @@
+package train
+
+import (
+	"fmt"
+	"math"
+
+	"l2mt/model"
+)
+
+// Move is a step of a number, given its value, its gradient, and the two numbers that the
+// optimiser remembers of it, zero at first. It returns how far the value moves, and what is
+// remembered from now on, with which a run is resumed too.
+type Move func(value, gradient, first, second float64) (far, newFirst, newSecond float64)
+
+// Rule is an optimiser: its step at a rate, by the number of the step, from 1.
+type Rule func(time int, rate float64) Move
+
+// optimisers are the rules by name. They are filled by init functions alone.
+var optimisers = map[string]Rule{
+	"adam": adam, "momentum": momentum, "rmsprop": rmsprop, "adagrad": adagrad,
+}
+
+// RegisterOptimiser makes an optimiser available under a name. It is for init alone, and
+// panics if the name is taken.
+func RegisterOptimiser(name string, r Rule) {
+	if optimisers[name] != nil || name == "" {
+		panic(fmt.Sprintf("an optimiser is registered as %q, a name that is taken or empty; take another", name))
+	}
+	optimisers[name] = r
+}
+
+// epsilon keeps divisions by a mean square finite.
+const epsilon float64 = 1e-8
+
+// adam is the optimiser of Kingma and Ba, with what they recommend,
+//
+//	m = beta1 m + (1 - beta1) g        v = beta2 v + (1 - beta2) g^2
+//	p = p - rate (m/(1-beta1^t)) / (sqrt(v/(1-beta2^t)) + epsilon)
+//
+// with epsilon outside the square root.
+func adam(time int, rate float64) Move {
+	const beta1, beta2 float64 = 0.9, 0.999
+	r := rate / (1 - math.Pow(beta1, float64(time)))
+	root := 1 / math.Sqrt(1-math.Pow(beta2, float64(time)))
+	return func(_, g, m, v float64) (float64, float64, float64) {
+		m = beta1*m + (1-beta1)*g
+		v = beta2*v + (1-beta2)*g*g
+		return -r * m / (math.Sqrt(v)*root + epsilon), m, v
+	}
+}
+
+// momentum is gradient descent by m = 0.9 m - rate g, p = p + m.
+func momentum(_ int, rate float64) Move {
+	return func(_, g, m, v float64) (float64, float64, float64) {
+		m = 0.9*m - rate*g
+		return m, m, v
+	}
+}
+
+// rmsprop divides by the root of a falling mean square, v = 0.999 v + 0.001 g^2.
+func rmsprop(_ int, rate float64) Move {
+	const decay float64 = 0.999
+	return func(_, g, m, v float64) (float64, float64, float64) {
+		v = decay*v + (1-decay)*g*g
+		return -rate * g / math.Sqrt(v+epsilon), m, v
+	}
+}
+
+// adagrad divides by the root of the sum of squares.
+func adagrad(_ int, rate float64) Move {
+	return func(_, g, m, v float64) (float64, float64, float64) {
+		v += g * g
+		return -rate * g / math.Sqrt(v+epsilon), m, v
+	}
+}
+
+// Optimiser moves the parameters of a network by a rule. Unlike Gorgonia's solvers it can be
+// saved, and every parameter may have a rate of its own.
+type Optimiser struct {
+	rule Rule
+	// Time is the number of steps done.
+	Time int
+	// First and Second are what the rule remembers, in the order of the parameters.
+	First, Second model.Params
+}
+
+// NewOptimiser returns an optimiser at rest for parameters like p, by the name of its rule.
+func NewOptimiser(name string, p model.Params) *Optimiser {
+	o := &Optimiser{rule: optimisers[name], First: p.Clone(), Second: p.Clone()}
+	for i := range p {
+		clear(o.First[i].Value)
+		clear(o.Second[i].Value)
+	}
+	return o
+}
+
+// Step moves the parameters by the gradient; both are those that the optimiser was
+// made for. Rate gives the learning rate of each parameter.
+func (o *Optimiser) Step(p, gradient model.Params, rate func(name string) float64) {
+	o.Time++
+	for i, t := range p {
+		step := o.rule(o.Time, rate(t.Name))
+		first := o.First[i].Value
+		second := o.Second[i].Value
+		move(step, t.Value, gradient[i].Value, first, second)
+	}
+}
+
+// move is a step for some numbers.
+func move[T float32 | float64](moved Move, value, gradient, first, second []T) {
+	for j, g := range gradient {
+		m := float64(first[j])
+		v := float64(second[j])
+		far, m, v := moved(float64(value[j]), float64(g), m, v)
+		first[j] = T(m)
+		second[j] = T(v)
+		value[j] += T(far)
+	}
+}
