@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 	"sync"
 
 	"gorgonia.org/gorgonia"
@@ -24,6 +25,10 @@ const (
 
 // ErrGraph marks a graph that cannot be built or run.
 var ErrGraph = fault.New("invalid graph")
+
+// ErrAlike marks nodes that Gorgonia takes for one, as their 32-bit hashes are equal by chance.
+// The next graph in the same memory has other hashes.
+var ErrAlike = fault.New("nodes alike")
 
 // Graph is a graph compiled for the shapes of its inputs and slots, with captured
 // results. Numbers go in and out as float64 slices in both precisions. Graphs that share a
@@ -46,6 +51,7 @@ type Memory struct {
 	dtype  tensor.Dtype
 	single []float32
 	double []float64
+	salt   string // before the names of inputs, on which all hashes depend
 }
 
 // NewMemory returns memory for graphs of a precision.
@@ -138,6 +144,9 @@ func (m *Memory) build(
 	building.Lock()
 	defer building.Unlock()
 	defer func() {
+		if errors.Is(err, ErrAlike) {
+			m.salt += "'"
+		}
 		if err != nil {
 			graph = nil
 			err = ErrGraph.Errorf("%w", err)
@@ -172,10 +181,11 @@ func (g *Graph) compile() error {
 			return nil
 		}
 		if twin != nil {
-			return fmt.Errorf("nodes %v and %v have the same identity; give one another name", twin, n)
+			return ErrAlike.Errorf("nodes %v and %v have the same identity; give one another name", twin, n)
 		}
 		nodes[n.Hashcode()] = n
-		if in := g.inputs[n.Name()]; in != nil && in.node == n {
+		name := strings.TrimPrefix(n.Name(), g.memory.salt)
+		if in := g.inputs[name]; in != nil && in.node == n {
 			places[n] = in.place
 			return nil
 		}
@@ -256,7 +266,7 @@ func (g *Graph) input(name string, shape []int) *Node {
 	fit(len(shape) == 1 || len(shape) == 2,
 		"input %q has %d dimensions; it must have 1 or 2", name, len(shape))
 	n := gorgonia.NewTensor(g.expr, g.memory.dtype, len(shape),
-		gorgonia.WithShape(shape...), gorgonia.WithName(name))
+		gorgonia.WithShape(shape...), gorgonia.WithName(g.memory.salt+name))
 	g.inputs[name] = &input{node: n}
 	return n
 }

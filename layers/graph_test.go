@@ -43,6 +43,39 @@ func TestBuildRefusesWhatGorgoniaWouldGetWrong(t *testing.T) {
 	}
 }
 
+// Names that collide in one graph do not in the next one of the same memory.
+func TestACollisionIsGoneInTheNextGraph(t *testing.T) {
+	var a, b string
+	var captured [2]*Capture
+	m, err := NewMemory(Float64)
+	if err != nil {
+		t.Fatal(err)
+	}
+	define := func(g *Graph) {
+		if a == "" {
+			a, b = collision(g)
+		}
+		for i, name := range []string{a, b} {
+			captured[i] = g.Capture(must(gorgonia.Sum(g.Input(name, 2))))
+		}
+	}
+	if _, err := m.Build(define); !errors.Is(err, ErrAlike) {
+		t.Fatalf("the error is %v, want one of ErrAlike", err)
+	}
+	g, err := m.Build(define)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i, name := range []string{a, b} {
+		if err := g.Set(name, []float64{float64(i), 10}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := g.Run(); err != nil || captured[0].Value[0] != 10 || captured[1].Value[0] != 11 {
+		t.Errorf("the sums are %v and %v, want 10 and 11 (%v)", captured[0].Value, captured[1].Value, err)
+	}
+}
+
 // collision finds two names of vectors of length 2 that Gorgonia takes for one.
 func collision(g *Graph) (a, b string) {
 	probe := g.Input("probe", 2)

@@ -1,6 +1,7 @@
 package model
 
 import (
+	"errors"
 	"fmt"
 	"slices"
 
@@ -69,8 +70,29 @@ func (ps *programs) program(p *Payload, tuples int) (*program, error) {
 	if kept := ps.kept[s]; kept != nil {
 		return kept, nil
 	}
-	made := &program{shape: s}
-	var err error
+	made, err := ps.compile(p, s)
+	for range again {
+		if errors.Is(err, layers.ErrAlike) {
+			made, err = ps.compile(p, s)
+		}
+	}
+	if err != nil {
+		return nil, err
+	}
+	if len(ps.kept) == mostPrograms {
+		clear(ps.kept)
+	}
+	ps.kept[s] = made
+	return made, nil
+}
+
+// again is how often a graph is built once more whose operations Gorgonia takes for one by chance:
+// among five hundred graphs of some hundred nodes that happens to one in a hundred runs.
+const again = 2
+
+// compile makes the graph for a shape.
+func (ps *programs) compile(p *Payload, s shape) (made *program, err error) {
+	made = &program{shape: s}
 	if made.slot, err = p.slot(); err != nil {
 		return nil, err
 	}
@@ -82,14 +104,7 @@ func (ps *programs) program(p *Payload, tuples int) (*program, error) {
 	made.graph, err = ps.memory.Build(func(g *layers.Graph) {
 		ps.define(g, newCore(g, ps.config, made, ps.head))
 	})
-	if err != nil {
-		return nil, err
-	}
-	if len(ps.kept) == mostPrograms {
-		clear(ps.kept)
-	}
-	ps.kept[s] = made
-	return made, nil
+	return made, err
 }
 
 // core is the part that both graphs share: the inputs and

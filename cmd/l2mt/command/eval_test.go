@@ -53,7 +53,7 @@ func TestExitCodes(t *testing.T) {
 		{exitUsage, "collect --problems T --out OUT --o gold", `--o must be one of "refit","labelled","model"`},
 		{exitUsage, "collect --problems T --out OUT --shard 3/3", "--shard=3/3: it must be I/N with I in 0..N-1"},
 		{exitUsage, "train --out OUT", "missing flags: --experience"},
-		{exitUsage, "train --experience N --out OUT --preset=modern", `--preset must be one of "default","pairwise","paper" but got "modern"`},
+		{exitUsage, "train --experience N --out OUT --preset=modern", `preset is "modern"; it must be one of default, pairwise, paper`},
 		{exitUsage, "train --experience N --out OUT --train.epochs=-3", "train.epochs is -3; it must be a whole number of at least 1"},
 		{exitUsage, "train --experience N --out OUT --frobnicate", "unknown flag --frobnicate"},
 	} {

@@ -107,7 +107,9 @@ func (m measured) answer(r table.Recipe, kind data.Kind, rows string) string {
 		what += fmt.Sprintf(", log loss %.4f, Brier score %.4f.", s.LogLoss, s.Brier)
 		if !math.IsNaN(float64(s.AveragePrecision)) {
 			what += fmt.Sprintf(" Of the positive class %s are found (recall)", percent(float64(s.Recall)))
-			what += fmt.Sprintf(", %s of those taken for it are right (precision)", percent(float64(s.Precision)))
+			if s.Recall > 0 {
+				what += fmt.Sprintf(", %s of those taken for it are right (precision)", percent(float64(s.Precision)))
+			}
 			what += fmt.Sprintf("; average precision %s.", decimals(s.AveragePrecision))
 		}
 		return what
