@@ -130,7 +130,7 @@ func (m *Memory) Express(
 				return err
 			}
 		}
-		return nil
+		return distinct(g.expr.AllNodes())
 	})
 	if err != nil {
 		return nil, err
@@ -160,30 +160,37 @@ func (m *Memory) build(
 	return g, finish(g)
 }
 
+// distinct refuses nodes of equal hash, which has 32 bits: what is made of them Gorgonia merges
+// without looking at them. Of constants it has some of its own, which are equal.
+func distinct(nodes gorgonia.Nodes) error {
+	known := map[uint32]*Node{}
+	for _, n := range nodes {
+		hash := n.Hashcode()
+		twin := known[hash]
+		constant := kindOf(n) == "constantScalar"
+		if twin != nil && !(constant && gorgonia.ValueEq(n.Value(), twin.Value())) {
+			return ErrAlike.Errorf("nodes %v and %v have the same identity; give one another name", twin, n)
+		}
+		known[hash] = n
+	}
+	return nil
+}
+
 // compile lists the operations that the captures need, operands first. It takes the
-// place of Gorgonia's machine, which throws all memory away between two runs, and
-// merges nodes of equal 32-bit hash without looking at them: such nodes are refused here.
+// place of Gorgonia's machine, which throws all memory away between two runs.
 func (g *Graph) compile() error {
 	if len(g.results) == 0 {
 		return errors.New("nothing is captured")
 	}
 	places := map[*Node]place{}
-	nodes := map[uint32]*Node{}
+	if err := distinct(g.expr.AllNodes()); err != nil {
+		return err
+	}
 	var visit func(n *Node) error
 	visit = func(n *Node) error {
 		if _, done := places[n]; done {
 			return nil
 		}
-		twin := nodes[n.Hashcode()]
-		constant := kindOf(n) == "constantScalar"
-		if twin != nil && constant && gorgonia.ValueEq(n.Value(), twin.Value()) { // Gorgonia has some of its own
-			places[n] = places[twin]
-			return nil
-		}
-		if twin != nil {
-			return ErrAlike.Errorf("nodes %v and %v have the same identity; give one another name", twin, n)
-		}
-		nodes[n.Hashcode()] = n
 		name := strings.TrimPrefix(n.Name(), g.memory.salt)
 		if in := g.inputs[name]; in != nil && in.node == n {
 			places[n] = in.place

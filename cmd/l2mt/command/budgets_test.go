@@ -41,7 +41,7 @@ var budgets = map[string]int{
 	"infer/serve":            5006,  // 51: models over HTTP
 	"infer/solve":            15796, // 48: the metric of the experience; 49: time, groups, weights
 	"infer/solve/solvetest":  1134,
-	"layers":                 14171, // 50: Gorgonia's other operations, one memory
+	"layers":                 14270, // 50: Gorgonia's other operations, one memory
 	"layers/linalg":          6466,
 	"layers/linalg/gen":      3183,
 	"layers/vgg":             3018,
@@ -65,7 +65,7 @@ const (
 	// and thresholds, and 2,000 for Parquet.
 	// Issue 51 may add 6,000 for serve.
 	// Issue 50 adds optimisers, schedules, and graphs for Gorgonia.
-	whole = 246007
+	whole = 246050
 	// testLines bounds the lines of all tests. Each fault of issue 46 has a test, and the models of
 	// issues 47 and 48 have some 2,300 lines; serve (51) has 600.
 	testLines = 31231
