@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"l2mt/data"
+	"l2mt/data/datatest"
 	"l2mt/data/digits"
 	"l2mt/data/experience"
 	"l2mt/layers"
@@ -63,6 +64,7 @@ func collected(t *testing.T, dir string, head model.Head) *experience.Problems {
 }
 
 func TestOpenJoinsRecordsWithTheirProblems(t *testing.T) {
+	datatest.Long(t)
 	dir := filepath.Join(t.TempDir(), "experience")
 	problems := collected(t, dir, nil)
 	e, err := Open(dir, "", nil)

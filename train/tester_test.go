@@ -13,6 +13,7 @@ import (
 	"gonum.org/v1/gonum/mat"
 
 	"l2mt/data"
+	"l2mt/data/datatest"
 	"l2mt/model"
 	"l2mt/model/evidence"
 	"l2mt/model/modeltest"
@@ -70,6 +71,7 @@ func pairwise(t testing.TB) Config {
 
 // Sources of different features, of which the covariances found get better.
 func TestOneNetworkLearnsFromSeveralSources(t *testing.T) {
+	datatest.Long(t)
 	source := Join(InMemory(tested(t, 1, 15, 4)), InMemory(tested(t, 2, 20, 9)))
 	c := pairwise(t)
 	r := must(Run(t.Context(), c, source, Options{}))(t)

@@ -17,6 +17,7 @@ import (
 	"gonum.org/v1/gonum/stat"
 
 	"l2mt/data"
+	"l2mt/data/datatest"
 	"l2mt/data/files"
 	"l2mt/infer"
 	"l2mt/infer/solve"
@@ -159,6 +160,7 @@ func candidate(t *testing.T, n *solve.Finder, p *data.ProblemData, c solve.Candi
 // Several networks are each what they are alone, share what asks no network, and are
 // compared with each other.
 func TestSeveralNetworks(t *testing.T) {
+	datatest.Long(t)
 	a, b, o := asking(t), must(solve.NewFinder(solvetest.Network(t, 2, nil)))(t), quick(t)
 	o.Models, o.Labelled = o.Models[1:2], nil
 	both := timeless(must(Evaluate(t.Context(), []Network{{"a", a}, {"b", b}}, twoProblems(), o))(t))
@@ -192,6 +194,7 @@ func TestOutcomesDoNotDependOnWorkers(t *testing.T) {
 
 // Nothing that anybody chooses depends on test rows.
 func TestEvaluationDoesNotLeak(t *testing.T) {
+	datatest.Long(t)
 	n, o := asking(t), quick(t)
 	o.Joint = []*data.ProblemData{solvetest.Problem(3, "c", data.Classification, 3)}
 	clean := evaluate(t, n, twoProblems()[:1], o)
@@ -341,6 +344,7 @@ func resealed(t *testing.T, text, old, with string) string {
 
 // More models, and more variants, can be added to a journal.
 func TestJournalGrows(t *testing.T) {
+	datatest.Long(t)
 	n, o := asking(t), quick(t)
 	want := evaluate(t, n, easy(), o)
 	path := filepath.Join(t.TempDir(), "outcomes.jsonl")
@@ -416,6 +420,7 @@ func FuzzJournal(f *testing.F) {
 
 // Every model has the features that a network's head makes.
 func TestModelsHaveTheFeaturesOfTheHead(t *testing.T) {
+	datatest.Long(t)
 	a, b := solvetest.Headed(t)
 	with, err1 := solve.NewFinder(a)
 	without, err2 := solve.NewFinder(b)

@@ -7,6 +7,7 @@ import (
 	"gonum.org/v1/gonum/floats"
 
 	"l2mt/data"
+	"l2mt/data/datatest"
 	"l2mt/model/evidence"
 )
 
@@ -23,6 +24,7 @@ func blendOf(t *testing.T, kind data.Kind) (*Bench, *blend, []*evidence.HeldOut)
 
 // The weights are the best of a grid of nonnegative ones, by the objective of blend's comment.
 func TestWeightsAreTheBestOfAGrid(t *testing.T) {
+	datatest.Long(t)
 	for _, kind := range []data.Kind{data.Regression, data.Classification} {
 		b, e, parts := blendOf(t, kind)
 		var y, first, second []float64

@@ -13,6 +13,7 @@ import (
 	"gonum.org/v1/gonum/mat"
 
 	"l2mt/data"
+	"l2mt/data/datatest"
 	"l2mt/data/table"
 	"l2mt/model/pretrained"
 )
@@ -110,6 +111,7 @@ func TestEveryWayComesToTheSame(t *testing.T) {
 
 // What was judged before changes nothing of what is chosen.
 func TestOrderOfJudgingDoesNotMatter(t *testing.T) {
+	datatest.Long(t)
 	for seed, p := range []*data.ProblemData{made(0, "p", data.Regression, 4), made(1, "p", data.Classification, 4), wide(t, 2)} {
 		f := random(t, 1, nil)
 		want := solved(t, f, p, Options{}, Parts{})

@@ -8,6 +8,7 @@ import (
 	"gonum.org/v1/gonum/mat"
 
 	"l2mt/data"
+	"l2mt/data/datatest"
 	"l2mt/infer"
 )
 
@@ -29,6 +30,7 @@ func phiOf(m int, random bool) *mat.SymDense {
 
 // With many tasks another routine finds the eigenvectors, and the covariance is the same.
 func TestOmegaOfManyTasks(t *testing.T) {
+	datatest.Long(t)
 	for _, m := range []int{manyTasks - 1, manyTasks} {
 		for _, random := range []bool{true, false} {
 			for _, rho := range []float64{-1, 0, 1e-3, 1} {

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"l2mt/data"
+	"l2mt/data/datatest"
 	"l2mt/data/table"
 	"l2mt/model/saved"
 )
@@ -45,6 +46,7 @@ func priced(t *testing.T, seed uint64, multiplies bool) *data.ProblemData {
 // Rows held out tell targets that columns multiply from those that they add to. Predictions,
 // intervals and what is told of rows held out are of targets, not of logarithms.
 func TestScaleOfTheTarget(t *testing.T) {
+	datatest.Long(t)
 	const seed = 4
 	for _, multiplies := range []bool{true, false} {
 		p := priced(t, seed, multiplies)

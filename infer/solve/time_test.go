@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"l2mt/data"
+	"l2mt/data/datatest"
 	"l2mt/data/table"
 )
 
@@ -49,6 +50,7 @@ func walks(t *testing.T, seed uint64) (past, future *data.ProblemData, times [][
 // Of random walks folds that hold out what comes later promise intervals that hold the future.
 // Other folds, the control, do not.
 func TestIntervalsOfTheFuture(t *testing.T) {
+	datatest.Long(t)
 	const walked = 3
 	within := map[bool]float64{}
 	for seed := range uint64(2 * walked) {

@@ -12,6 +12,7 @@ import (
 	"gonum.org/v1/gonum/mat"
 
 	"l2mt/data"
+	"l2mt/data/datatest"
 	"l2mt/model/multitask"
 )
 
@@ -44,6 +45,7 @@ func vertex(t testing.TB, x, y []float64) float64 {
 // zero: of leave-one-out the least mean of the neighbours' losses. Where losses do not jump it
 // lies between the values of the grid, and what is said of it is said of that fit.
 func TestTheLeastLossIsChosen(t *testing.T) {
+	datatest.Long(t)
 	for seed, s := range sizes {
 		p := made(s, uint64(seed))
 		for kind, e := range kinds(t, p) {

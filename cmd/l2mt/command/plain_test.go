@@ -1,11 +1,11 @@
 package command
 
 import (
-	"bytes"
 	"context"
 	"fmt"
 	"io"
 	"math"
+	"os"
 	"path/filepath"
 	"regexp"
 	"strings"
@@ -78,10 +78,11 @@ func TestWhatIsLostIsSaid(t *testing.T) {
 	} {
 		ctx, cancel := context.WithCancel(t.Context())
 		cancel()
-		var stderr bytes.Buffer
-		Run(ctx, args, io.Discard, &stderr)
-		if !strings.Contains(stderr.String(), want) {
-			t.Errorf("%v says %q, want %q", args, &stderr, want)
+		stderr := must(os.Create(filepath.Join(t.TempDir(), "stderr")))(t) // two goroutines write
+		Run(ctx, args, io.Discard, stderr)
+		must(0, stderr.Close())(t)
+		if said := must(os.ReadFile(stderr.Name()))(t); !strings.Contains(string(said), want) {
+			t.Errorf("%v says %q, want %q", args, said, want)
 		}
 	}
 	_, _, stderr := l2mt(t, "fit", table, "--task", "task", "--target", "y")

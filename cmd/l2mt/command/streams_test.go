@@ -10,6 +10,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"l2mt/data/datatest"
 )
 
 // fifo makes one, or skips where there are none.
@@ -23,6 +25,7 @@ func fifo(t *testing.T, name string) (path string) {
 }
 
 func TestAnOutputIsNoInput(t *testing.T) {
+	datatest.Long(t)
 	table, model := pupils(t, 1), filepath.Join(t.TempDir(), "m")
 	mustL2mt(t, fitPupils(table, "stl", model)...)
 	before := string(must(os.ReadFile(table))(t))
