@@ -85,6 +85,7 @@ func (v rivalReport) saves() [3]float64 {
 const (
 	rivalMean = iota
 	rivalSTL
+	rivalPooled
 )
 
 // run fits the problem, saves the model if there is a directory for it, and prints what came of it.
@@ -537,8 +538,13 @@ func (r *fitReport) verdicts() (lines []string) {
 	_, _, loss := units(r.Kind)
 	add := func(v rivalReport, text string) {
 		saved := v.saves()
-		text += fmt.Sprintf(": the method saves %.1f %% of the %s of %s", saved[0], loss, v.Title)
-		lines = append(lines, text+fmt.Sprintf(" (95 %% from %.1f to %.1f %%).", saved[1], saved[2]))
+		format := ": the method saves %.1f %% of the %s of %s (95 %% from %.1f to %.1f %%)."
+		if saved[0] < 0 {
+			format = ": the method has %.1f %% more %s than %s (95 %% from %.1f to %.1f %%)."
+			saved = [3]float64{-saved[0], -saved[2], -saved[1]}
+		}
+		text += fmt.Sprintf(format, saved[0], loss, v.Title, saved[1], saved[2])
+		lines = append(lines, text)
 	}
 	mean := r.Rivals[rivalMean]
 	switch mean.Less.Sign() {
@@ -561,6 +567,9 @@ func (r *fitReport) verdicts() (lines []string) {
 		add(stl, "Without sharing it is as good")
 	default:
 		add(stl, "Too few rows to tell whether sharing pays")
+	}
+	if one := r.Rivals[rivalPooled]; one.Less.Sign() > 0 {
+		add(one, "One model for all is better")
 	}
 	return lines
 }
