@@ -106,10 +106,6 @@ func NewBench(f *Finder, p *data.ProblemData, o Options) (*Bench, error) {
 	if err := p.Check(); err != nil {
 		return nil, err
 	}
-	b := &Bench{finder: f, problem: p, options: o, judged: map[string]*Judged{}}
-	b.spaces = map[place]*space{}
-	b.found = map[bool][]*Found{}
-	b.options.Progress = cmp.Or(o.Progress, progress.Silent())
 	var err error
 	if o.After != nil {
 		err = o.After.Check(p)
@@ -118,11 +114,20 @@ func NewBench(f *Finder, p *data.ProblemData, o Options) (*Bench, error) {
 		return nil, fmt.Errorf("problem %q: %w", p.Name, err)
 	}
 	if f != nil {
-		if b.problem, err = f.Features(p); err != nil {
+		if p, err = f.Features(p); err != nil {
 			return nil, err
 		}
 	}
-	b.problem = b.problem.Labelled()
+	return newBench(f, p, o)
+}
+
+// newBench is the bench of a problem with the features that the network works on.
+func newBench(f *Finder, p *data.ProblemData, o Options) (*Bench, error) {
+	b := &Bench{finder: f, problem: p.Labelled(), options: o, judged: map[string]*Judged{}}
+	b.spaces = map[place]*space{}
+	b.found = map[bool][]*Found{}
+	b.options.Progress = cmp.Or(o.Progress, progress.Silent())
+	var err error
 	b.rows = b.problem.TrainingOnly() // test rows choose nothing, and take time in a metric
 	if b.folds, err = b.split(); err != nil {
 		return nil, fmt.Errorf("problem %q: %w", p.Name, err)
@@ -152,7 +157,7 @@ func NewBench(f *Finder, p *data.ProblemData, o Options) (*Bench, error) {
 func (b *Bench) Regrouped(together [][]int) (*Bench, error) {
 	o := b.options
 	o.Together = together
-	apart, err := NewBench(b.finder, b.rows, o)
+	apart, err := newBench(b.finder, b.rows, o)
 	if err == nil && b.target != nil {
 		apart.target, err = b.target.Regrouped(together)
 	}

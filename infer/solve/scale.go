@@ -27,9 +27,13 @@ type Chooser func(*Bench) (*Choice, error)
 // by the likelihood of the targets under normal residuals, of which the logarithm's has the
 // Jacobian 1/y (Box and Cox 1964).
 func (b *Bench) Scaled(scale string, choose Chooser) (*Bench, *Choice, error) {
-	plain, err := choose(b)
-	if err != nil || scale == Identity || scale == "" && !b.skewed() {
-		return b, plain, err
+	var plain *Choice
+	if scale != Log {
+		var err error
+		plain, err = choose(b)
+		if err != nil || scale == Identity || !b.skewed() {
+			return b, plain, err
+		}
 	}
 	logs, err := b.logarithms()
 	if err != nil {
@@ -39,22 +43,16 @@ func (b *Bench) Scaled(scale string, choose Chooser) (*Bench, *Choice, error) {
 	if err != nil {
 		return nil, nil, err
 	}
+	if plain == nil {
+		return logs, c, nil
+	}
+	_, ofLogs := c.ScoresOf(logs.rows)
+	_, ofPlain := plain.ScoresOf(b.rows)
 	jacobian := math.Exp(stat.Mean(slices.Concat(c.Y...), nil))
-	if scale == Log || c.residual()*jacobian < plain.residual() {
+	if float64(ofLogs.Error)*jacobian < float64(ofPlain.Error) {
 		return logs, c, nil
 	}
 	return b, plain, nil
-}
-
-// residual is the root mean squared residual of the rows held out.
-func (c *Choice) residual() float64 {
-	square := 0.0
-	for i, y := range c.Y {
-		for j, v := range y {
-			square += (c.Scores[i][j] - v) * (c.Scores[i][j] - v)
-		}
-	}
-	return math.Sqrt(square / float64(c.Rows))
 }
 
 // skewed says that the logarithms of the targets may have a simpler model.
@@ -81,7 +79,7 @@ func (b *Bench) logarithms() (*Bench, error) {
 		}
 		t.TrainSet.Y = y
 	}
-	logs, err := NewBench(b.finder, &p, b.options)
+	logs, err := newBench(b.finder, &p, b.options)
 	if err == nil {
 		logs.target = b
 	}

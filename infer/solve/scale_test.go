@@ -9,6 +9,7 @@ import (
 	"l2mt/data"
 	"l2mt/data/datatest"
 	"l2mt/data/table"
+	"l2mt/infer/solve/solvetest"
 	"l2mt/model/saved"
 )
 
@@ -41,6 +42,34 @@ func priced(t *testing.T, seed uint64, multiplies bool) *data.ProblemData {
 		})
 	}
 	return p
+}
+
+// A scale that is asked for is chosen on alone, and the head of a network makes features once.
+func TestAScaleAskedForIsChosenOnOnce(t *testing.T) {
+	p := priced(t, 4, true)
+	network, _ := solvetest.Headed(t)
+	f := must(NewFinder(network))(t)
+	for i := range p.Tasks {
+		rows := len(p.Tasks[i].TrainSet.Y)
+		x := must(data.NewDense(rows, solvetest.Features, make([]float32, rows*solvetest.Features)))(t)
+		p.Tasks[i].TrainSet.X = x
+		none := data.Samples{X: x.Take(nil)}
+		p.Tasks[i].ValidationSet = none
+		p.Tasks[i].TestSet = none
+	}
+	p.Features = nil
+	b := bench(t, f, p, Options{})
+	var chosen []*Bench
+	logs, _, err := b.Scaled(Log, func(b *Bench) (*Choice, error) {
+		chosen = append(chosen, b)
+		return &Choice{}, nil
+	})
+	if err != nil || len(chosen) != 1 || chosen[0] != logs || logs.rows.Cols() != b.rows.Cols() {
+		t.Errorf("%d benches are chosen on (%v)", len(chosen), err)
+	}
+	if apart, err := logs.Regrouped(nil); err != nil || apart.rows.Cols() != b.rows.Cols() {
+		t.Errorf("a bench of other groups: %v", err)
+	}
 }
 
 // Rows held out tell targets that columns multiply from those that they add to. Predictions,
