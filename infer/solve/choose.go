@@ -228,8 +228,8 @@ func newChoice(judged []*Judged, weights []float64, held *evidence.HeldOut) *Cho
 	return c
 }
 
-// first is the candidate of the largest weight.
-func (c *Choice) first() *Judged {
+// First is the candidate of the largest weight.
+func (c *Choice) First() *Judged {
 	first := 0
 	for k, w := range c.Weighed {
 		if w.Weight > c.Weighed[first].Weight {
@@ -256,7 +256,7 @@ const least = 1e-3
 
 // counts says whether a candidate is one of those that are fitted.
 func (c *Choice) counts(k int) bool {
-	return c.Weighed[k].Weight > least || c.parts[k] == c.first()
+	return c.Weighed[k].Weight > least || c.parts[k] == c.First()
 }
 
 // Name is what the candidates that count are called, the one of the largest weight first.
@@ -278,7 +278,7 @@ func (c *Choice) Title() string {
 }
 
 func (c *Choice) words(word func(*Judged) string) []string {
-	first := c.first()
+	first := c.First()
 	words := []string{word(first)}
 	for k, j := range c.parts {
 		if j != first && c.counts(k) {

@@ -142,7 +142,7 @@ func TestBestHasTheLeastLoss(t *testing.T) {
 			t.Errorf("%d: %+v of %+v", i, w, best.Weighed)
 		}
 	}
-	if j := judge(t, b, best.first().Candidate); best.Loss != j.Loss || best.Name() != j.Name() || best.Title() != j.Title() {
+	if j := judge(t, b, best.First().Candidate); best.Loss != j.Loss || best.Name() != j.Name() || best.Title() != j.Title() {
 		t.Errorf("the best has the loss %v, %s has %v", best.Loss, j.Name(), j.Loss)
 	}
 }
@@ -203,7 +203,7 @@ func TestViewsCanBePinned(t *testing.T) {
 		p.Tasks[i] = data.TaskData{Task: p.Tasks[i].Task, TrainSet: data.Samples{X: x, Y: []float64{1, 2, 4}}}
 	}
 	b := bench(t, nil, p, Options{Folds: 3})
-	if got := choose(t, b, Parts{}); got.first().View != "" {
+	if got := choose(t, b, Parts{}); got.First().View != "" {
 		t.Errorf("sparse rows are seen as %s", got.Name())
 	}
 	if _, err := b.Choose(t.Context(), Parts{View: Curves}); err == nil || !strings.Contains(err.Error(), "sparse") {

@@ -133,7 +133,7 @@ func (b *Bench) sum(ctx context.Context, f *Fitted) (*multitask.Result, error) {
 		omega := multitask.Normalised(r.Omega).RawSymmetric().Data
 		floats.AddScaled(sum.Omega.RawSymmetric().Data, max(weight, least), omega)
 		left -= weight
-		if j == c.first() {
+		if j == c.First() {
 			sum.Params = r.Params
 			sum.Status = r.Status
 		}

@@ -117,6 +117,9 @@ func (r *fitReport) run(e *env, b *solve.Bench, candidates []solve.Candidate, vi
 func (r *fitReport) fill(ctx context.Context, b *solve.Bench, candidates []solve.Candidate, view string) (err error) {
 	begin := time.Now()
 	p := r.table.Problem
+	if r.threshold != "" && (p.Kind() != data.Classification || p.Several() > 0) {
+		return data.ErrInvalid.Errorf("--threshold=%s: it is of two classes; leave it out", r.threshold)
+	}
 	parts := solve.Parts{View: view}
 	b, choice, err := b.Scaled(r.scale, func(b *solve.Bench) (*solve.Choice, error) {
 		if candidates == nil {
@@ -136,9 +139,6 @@ func (r *fitReport) fill(ctx context.Context, b *solve.Bench, candidates []solve
 	}
 	if choice.HeldOut, err = b.Told(choice.HeldOut); err != nil {
 		return err
-	}
-	if r.threshold != "" && (p.Kind() != data.Classification || p.Several() > 0) {
-		return data.ErrInvalid.Errorf("--threshold=%s: it is of two classes; leave it out", r.threshold)
 	}
 	r.decided = r.decide(choice.HeldOut)
 	r.alone = !choice.Shares()
@@ -262,9 +262,7 @@ func (r *fitReport) warn(ctx context.Context, b *solve.Bench, choice *solve.Choi
 	if err != nil {
 		return err
 	}
-	byWeight := func(a, b solve.Weighed) int { return cmp.Compare(a.Weight, b.Weight) }
-	first := slices.MaxFunc(choice.Weighed, byWeight).Candidate
-	other, err := apart.Best(ctx, []solve.Candidate{first})
+	other, err := apart.Best(ctx, []solve.Candidate{choice.First().Candidate})
 	if err != nil {
 		return err
 	}
