@@ -70,12 +70,11 @@ func keepMetrics(dir string) func(done []train.Metrics) error {
 			begun = true
 			return files.WriteFile(path, lines.Bytes())
 		}
-		f, err := os.OpenFile(path, os.O_APPEND|os.O_WRONLY, 0)
+		log, err := files.OpenLog(path)
 		if err != nil {
 			return err
 		}
-		_, err = f.Write(lines.Bytes())
-		return errors.Join(err, f.Close())
+		return errors.Join(log.Append(lines.Bytes()), log.Close())
 	}
 }
 
