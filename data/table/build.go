@@ -3,7 +3,6 @@ package table
 import (
 	"cmp"
 	"encoding/binary"
-	"errors"
 	"fmt"
 	"hash/maphash"
 	"maps"
@@ -23,7 +22,7 @@ import (
 // build makes the problem of what has been read.
 func (r *reader) build(paths []string) error {
 	r.suggest()
-	for _, step := range []func() error{r.expand, r.values, r.split, r.finishTasks, r.remark, r.steps} {
+	for _, step := range []func() error{r.expand, r.values, r.split, r.faulty, r.finishTasks, r.remark, r.steps} {
 		if err := step(); err != nil {
 			return err
 		}
@@ -295,9 +294,10 @@ func (r *reader) expand() error {
 		return data.ErrInvalid.Errorf("%s: words make %d features; leave out columns of many words with --ignore", r.sheets[0].path, width)
 	}
 	unseen := Unseen{}
-	value, row, err := r.Recipe.Make(r.features, rows, unseen)
+	value, _, err := r.Recipe.Make(r.features, rows, unseen)
 	if err != nil {
-		return cmp.Or(r.faulty(), r.fault(row, err))
+		r.wrongCells()
+		return nil
 	}
 	notes := unseen.Notes()
 	for _, note := range slices.Sorted(maps.Keys(notes)) {
@@ -314,17 +314,13 @@ func (r *reader) expand() error {
 	return err
 }
 
-// faulty names the first fault of every column that has some.
-func (r *reader) faulty() error {
-	var faults []error
-	for i := range r.Recipe.Columns {
-		one := r.Recipe
-		one.Columns = r.Recipe.Columns[i : i+1]
-		if _, row, err := one.Make(r.features[i:i+1], len(r.places), Unseen{}); err != nil {
-			faults = append(faults, r.fault(row, err))
-		}
+// wrongCells finds the faults of every column.
+func (r *reader) wrongCells() {
+	for i, from := range r.features {
+		c := &r.Recipe.Columns[i]
+		value := make([]float32, len(r.places)*c.width())
+		r.faults = append(r.faults, r.Recipe.features(c, value, c.width(), from, Unseen{}))
 	}
-	return errors.Join(faults...)
 }
 
 // makeColumns makes the columns of the recipe, or takes those of an older one.
@@ -332,13 +328,17 @@ func (r *reader) makeColumns() error {
 	if r.After != nil {
 		return r.recall()
 	}
+	var whole []*format.Column
 	for _, c := range r.features {
 		made, err := r.makes(c)
 		if err != nil {
-			return err
+			r.faults = append(r.faults, fault{row: -1, rows: 1, err: err})
+			continue
 		}
+		whole = append(whole, c)
 		r.Recipe.Columns = append(r.Recipe.Columns, made)
 	}
+	r.features = whole
 	return nil
 }
 

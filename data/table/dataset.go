@@ -32,7 +32,7 @@ func Dataset(path string, o Options) (*data.Dataset, error) {
 	r := newReader(o)
 	r.flags = map[string]string{"target": "label", "task": "group"}
 	read := func() error { return r.readText([]string{path}) }
-	for _, step := range []func() error{read, r.values, r.expand} {
+	for _, step := range []func() error{read, r.values, r.expand, r.faulty} {
 		if err := step(); err != nil {
 			return nil, err
 		}

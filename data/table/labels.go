@@ -18,7 +18,7 @@ type target struct {
 	*format.Column
 	different map[format.Label]bool // at most mostValues
 	whole     bool
-	wordAt    func(fault string) error // where the first word is, nil if there is none
+	words     fault // rows that have words
 }
 
 // mostValues is how many different labels are counted.
@@ -34,6 +34,7 @@ func (t *target) gaps(n int) {
 // values looks at what the targets hold.
 func (r *reader) values() error {
 	for _, t := range r.targets {
+		var wrong fault
 		t.different = map[format.Label]bool{}
 		t.whole = true
 		for i := range r.places {
@@ -42,24 +43,29 @@ func (r *reader) values() error {
 			}
 			l := t.Label(i)
 			if v, _ := strconv.ParseFloat(l.Text, 64); math.IsInf(v, 0) {
-				return r.fault(i, data.ErrInvalid.Errorf("column %q, the target: it is %s; it must be finite", t.Name, l))
-			}
-			if l.Text != "" && t.wordAt == nil {
-				t.wordAt = func(fault string) error {
-					return r.fault(i, data.ErrFormat.Errorf("column %q: %q: %s", t.Name, l.Text, fault))
-				}
+				wrong.add(i, data.ErrInvalid.Errorf("column %q, the target: it is %s; it must be finite", t.Name, l))
+			} else if l.Text != "" {
+				t.words.add(i, nil)
 			}
 			t.whole = t.whole && l.Number == math.Trunc(l.Number)
 			if len(t.different) < mostValues {
 				t.different[l] = true
 			}
 		}
+		if wrong.rows > 0 {
+			r.faults = append(r.faults, wrong)
+		} else if _, why := t.kind(r.Kind); why != "" {
+			word := t.Label(t.words.row)
+			t.words.err = data.ErrFormat.Errorf("column %q: %q: %s", t.Name, word, why)
+			r.faults = append(r.faults, t.words)
+		}
 	}
 	return nil
 }
 
-// kind says what the target is taken for, which is nothing if it has one value.
-func (t *target) kind(asked data.Kind) (data.Kind, error) {
+// kind says what the target is taken for, which is nothing if it has one value, or why it has
+// words that it may not have.
+func (t *target) kind(asked data.Kind) (kind data.Kind, wrong string) {
 	words := 0
 	for l := range t.different {
 		if l.Text != "" {
@@ -69,27 +75,25 @@ func (t *target) kind(asked data.Kind) (data.Kind, error) {
 	numbers := len(t.different) - words
 	switch {
 	case asked == data.Regression && words > 0:
-		return "", t.wordAt("it is not a number; regression needs numbers")
+		return "", "it is not a number; regression needs numbers"
 	case asked != "":
-		return asked, nil
+		return asked, ""
 	case numbers > 0 && words > 0 && numbers+words > 2:
-		return "", t.wordAt(fmt.Sprintf("it is a word among numbers; correct it, or say --kind %s", data.Classification))
+		return "", fmt.Sprintf("it is a word among numbers; correct it, or say --kind %s", data.Classification)
 	case words > 0 || numbers == 2:
-		return data.Classification, nil
+		return data.Classification, ""
 	case numbers > 2:
-		return data.Regression, nil
+		return data.Regression, ""
 	}
-	return "", nil
+	return "", ""
 }
 
 // kind is that of all targets.
 func (r *reader) kind() (kind data.Kind, err error) {
 	var first *target
 	for _, t := range r.targets {
-		k, err := t.kind(r.Kind)
+		k, _ := t.kind(r.Kind)
 		switch {
-		case err != nil:
-			return "", err
 		case k == "":
 			continue
 		case first == nil:
@@ -107,7 +111,7 @@ func (r *reader) kind() (kind data.Kind, err error) {
 
 func (t *target) contents() string {
 	what := "numbers"
-	if t.wordAt != nil {
+	if t.words.rows > 0 {
 		what = "values"
 	} else if t.whole {
 		what = "whole numbers"

@@ -2,6 +2,7 @@ package table
 
 import (
 	"cmp"
+	"errors"
 	"fmt"
 	"path/filepath"
 	"slices"
@@ -114,6 +115,7 @@ type reader struct {
 	places   []place // of the rows
 	perFile  bool    // every file is a task
 	skipped  int     // rows without a label
+	faults   []fault // of all columns
 	tasks    []*task
 	classes  []string // where tasks have more than two
 	x        data.Matrix
@@ -139,6 +141,46 @@ const (
 
 // place is where a row is.
 type place struct{ sheet, line int }
+
+// fault is what is wrong with a column: in so many rows, of which row is the first, or with all
+// of it where row is negative.
+type fault struct {
+	row, rows int
+	err       error
+}
+
+// add counts a row that has the fault.
+func (f *fault) add(row int, err error) {
+	if f.rows == 0 {
+		f.row = row
+		f.err = err
+	}
+	f.rows++
+}
+
+// mostFaults bounds the columns whose faults are named.
+const mostFaults = 20
+
+// faulty names the faults of all columns, nil if there are none.
+func (r *reader) faulty() error {
+	var errs []error
+	for _, f := range r.faults {
+		err := f.err
+		if f.rows > 1 {
+			err = fmt.Errorf("%w (%d such rows)", err, f.rows)
+		}
+		if f.rows > 0 && f.row >= 0 {
+			err = r.fault(f.row, err)
+		}
+		if err != nil {
+			errs = append(errs, err)
+		}
+	}
+	if more := len(errs) - mostFaults; more > 0 {
+		errs = append(errs[:mostFaults], data.ErrInvalid.Errorf("(and faults of %d more columns)", more))
+	}
+	return errors.Join(errs...)
+}
 
 // fault says where an error is.
 func (r *reader) fault(row int, err error) error {
@@ -188,12 +230,8 @@ func (r *reader) readText(paths []string) error {
 			return err
 		}
 	}
-	if err := r.labelled(); err != nil {
-		return err
-	}
-	if err := r.date(); err != nil {
-		return err
-	}
+	r.labelled()
+	r.date()
 	r.join()
 	if len(r.places) == 0 {
 		return data.ErrInvalid.Errorf("%s: it has no labelled rows", strings.Join(paths, ", "))
@@ -393,19 +431,21 @@ func (r *reader) note(format string, args ...any) {
 
 func (r *reader) wordsAreCategories() bool { return slices.Equal(r.Categorical, []string{"*"}) }
 
-// labelled leaves out the rows without a label.
-func (r *reader) labelled() error {
+// labelled leaves out the rows without a label, if they may lack it.
+func (r *reader) labelled() {
 	var rows []int
+	var missing fault
 	for i := range r.places {
 		if slices.ContainsFunc(r.targets, func(t *target) bool { return !r.gap(t.Column, i) }) {
 			rows = append(rows, i)
 		} else if len(r.targets) == 1 && !r.SkipUnlabelled {
 			c := r.targets[0].Column
-			return r.fault(i, data.ErrInvalid.Errorf("column %q, the target: it is missing (%q); fill it in, leave such rows out with --skip-unlabelled, or say with --na what means missing", c.Name, c.Texts[c.Text(i)]))
+			missing.add(i, data.ErrInvalid.Errorf("column %q, the target: it is missing (%q); fill it in, leave such rows out with --skip-unlabelled, or say with --na what means missing", c.Name, c.Texts[c.Text(i)]))
 		}
 	}
-	if r.skipped = len(r.places) - len(rows); r.skipped == 0 {
-		return nil
+	r.faults = append(r.faults, missing)
+	if r.skipped = len(r.places) - len(rows); r.skipped == 0 || missing.rows > 0 {
+		return
 	}
 	for k, row := range rows {
 		r.places[k] = r.places[row]
@@ -414,7 +454,6 @@ func (r *reader) labelled() error {
 	for _, c := range r.columns {
 		c.Keep(rows)
 	}
-	return nil
 }
 
 // gap reports whether a row has no value.
@@ -440,13 +479,14 @@ func (r *reader) split() error {
 			}
 		}
 	}
+	var missing fault
 	for _, target := range r.targets {
 		for i, p := range r.places {
 			name := target.Name
 			switch {
 			case r.task != nil:
 				if name = r.task.Texts[r.task.Text(i)]; r.Recipe.IsMissing(name) {
-					return r.fault(i, data.ErrInvalid.Errorf("column %q, the task: it is missing (%q); every row needs one, or say with --na what means missing", r.task.Name, name))
+					missing.add(i, data.ErrInvalid.Errorf("column %q, the task: it is missing (%q); every row needs one, or say with --na what means missing", r.task.Name, name))
 				}
 			case r.perFile:
 				name = r.tasks[p.sheet].name
@@ -456,6 +496,7 @@ func (r *reader) split() error {
 			}
 		}
 	}
+	r.faults = append(r.faults, missing)
 	return nil
 }
 

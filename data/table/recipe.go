@@ -254,17 +254,16 @@ func (r *Recipe) Make(columns []*format.Column, n int, unseen Unseen) (value []f
 	for i := range r.Columns {
 		c := &r.Columns[i]
 		columns[i].Pad(n)
-		if row, err = r.features(c, value[min(at, len(value)):], d, columns[i], unseen); err != nil {
-			return nil, row, err
+		if f := r.features(c, value[min(at, len(value)):], d, columns[i], unseen); f.rows > 0 {
+			return nil, f.row, f.err
 		}
 		at += c.width()
 	}
 	return value, 0, nil
 }
 
-// features writes the features that come of a column, d to a row, over zeros. It
-// returns the row that has an error.
-func (r *Recipe) features(c *Column, value []float32, d int, from *format.Column, unseen Unseen) (row int, err error) {
+// features writes the features that come of a column, d to a row, over zeros.
+func (r *Recipe) features(c *Column, value []float32, d int, from *format.Column, unseen Unseen) (wrong fault) {
 	values := make([][]float32, len(from.Texts))
 	missing := make([]bool, len(from.Texts))
 	for t, text := range from.Texts {
@@ -280,10 +279,10 @@ func (r *Recipe) features(c *Column, value []float32, d int, from *format.Column
 			copy(part, mean)
 		case t < 0:
 			if c.narrow(part[:0], from.Numbers[i]); math.IsInf(float64(part[0]), 0) {
-				return i, numberError(c.Name, from.Label(i).String())
+				wrong.add(i, numberError(c.Name, from.Label(i).String()))
 			}
 		case missing[t] && (r.Strict || c.Mean == nil):
-			return i, data.ErrInvalid.Errorf("column %q: the value is missing (%q); fill it in, or fit without --strict or without the column (--ignore)", c.Name, from.Texts[t])
+			wrong.add(i, data.ErrInvalid.Errorf("column %q: the value is missing (%q); fill it in, or fit without --strict or without the column (--ignore)", c.Name, from.Texts[t]))
 		case missing[t]:
 			if copy(part, mean); c.Gaps {
 				part[c.parts()] = 1
@@ -291,16 +290,16 @@ func (r *Recipe) features(c *Column, value []float32, d int, from *format.Column
 				unseen[UnseenLevel{Column: c.Name}]++
 			}
 		case c.Levels == nil:
-			return i, numberError(c.Name, from.Texts[t])
+			wrong.add(i, numberError(c.Name, from.Texts[t]))
 		case values[t] != nil:
 			copy(part, values[t])
 		case c.Date != "":
-			return i, data.ErrFormat.Errorf("column %q: %q is not a date such as %s; write it so", c.Name, from.Texts[t], c.Date)
+			wrong.add(i, data.ErrFormat.Errorf("column %q: %q is not a date such as %s; write it so", c.Name, from.Texts[t], c.Date))
 		default:
 			unseen[UnseenLevel{c.Name, from.Texts[t]}]++
 		}
 	}
-	return 0, nil
+	return wrong
 }
 
 // IsMissing reports whether a cell says that there is no value.

@@ -8,10 +8,11 @@ import (
 )
 
 // date finds out when the rows are from.
-func (r *reader) date() error {
+func (r *reader) date() {
 	if r.time == nil {
-		return nil
+		return
 	}
+	var wrong fault
 	layout := layoutOf(r.time.Texts, layouts)
 	for i := range r.places {
 		var at float64
@@ -21,11 +22,11 @@ func (r *reader) date() error {
 			at = parts["day"]
 		} else {
 			text := r.time.Texts[k]
-			return r.fault(i, data.ErrFormat.Errorf("column %q, the time: %q is no number, nor are all rows dates of one form; write them as 2006-01-31", r.time.Name, text))
+			wrong.add(i, data.ErrFormat.Errorf("column %q, the time: %q is no number, nor are all rows dates of one form; write them as 2006-01-31", r.time.Name, text))
 		}
 		r.when = append(r.when, at)
 	}
-	return nil
+	r.faults = append(r.faults, wrong)
 }
 
 // suggestTime notes columns that may say when rows are from: dates, years, and those that ascend

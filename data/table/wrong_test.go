@@ -139,3 +139,43 @@ func TestSpellingsAreOneName(t *testing.T) {
 		t.Errorf("%d tasks", len(tab.Problem.Tasks))
 	}
 }
+
+// What is wrong with columns is said in one run, with the first of the rows and their number.
+func TestFaultsAreNamedTogether(t *testing.T) {
+	text := "when,task,x,id,none,y\n"
+	for i := range 30 {
+		text += fmt.Sprintf("%d,t%d,%d,id%d,,%d\n", i, i%3, i*i%7, i, i)
+	}
+	for old, bad := range map[string]string{
+		"\n3,t0,2,id3,,3\n":    "\n3,,old,id3,,3\n",
+		"\n4,t1,2,id4,,4\n":    "\nMay,NA,2,id4,,\n",
+		"\n9,t0,4,id9,,9\n":    "\n9,t0,young,id9,,NA\n",
+		"\n10,t1,2,id10,,10\n": "\n10,t1,1e99,id10,,?\n",
+	} {
+		if !strings.Contains(text, old) {
+			t.Fatalf("there is no %q", old)
+		}
+		text = strings.Replace(text, old, bad, 1)
+	}
+	_, err := Read(inFiles(t, "a.csv", text), Options{Task: "task", Time: "when", Ignore: []string{"when"}})
+	if err == nil {
+		t.Fatal("no fault")
+	}
+	lines := strings.Split(err.Error(), "\n")
+	want := [][2]string{
+		{`a.csv: line 6: column "y", the target: it is missing ("")`, "(3 such rows)"},
+		{`a.csv: line 6: column "when", the time: "May" is no number`, "2006-01-31"},
+		{`column "id": 30 of its 30 values are different words`, "--categorical"},
+		{`column "none": all its values are missing`, "--ignore"},
+		{`a.csv: line 5: column "x": "old" is not a number`, "(3 such rows)"},
+		{`a.csv: line 5: column "task", the task: it is missing ("")`, "(2 such rows)"},
+	}
+	if len(lines) != len(want) {
+		t.Fatalf("%d faults, want %d:\n%v", len(lines), len(want), err)
+	}
+	for i, w := range want {
+		if !strings.Contains(lines[i], w[0]) || !strings.HasSuffix(lines[i], w[1]) {
+			t.Errorf("fault %q, want %q to %q", lines[i], w[0], w[1])
+		}
+	}
+}

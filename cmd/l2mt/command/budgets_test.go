@@ -34,7 +34,7 @@ var budgets = map[string]int{
 	"data/images":            2669,
 	"data/progress":          75,
 	"data/safetensors":       2337,
-	"data/table":             14553, // 46: columns are centred, and wrong data named; 48: columns of older models; 52: datasets; 49: time, groups, weights
+	"data/table":             14836, // 46: columns are centred, and wrong data named; 48: columns of older models; 52: datasets; 49: time, groups, weights
 	"examples/own-estimator": 212,
 	"infer":                  1569,
 	"infer/compare":          5295,  // 46: outcomes are checked
@@ -65,10 +65,10 @@ const (
 	// and thresholds, and 2,000 for Parquet.
 	// Issue 51 may add 6,000 for serve.
 	// Issue 50 adds optimisers, schedules, and graphs for Gorgonia.
-	whole = 246110
+	whole = 246400
 	// testLines bounds the lines of all tests. Each fault of issue 46 has a test, and the models of
 	// issues 47 and 48 have some 2,300 lines; serve (51) has 600.
-	testLines = 31276
+	testLines = 31330
 	// spare is what a package may take before its own number is raised.
 	spare = 100
 	// slack is how far a package may fall below its budget, so that gains are kept.
