@@ -29,7 +29,7 @@ type Recipe struct {
 	// Targets are the columns of the labels.
 	Targets []string `json:"targets,omitempty"`
 	// NA are the cells that say that there is no value; nil are the usual ones.
-	NA []string `json:"na,omitempty"`
+	NA []string `json:"na,omitzero"`
 	// Strict says that values may not be missing.
 	Strict bool `json:"strict,omitempty"`
 	// Steps are applied to the features, in this order.

@@ -306,6 +306,15 @@ func TestRecipesRepeatWhatWasDone(t *testing.T) {
 	}
 }
 
+// With --na= the word none is a level, in the model too.
+func TestEmptyListOfMissingCellsIsKept(t *testing.T) {
+	none := Recipe{NA: []string{}}
+	var kept Recipe
+	if err := json.Unmarshal(must(json.Marshal(none))(t), &kept); err != nil || kept.IsMissing("none") {
+		t.Errorf("none is taken for a missing value (%v)", err)
+	}
+}
+
 // featuresOf are those of one row.
 func featuresOf(recipe *Recipe, at []int, cells []string, unseen Unseen) ([]float32, error) {
 	columns := recipe.ColumnsAt(at)

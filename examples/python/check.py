@@ -4,8 +4,11 @@ import os
 import pathlib
 import pickle
 import re
+import signal
+import subprocess
 import sys
 import tempfile
+import threading
 import time
 import warnings
 
@@ -21,7 +24,7 @@ import l2mt
 import reader
 
 warnings.simplefilter("ignore")
-program = sys.argv[1]
+program = str(pathlib.Path(sys.argv[1]).resolve())
 
 # Checks that do not apply, and why.
 APART = {
@@ -97,25 +100,109 @@ def check_errors():
     assert any("the rows that it was fitted on" in str(w.message) for w in said), [str(w.message) for w in said]
 
 
+def running():
+    """Whether the program runs below this process."""
+    lines = subprocess.run(["ps", "--no-headers", "-o", "args", "--ppid", str(os.getpid())], capture_output=True, text=True).stdout
+    return program + " fit" in lines
+
+
+def interrupt():
+    while not running():
+        time.sleep(0.1)
+    time.sleep(0.5)
+    os.kill(os.getpid(), signal.SIGINT)
+
+
+def check_interrupt():
+    """Ctrl-C ends the program too, soon, and leaves no folder behind."""
+    r = np.random.default_rng(1)
+    X = pd.DataFrame(r.normal(size=(20000, 30))).assign(task=r.integers(0, 500, 20000)).rename(columns=str)
+    threading.Thread(target=interrupt).start()
+    with tempfile.TemporaryDirectory() as folder:
+        before, tempfile.tempdir = tempfile.tempdir, folder
+        try:
+            l2mt.L2MTRegressor(task="task", options=["--quiet"], binary=program).fit(X, X["0"] ** 2)
+            raise AssertionError("a fit goes on after Ctrl-C")
+        except KeyboardInterrupt:
+            assert not running() and not os.listdir(folder), os.listdir(folder)
+        finally:
+            tempfile.tempdir = before
+
+
+def check_without_scikit_learn():
+    code = (
+        "import sys; sys.modules['sklearn'] = None; import l2mt, numpy\n"
+        "X = numpy.random.default_rng(1).normal(size=(40, 2)); model = l2mt.L2MTRegressor(binary=sys.argv[1])\n"
+        "try: model.predict(X)\n"
+        "except AttributeError: model.set_params(view='straight').fit(X, X[:, 0] - X[:, 1])\n"
+        "assert model.score(X, X[:, 0] - X[:, 1]) > 0.99 and model.get_params()['view'] == 'straight'"
+    )
+    folder = pathlib.Path(__file__).resolve().parent
+    subprocess.run([sys.executable, "-W", "ignore", "-c", code, program], cwd=folder, check=True)
+
+
+def run(*words):
+    done = subprocess.run([program, *map(str, words)], capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    return done.stdout
+
+
+LAYOUTS = ["%Y-%m-%d", "%Y-%m-%dT%H:%M:%S+02:00", "%Y/%m/%d %H:%M", "%d.%m.%Y", "%b %d, %Y", "%d %b %Y", "%d.%m.%y", "%B %Y", "%b-%y", "%m/%Y"]
+
+
 def check_reader():
-    """The reader has the numbers of the program; l2mt predict writes probabilities in six digits."""
-    X, y = table()
-    X = X.assign(more=X.heat.mask(X.index % 7 == 0), heat=10 * X.heat + 500)
-    for labels in [y, y > y.median(), pd.qcut(y, 3, labels=False)]:
-        for how in [{"view": "straight"}, {"view": "curves"}, {"view": "kernel"}, {"model": "mtrl"}, {}]:
-            numbers = labels is y
-            make = l2mt.L2MTRegressor if numbers else l2mt.L2MTClassifier
-            model = make(task="place", binary=program, **how).fit(X, labels)
-            with tempfile.TemporaryDirectory() as folder:
-                for name, content in model.files_.items():
-                    path = pathlib.Path(folder) / name
-                    path.parent.mkdir(exist_ok=True)
-                    path.write_bytes(content)
-                for task in "abc":
-                    rows = X[X.place == task]
-                    want = model.predict(rows) if numbers else model.predict_proba(rows)
-                    worst = np.abs(reader.predict(folder, rows, task) - want).max()
-                    assert worst <= (1e-12 if numbers else 1e-6), (how, task, worst)
+    """The reader predicts as the program does, by every view, recipe and kind of labels."""
+    r = np.random.default_rng(1)
+    n = 120
+    X = pd.DataFrame({"place": r.choice(["a", "b", "c"], n), "heat": r.normal(size=n).round(3), "level": r.choice(["x", "y", "Füße", "?"], n)})
+    X["far"] = (7e6 + 3 * r.normal(size=n)).round(2)
+    X["size"] = r.choice([1, 2], n)
+    X["flat"] = 1
+    days = pd.Timestamp("2024-02-03 14:15:16") + pd.to_timedelta(r.integers(0, 3e7, n), unit="s")
+    for k, layout in enumerate(LAYOUTS):
+        X[f"day {k}"] = days.strftime(layout)
+    counts = pd.DataFrame({"place": X.place, "one": r.poisson(1, n), "two": r.poisson(3, n), "none": 0})
+    y = 2 * X.heat + X.place.map({"a": 0, "b": 3, "c": -2}) + (X.level == "x") + 0.1 * r.normal(size=n)
+    X.heat = X.heat.mask(X.index % 7 == 0)
+    labels = {
+        "number": y,
+        "money": np.exp(y),
+        "two": (y > y.median()).map({False: "no", True: "yes"}),
+        "three": pd.qcut(y, 3, labels=["l", "m", "h"]).astype(str).mask((X.place == "c") & (y > y.median()), "m"),
+    }
+    # Rows to predict have other spellings, unseen levels, and a task that is new.
+    asked = X.assign(place=X.place.mask(X.index % 5 == 0, "new"), level=X.level.replace({"x": "X", "y": "z", "Füße": "FU\u0308ßE"}))
+    asked["size"] = asked["size"].map({1: "1.0", 2: "2"})
+    each = ("--categorical", "size", "--task", "place", "--folds", 3)
+    cases = [(X, asked, target, (*each, *how)) for target in ["number", "two", "three"] for how in [("--view", "kernel"), ("--model", "mtrl")]]
+    cases += [
+        (X, asked, "number", (*each, "--model", "stl", "--step", "none")),
+        (X, asked, "number", (*each, "--na=", "--view", "straight")),
+        (X, asked, "money", (*each, "--target-scale", "log", "--view", "curves")),
+        (counts, counts, "number", ("--task", "place", "--step", "tfidf,unit", "--model", "rmtl")),
+        (counts, counts, "two", ("--task", "place", "--step", "unit,standardise", "--view", "curves")),
+        (X, asked, "number", (*each, "--after", "old")),
+    ]
+    with tempfile.TemporaryDirectory() as folder:
+        os.chdir(folder)
+        for k, (table, new, target, how) in enumerate(cases):
+            if "--na=" in how:
+                table, new = table.drop(columns="heat"), new.drop(columns="heat")
+            table.assign(target=labels[target]).to_csv("fit.csv", index=False)
+            new.to_csv("new.csv", index=False)
+            run("-q", "fit", "fit.csv", "--target", "target", *how, "--out", "model" if k else "old")
+            run("-q", "predict", "--model", "model" if k else "old", "new.csv", "--out", "out.csv")
+            want = pd.read_csv("out.csv", float_precision="round_trip").filter(regex="^pred|^prob")
+            got = reader.predict("model" if k else "old", pd.read_csv("new.csv", dtype=str, keep_default_na=False), new.place)
+            if target in ["number", "money"]:
+                got = got[:, None]
+            elif target == "two":
+                got = got[:, 1:]
+            want = want.select_dtypes("number").to_numpy()
+            worst = (np.abs(got - want) / np.maximum(1, np.abs(want))).max()
+            if not worst <= 1e-12:
+                print("FAILED reader", target, *how, worst)
+                failed.append("reader")
 
 
 def check_docs():
@@ -131,7 +218,7 @@ def check_docs():
 
 failed = []
 begin = time.time()
-for check in [check_frames, check_adapt, check_search, check_errors, check_reader, check_docs, check_scikit_learn]:
+for check in [check_frames, check_adapt, check_search, check_errors, check_interrupt, check_without_scikit_learn, check_reader, check_docs, check_scikit_learn]:
     check()
     print(check.__name__, f"{time.time() - begin:.0f} s")
 sys.exit(bool(failed))

@@ -213,6 +213,7 @@ class _L2MT(BaseEstimator):
                 code = p.wait()
             except KeyboardInterrupt:  # the program gets the signal too
                 p.terminate()
+                p.wait()
                 raise
         if code != 0:
             raise L2MTError("\n".join(said[-3:]).removeprefix("l2mt: "))

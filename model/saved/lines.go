@@ -121,7 +121,7 @@ func (l *Lines) cells(a Answer) (cells []string) {
 		}
 		cells = append(cells, s.ClassesOf(a.Task)[class])
 		for _, v := range p {
-			cells = append(cells, rounded(v, 6))
+			cells = append(cells, rounded(v, -1))
 		}
 		return cells
 	}
