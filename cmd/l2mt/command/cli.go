@@ -168,7 +168,7 @@ func (e *env) print(v any, text func(w io.Writer)) error {
 // remark tells the user something that is not a result.
 func (e *env) remark(format string, args ...any) {
 	if !e.quiet {
-		fmt.Fprintf(e.stderr, format+"\n", args...)
+		fmt.Fprintln(e.stderr, fill(fmt.Sprintf(format, args...), "  "))
 	}
 }
 

@@ -11,6 +11,8 @@ import (
 	"strings"
 	"time"
 
+	"gonum.org/v1/gonum/stat"
+
 	"l2mt/data"
 	"l2mt/data/files"
 	"l2mt/data/format"
@@ -160,7 +162,7 @@ func (r *fitReport) fill(ctx context.Context, b *solve.Bench, candidates []solve
 	r.All = taskReport{"all rows", map[string]evidence.Score{byModel: all}}
 	for i, score := range scores {
 		t := p.Tasks[i]
-		r.Tasks = append(r.Tasks, taskReport{t.Name, map[string]evidence.Score{byModel: score}})
+		r.add(taskReport{t.Name, map[string]evidence.Score{byModel: score}}, t.Positive)
 		if r.Rows += score.Rows; score.Held < score.Rows && r.table.Held == nil && r.table.Times == nil {
 			kept++
 		}
@@ -193,7 +195,7 @@ func (r *fitReport) fill(ctx context.Context, b *solve.Bench, candidates []solve
 		r.Notes = append(r.Notes, fmt.Sprintf("folds hold out the rows that come later by %q: errors and intervals are those of the future, as far as half of the table goes", r.table.Recipe.Time))
 	}
 	if r.decided > 0 {
-		r.Notes = append(r.Notes, fmt.Sprintf("rows are taken for the positive class from a probability of %.3g on, which suits the rows held out best (--threshold %s)", r.decided, r.threshold))
+		r.Notes = append(r.Notes, fmt.Sprintf("rows are taken for %s from a probability of %.3g on, which suits the rows held out best (--threshold %s)", r.PositiveClass(), r.decided, r.threshold))
 	}
 	if r.fit.Log() {
 		r.Notes = append(r.Notes, "targets are fitted as logarithms, and predictions and intervals are of targets; --target-scale identity fits them as they are")
@@ -201,11 +203,11 @@ func (r *fitReport) fill(ctx context.Context, b *solve.Bench, candidates []solve
 	if err := r.warn(ctx, b, choice); err != nil {
 		return err
 	}
-	note(r.fit.Landmarks(), "the model contains %d of the rows that it was fitted on, with which its kernel compares; --view curves does without")
+	note(r.fit.Landmarks(), "the model contains %d of the rows that it was fitted on, to compare others with; --view curves does without")
 	if r.Kind == data.Classification {
 		r.Temperature = evidence.Temperature(choice.Scores, choice.Y)
 	}
-	r.Points = pointsOf(choice.HeldOut, r.Kind, r.Temperature)
+	r.Points = pointsOf(choice.HeldOut, p, r.Temperature)
 	if len(r.fit.Test.Task) > 0 {
 		r.Test = &testReport{r.fit.Test, r.stl.Test}
 	}
@@ -220,16 +222,30 @@ const (
 	bins = 10
 )
 
-// pointsOf are the points that the page draws.
-func pointsOf(h *evidence.HeldOut, kind data.Kind, temperature float64) (points [][2]float64) {
+// pointsOf are the points that the page draws. Targets in units of their own are in standard
+// deviations.
+func pointsOf(h *evidence.HeldOut, p *data.ProblemData, temperature float64) (points [][2]float64) {
+	if p.Kind() == data.Regression {
+		for i, y := range h.Y {
+			mean, deviation := stat.PopMeanStdDev(y, nil)
+			if !p.OwnUnits {
+				mean = 0
+				deviation = 1
+			}
+			for j, v := range y {
+				if deviation > 0 {
+					points = append(points, [2]float64{(h.Scores[i][j] - mean) / deviation, (v - mean) / deviation})
+				}
+			}
+		}
+		var some [][2]float64
+		for i := 0; i < len(points); i += 1 + len(points)/mostPoints {
+			some = append(some, points[i])
+		}
+		return some
+	}
 	scores := slices.Concat(h.Scores...)
 	y := slices.Concat(h.Y...)
-	if kind == data.Regression {
-		for i := 0; i < len(y); i += 1 + len(y)/mostPoints {
-			points = append(points, [2]float64{scores[i], y[i]})
-		}
-		return points
-	}
 	var rows, predicted, came [bins]float64
 	for i, v := range y {
 		k := len(scores) / len(y)
@@ -375,11 +391,7 @@ func (r *fitReport) saved(fit *solve.Fitted) (*saved.Fit, error) {
 
 // write prints the report: the answer first, with what was weighed if that is asked for.
 func (r *fitReport) write(w io.Writer) {
-	fmt.Fprintf(w, "%s: %s of %d tasks, %d labelled rows, %d features", r.Problem, r.Kind, len(r.Tasks), r.Rows, r.Features)
-	if r.Classes != nil {
-		fmt.Fprintf(w, ", %d classes", len(r.Classes))
-	}
-	wrap(w, "\n\n"+r.answers()+"\n")
+	wrap(w, r.Problem+": "+r.Size()+"\n\n"+r.answers()+"\n")
 	if r.Rivals != nil {
 		r.Beside().named(w)
 		_, _, loss := units(r.Kind)
@@ -404,6 +416,18 @@ func (r *fitReport) write(w io.Writer) {
 	if r.Test != nil {
 		r.writeTest(w)
 	}
+}
+
+// Size says how much was fitted.
+func (r *fitReport) Size() string {
+	tasks := count(len(r.Tasks), "task")
+	rows := count(r.Rows, "labelled row")
+	features := count(r.Features, "feature")
+	size := fmt.Sprintf("%s of %s, %s, %s", r.Kind, tasks, rows, features)
+	if r.Classes != nil {
+		size += fmt.Sprintf(", %d classes", len(r.Classes))
+	}
+	return size
 }
 
 // writeStructures lists what was weighed.

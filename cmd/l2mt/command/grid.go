@@ -78,20 +78,28 @@ func (g *grid) named(w io.Writer) {
 // wrap prints a text in lines that fit a terminal.
 func wrap(w io.Writer, text string) {
 	for line := range strings.SplitSeq(text, "\n") {
-		width := 0
-		for word := range strings.FieldsSeq(line) {
-			n := 1 + utf8.RuneCountInString(word)
-			if width > 0 && width+n-1 > lineWidth {
-				fmt.Fprintln(w)
-				width = 0
-			} else if width > 0 {
-				word = " " + word
-			}
-			fmt.Fprint(w, word)
-			width += n
-		}
-		fmt.Fprintln(w)
+		fmt.Fprintln(w, fill(line, ""))
 	}
+}
+
+// fill breaks a line that does not fit a terminal, and goes on behind a gap.
+func fill(line, gap string) string {
+	var b strings.Builder
+	width := 0
+	for word := range strings.FieldsSeq(line) {
+		n := utf8.RuneCountInString(word)
+		switch {
+		case width > 0 && width+n >= lineWidth:
+			b.WriteString("\n" + gap)
+			width = len(gap)
+		case width > 0:
+			b.WriteByte(' ')
+			width++
+		}
+		b.WriteString(word)
+		width += n
+	}
+	return b.String()
 }
 
 // number is a number of four digits.

@@ -79,9 +79,37 @@ const (
 
 // measured is how well rows are predicted: task by task, as the mean of tasks, and all together.
 type measured struct {
-	Tasks []taskReport `json:"tasks"`
-	Mean  taskReport   `json:"mean"`
-	All   taskReport   `json:"all"`
+	// Positive is the positive class, if all tasks have the same two.
+	Positive string       `json:"positive,omitempty"`
+	Tasks    []taskReport `json:"tasks"`
+	Mean     taskReport   `json:"mean"`
+	All      taskReport   `json:"all"`
+}
+
+// add adds a task of whose two classes one is positive.
+func (m *measured) add(t taskReport, positive string) {
+	if m.Tasks == nil {
+		m.Positive = positive
+	} else if m.Positive != positive {
+		m.Positive = ""
+	}
+	m.Tasks = append(m.Tasks, t)
+}
+
+// PositiveClass names it to a reader.
+func (m measured) PositiveClass() string {
+	if m.Positive == "" {
+		return "the positive class"
+	}
+	return fmt.Sprintf("class %q", m.Positive)
+}
+
+// count counts things: "1 task", "2 tasks".
+func count(n int, thing string) string {
+	if n == 1 {
+		return "1 " + thing
+	}
+	return fmt.Sprintf("%d %ss", n, thing)
 }
 
 // overall is what speaks for all tasks: all rows, or the mean of targets in units of their own.
@@ -106,7 +134,7 @@ func (m measured) answer(r table.Recipe, kind data.Kind, rows string) string {
 		what += fmt.Sprintf(", as the mean of tasks %.1f %%; AUC %s", 100*mean, decimals(s.AUC))
 		what += fmt.Sprintf(", log loss %.4f, Brier score %.4f.", s.LogLoss, s.Brier)
 		if !math.IsNaN(float64(s.AveragePrecision)) {
-			what += fmt.Sprintf(" Of the positive class %s are found (recall)", percent(float64(s.Recall)))
+			what += fmt.Sprintf(" Of %s %s are found (recall)", m.PositiveClass(), percent(float64(s.Recall)))
 			if s.Recall > 0 {
 				what += fmt.Sprintf(", %s of those taken for it are right (precision)", percent(float64(s.Precision)))
 			}

@@ -101,5 +101,5 @@ func (m *meter) write() {
 	if m.status != "" {
 		text += ", " + m.status
 	}
-	fmt.Fprintln(m.w, text)
+	fmt.Fprintln(m.w, fill(text, "  "))
 }

@@ -1,7 +1,6 @@
 package command
 
 import (
-	"fmt"
 	"io"
 	"math"
 
@@ -95,11 +94,11 @@ func (s *scoring) table() *scoreTable {
 	}
 	for i, task := range m.Tasks {
 		if byTask[i] != nil {
-			t.Tasks = append(t.Tasks, measure(task.Name, byTask[i]))
+			t.add(measure(task.Name, byTask[i]), task.Positive)
 		}
 	}
 	if unknown := byTask[saved.Average]; unknown != nil {
-		t.Tasks = append(t.Tasks, measure("(tasks that the model does not know)", unknown))
+		t.add(measure("(tasks that the model does not know)", unknown), m.Tasks[0].Positive)
 	}
 	t.Mean = meanOf(t.Tasks)
 	t.All = measure("all rows", s.answers)
@@ -107,7 +106,7 @@ func (s *scoring) table() *scoreTable {
 }
 
 func (t *scoreTable) write(w io.Writer) {
-	rows := fmt.Sprintf("%d rows with labels", t.All.By[byModel].Rows)
-	wrap(w, t.answer(t.recipe, t.Kind, rows)+"\n")
+	rows := count(t.All.By[byModel].Rows, "row")
+	wrap(w, t.answer(t.recipe, t.Kind, rows+" with labels")+"\n")
 	t.measured.write(w, t.recipe, t.Kind, t.every)
 }

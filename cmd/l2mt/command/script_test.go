@@ -48,7 +48,7 @@ func plainMain() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	context.AfterFunc(ctx, stop)
 	var errs bytes.Buffer
-	code := Run(ctx, os.Args[1:], os.Stdout, io.MultiWriter(os.Stderr, &errs))
+	code := Run(ctx, os.Args[1:], os.Stdout, unfilled{io.MultiWriter(os.Stderr, &errs)})
 	if jargon().Match(errs.Bytes()) {
 		fmt.Fprintln(os.Stderr, "the error names a package or a kind of errors")
 		code = exitDone
@@ -123,7 +123,15 @@ func l2mt(t testing.TB, args ...string) (code int, stdout, stderr string) {
 	t.Helper()
 	var out, errs bytes.Buffer
 	code = runHere(context.Background(), args, &out, &errs)
-	return code, out.String(), errs.String()
+	return code, out.String(), strings.ReplaceAll(errs.String(), "\n  ", " ")
+}
+
+// unfilled joins lines that were broken to fit a terminal, which come in one piece.
+type unfilled struct{ io.Writer }
+
+func (u unfilled) Write(text []byte) (int, error) {
+	_, err := u.Writer.Write(bytes.ReplaceAll(text, []byte("\n  "), []byte(" ")))
+	return len(text), err
 }
 
 // runHere is Run with a parser that others have used, which remembers nothing of them.

@@ -89,35 +89,38 @@ func (c *showCmd) Run(e *env) error {
 }
 
 func (s *shownModel) write(w io.Writer) {
-	fmt.Fprintf(w, "%s of %d tasks with %d features\n", s.Kind, len(s.Tasks), len(s.Features))
+	say := func(format string, args ...any) { wrap(w, fmt.Sprintf(format, args...)) }
+	tasks := count(len(s.Tasks), "task")
+	features := count(len(s.Features), "feature")
+	say("%s of %s with %s", s.Kind, tasks, features)
 	if s.report.Text != "" {
-		wrap(w, s.report.Text)
-		wrap(w, "the method: "+s.report.Title)
+		say("%s", s.report.Text)
+		say("the method: %s", s.report.Title)
 	}
 	if s.Threshold > 0 {
-		fmt.Fprintf(w, "rows are of the positive class from a probability of %.3g on\n", s.Threshold)
+		say("rows are of %s from a probability of %.3g on", s.report.PositiveClass(), s.Threshold)
 	}
 	if s.Log {
-		fmt.Fprintln(w, "weights and what columns add are of the logarithm of the target")
+		say("weights and what columns add are of the logarithm of the target")
 	}
 	if s.Recipe.Time != "" {
-		fmt.Fprintf(w, "errors are those of rows that come later by column %q\n", s.Recipe.Time)
+		say("errors are those of rows that come later by column %q", s.Recipe.Time)
 	}
 	if s.Recipe.Group != nil {
 		group := format.Abridge(s.Recipe.Group)
-		fmt.Fprintf(w, "errors are those of rows with another %s\n", group)
+		say("errors are those of rows with another %s", group)
 	}
 	for _, c := range s.Recipe.Columns {
 		if c.Levels != nil {
-			fmt.Fprintf(w, "column %q has %d levels: %s\n", c.Name, len(c.Levels), format.Abridge(c.Levels))
+			say("column %q has %d levels: %s", c.Name, len(c.Levels), format.Abridge(c.Levels))
 		}
 	}
 	if s.Classes != nil {
-		fmt.Fprintf(w, "%d classes: %s\n", len(s.Classes), format.Abridge(s.Classes))
+		say("%d classes: %s", len(s.Classes), format.Abridge(s.Classes))
 	}
 	for _, step := range s.Recipe.Steps {
 		if n := step.Compared(); n > 0 {
-			fmt.Fprintf(w, "the model contains %d of the rows that it was fitted on\n", n)
+			say("the model contains %d of the rows that it was fitted on", n)
 		}
 	}
 	for _, key := range slices.Sorted(maps.Keys(s.Versions)) {
