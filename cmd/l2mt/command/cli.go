@@ -8,7 +8,6 @@ import (
 	"fmt"
 	"io"
 	"runtime"
-	"slices"
 	"strings"
 
 	"github.com/alecthomas/kong"
@@ -72,9 +71,6 @@ func Run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	return c.run(ctx, parser, args, stdout, stderr)
 }
 
-// resumed are commands that go on where they were interrupted.
-var resumed = []string{"collect", "train", "eval", "sweep", "demo", "data"}
-
 // run executes a command line, which the parser reads into the cli.
 func (c *cli) run(ctx context.Context, parser *kong.Kong, args []string,
 	stdout, stderr io.Writer) int {
@@ -96,7 +92,8 @@ func (c *cli) run(ctx context.Context, parser *kong.Kong, args []string,
 	unless := context.AfterFunc(ctx, func() {
 		defer close(said)
 		after := "what the command has done so far is lost, and no file has changed"
-		if first, _, _ := strings.Cut(command.Command(), " "); slices.Contains(resumed, first) {
+		switch first, _, _ := strings.Cut(command.Command(), " "); first {
+		case "collect", "train", "eval", "sweep", "demo", "data":
 			after = "the same command goes on from there"
 		}
 		e.remark("interrupted: finishing what is at hand; interrupt again to leave it; %s", after)

@@ -4,34 +4,39 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 )
 
-// What the files for clusters run are command lines of l2mt, and the number of shards is that of
-// the pods.
+// The files for clusters run commands of l2mt, in as many shards as there are pods.
 func TestClusterFilesCallL2MT(t *testing.T) {
-	call := regexp.MustCompile(`(?m)^l2mt (.*)$|^ +args: \[(.*)\]$`)
-	values := strings.NewReplacer(`"$1"`, "x", `"$2"`, "y", `"${@:3}"`, "", `"$3"`, "z", `"${@:4}"`, "", `"$shard"`, "0/4", `"${SLURM_CPUS_PER_TASK:-1}"`, "1",
-		"$(JOB_COMPLETION_INDEX)", "0", `"`, "", ",", "")
-	for file, want := range map[string]string{
-		"collect.sbatch": "collect", "eval.sbatch": "eval", "train.sbatch": "train", "kubernetes-collect.yaml": "collect", "kubernetes-train.yaml": "train",
+	call := regexp.MustCompile(`(?m)^(?:#.* )?l2mt (eval .*|train .*|"\$@" .*)$|^#? +args: \[(.*)\]$`)
+	values := strings.NewReplacer("/l2mt/experience", ".", `"$@"`, "collect --problems p --out e", `"$1"`, "x", `"$2"`, "y", `"${@:3}"`, "", `"$shard"`, "0/4",
+		`"${SLURM_CPUS_PER_TASK:-1}"`, "1", "$(JOB_COMPLETION_INDEX)", "0", `"`, "", ", ", " ")
+	for file, want := range map[string][]string{
+		"array.sbatch": {"eval", "collect"}, "train.sbatch": {"train"}, "kubernetes-array.yaml": {"eval", "sweep", "collect"}, "kubernetes-train.yaml": {"train"},
 	} {
 		text := string(must(os.ReadFile(filepath.Join("..", "..", "..", "testdata", "cluster", file)))(t))
-		calls := call.FindAllStringSubmatch(text, -1)
-		if len(calls) != 1 {
-			t.Fatalf("%s has %d command lines", file, len(calls))
+		var commands []string
+		for _, line := range call.FindAllStringSubmatch(text, -1) {
+			args := values.Replace(line[1] + line[2])
+			parsed, err := must(newParser(new(cli)))(t).Parse(strings.Fields(args))
+			if err != nil {
+				t.Errorf("%s: l2mt %s: %v", file, args, err)
+				continue
+			}
+			name, _, _ := strings.Cut(parsed.Command(), " ")
+			commands = append(commands, name)
 		}
-		line := values.Replace(calls[0][1] + calls[0][2])
-		parser := must(newParser(new(cli)))(t)
-		parsed, err := parser.Parse(strings.Fields(line))
-		if err != nil || parsed.Command() != want {
-			t.Errorf("%s: l2mt %s: %v", file, line, err)
+		if !slices.Equal(commands, want) {
+			t.Errorf("%s runs %q, want %q", file, commands, want)
 		}
 		pods := regexp.MustCompile(`completions: (\d+)`).FindStringSubmatch(text)
-		shards := regexp.MustCompile(`INDEX\)/(\d+)"`).FindStringSubmatch(text)
-		if file == "kubernetes-collect.yaml" && (pods == nil || shards == nil || pods[1] != shards[1]) {
-			t.Errorf("%s has %q completions and %q shards", file, pods, shards)
+		for _, shards := range regexp.MustCompile(`INDEX\)/(\d+)"`).FindAllStringSubmatch(text, -1) {
+			if pods == nil || pods[1] != shards[1] {
+				t.Errorf("%s has %q completions and %q shards", file, pods, shards)
+			}
 		}
 	}
 }

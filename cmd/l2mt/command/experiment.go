@@ -266,7 +266,7 @@ func (x *experiment) stages(r *experimentRun, dir string, first map[string]strin
 		return nil, fmt.Errorf("[vary] %s: with --experience problems and experience are there; only flags of train and eval can be varied", r.Name)
 	}
 	data := fmt.Sprint(given["problems"], given["collect"])
-	if _, ok := first[data]; !ok {
+	if _, ok := first[data]; !ok || x.store != nil {
 		first[data] = dir
 	}
 	s := &stages{made: first[data]}

@@ -460,6 +460,11 @@ const leastShare = 0.005
 
 // LargeShares are the parts of the variance that are shown, the largest first and noise last.
 func (r fitReport) LargeShares() (large []solve.Share) {
+	words := map[string]string{
+		solve.Straight: "all columns",
+		solve.Curves:   "bends of all columns",
+		solve.Kernel:   "rows that are near",
+	}
 	for _, s := range r.Shares {
 		if s.Common+s.Own < leastShare {
 			continue
@@ -468,7 +473,7 @@ func (r fitReport) LargeShares() (large []solve.Share) {
 		if column, bent := strings.CutPrefix(s.Name, "curves "); bent {
 			s.Name = column + ", its bends"
 		}
-		s.Name = cmp.Or(partWords[s.Name], s.Name)
+		s.Name = cmp.Or(words[s.Name], s.Name)
 		large = append(large, s)
 	}
 	size := func(s solve.Share) float64 {
@@ -479,13 +484,6 @@ func (r fitReport) LargeShares() (large []solve.Share) {
 	}
 	slices.SortStableFunc(large, func(a, b solve.Share) int { return cmp.Compare(size(b), size(a)) })
 	return large
-}
-
-// partWords are what a reader calls parts of several columns.
-var partWords = map[string]string{
-	solve.Straight: "all columns",
-	solve.Curves:   "bends of all columns",
-	solve.Kernel:   "rows that are near",
 }
 
 // noise is the share that nothing explains.

@@ -24,9 +24,6 @@ const (
 	byPooled = "pooled"
 )
 
-// byWords are what a reader calls these.
-var byWords = map[string]string{byMean: "its mean", bySTL: "alone", byPooled: "as one"}
-
 // taskReport is how well a task is predicted, by what predicts it.
 type taskReport struct {
 	Task string                    `json:"task"`
@@ -181,8 +178,9 @@ func (m measured) write(w io.Writer, r table.Recipe, kind data.Kind, every bool)
 	heads := []string{"rows", what, "+-", good}
 	rivals := []string{byMean, bySTL, byPooled}
 	rivals = slices.DeleteFunc(rivals, func(by string) bool { _, has := m.Mean.By[by]; return !has })
+	words := map[string]string{byMean: "its mean", bySTL: "alone", byPooled: "as one"}
 	for _, by := range rivals {
-		heads = append(heads, byWords[by])
+		heads = append(heads, words[by])
 	}
 	t := newGrid(append(heads, "task")...)
 	row := func(v taskReport, worth files.Float) {

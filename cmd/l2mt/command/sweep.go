@@ -28,6 +28,7 @@ type sweepCmd struct {
 	Dataset    string   `help:"Dataset to use instead of the one that the experiment names."`
 	Head       string   `placeholder:"FILE" help:"Head to use instead of the one that the experiment names (see l2mt train --head)."`
 	Out        string   `type:"path" placeholder:"runs/sweep/NAME" help:"Directory for tables, pictures, and a folder for every run. What is there is not made again."`
+	Part       string   `name:"shard" placeholder:"I/N" help:"Make the I-th of N parts of the runs, counted from 0; runs that share experience are one part's. Without it the tables are made of all runs, and the runs that are missing."`
 	buildFlags `embed:""`
 	Workers    int `help:"Fits at a time; 0 means one per CPU."`
 }
@@ -41,7 +42,8 @@ func (c *sweepCmd) Validate() error {
 	case c.Workers < 0 || c.Seeds < 0:
 		return fmt.Errorf("--workers=%d --seeds=%d: they must not be negative", c.Workers, c.Seeds)
 	}
-	return nil
+	_, _, err := shardOf(c.Part)
+	return err
 }
 
 func (c *sweepCmd) Run(e *env) error {
@@ -59,6 +61,10 @@ func (c *sweepCmd) Run(e *env) error {
 	})
 	if err != nil {
 		return err
+	}
+	if c.Part != "" {
+		e.remark("part %s of the runs is in %s; without --shard the tables are made of all", c.Part, c.Out)
+		return nil
 	}
 	if x.store != nil && x.tests == "" {
 		all := &runsCmd{Out: filepath.Join(c.Out, "curves.png")}
@@ -80,11 +86,21 @@ func (c *sweepCmd) Run(e *env) error {
 // make makes the runs one after the other. Runs of equal problems and experience share those of
 // the first. What is there each command finds, and does not make it again.
 func (c *sweepCmd) make(e *env, x *experiment, runs []*experimentRun, build buildFlags) error {
+	shard, shards, _ := shardOf(c.Part) // Validate has read it
 	first := map[string]string{}
+	var stores []string
 	for i, r := range runs {
 		s, err := x.stages(r, filepath.Join(c.Out, sweepRuns, r.name()), first)
 		if err != nil {
 			return err
+		}
+		store := slices.Index(stores, s.made)
+		if store < 0 {
+			store = len(stores)
+			stores = append(stores, s.made)
+		}
+		if store%shards != shard {
+			continue
 		}
 		e.remark("run %d of %d: %s", i+1, len(runs), r.name())
 		s.collect.Workers, s.evaluate.Workers = c.Workers, c.Workers
