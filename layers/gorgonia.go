@@ -8,6 +8,7 @@ import (
 	"strconv"
 	"strings"
 
+	"gonum.org/v1/gonum/floats"
 	"gorgonia.org/gorgonia"
 	"gorgonia.org/tensor"
 
@@ -119,7 +120,7 @@ func theirs(n *Node) Op {
 }
 
 // anyRank are the kinds whose bodies do not look at the shape.
-var anyRank = []string{"elemUnaryOp", "elemBinOp", "reshapeOp"}
+var anyRank = []string{"elemUnaryOp", "elemBinOp", "reshapeOp", "softmaxOp"}
 
 // bodyFor is our body of an operation, or Gorgonia's.
 func bodyFor[T Float](n *Node, kind, name string, in []Shape) Body[T] {
@@ -207,12 +208,49 @@ func body[T Float](n *Node, kind, name string, in []Shape) Body[T] {
 		if _, err := fmt.Sscanf(name, "SizeOf=%d", &size); err == nil {
 			return constant(T(size))
 		}
+	case "softmaxOp":
+		return softmaxFor[T](name, in[0])
 	case "sliceOp":
 		return sliced[T](slice(name, in[0]))
 	case "sliceIncrOp":
 		return spread[T](slice(name, in[0]))
 	}
 	return nil
+}
+
+// softmaxFor is SoftMax along an axis, the last one by default, or its logarithm. Gorgonia takes
+// the first number of all for the largest along the axis, so that rows far below it have none.
+func softmaxFor[T Float](name string, in Shape) Body[T] {
+	var axis int
+	var logarithm bool
+	_, err := fmt.Sscanf(name, "Softmax{%d, %t}()", &axis, &logarithm)
+	fit(err == nil, "operation %s is not SoftMax as Gorgonia 0.9.18 prints it", name)
+	if axis < 0 {
+		column := len(in) == 2 && in[1] == 1 && in[0] > 1
+		fit(!column, "operation Softmax of shape %v: Gorgonia's gradient is along another axis; name the axis", in)
+		axis += len(in)
+	}
+	stride := in[axis+1:].Size()
+	return func(out View[T], operands []View[T]) {
+		x := operands[0].Data
+		line := make([]float64, in[axis])
+		for first := 0; first < len(x); first++ {
+			if first/stride%len(line) > 0 {
+				continue // it is in the line of an earlier one
+			}
+			for k := range line {
+				line[k] = float64(x[first+k*stride])
+			}
+			total := floats.LogSumExp(line)
+			for k, v := range line {
+				v -= total
+				if !logarithm {
+					v = math.Exp(v)
+				}
+				out.Data[first+k*stride] = T(v)
+			}
+		}
+	}
 }
 
 func mapped[T Float](f func(x float64) float64) Body[T] {

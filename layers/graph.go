@@ -441,6 +441,22 @@ func run[T Float](g *Graph, memory []T, running *string) {
 	}
 }
 
+// NotFinite is the name of the first operation whose result in the last run is not finite.
+func (g *Graph) NotFinite() string {
+	for _, s := range g.steps {
+		bad := -1
+		if g.memory.dtype == tensor.Float64 {
+			bad = NotFinite(viewAt(g.memory.double, s.out).Data)
+		} else {
+			bad = NotFinite(viewAt(g.memory.single, s.out).Data)
+		}
+		if bad >= 0 {
+			return s.name
+		}
+	}
+	return ""
+}
+
 // bodyOf is the body in a precision.
 func bodyOf[T Float](f32 Body[float32], f64 Body[float64]) Body[T] {
 	if body, ok := any(f64).(Body[T]); ok {

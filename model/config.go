@@ -17,6 +17,8 @@ var (
 	// ErrMismatch marks pieces that do not belong together: a payload and a
 	// graph, or the files of a network.
 	ErrMismatch = fault.New("network does not match")
+	// ErrNotFinite marks a step whose numbers are not finite.
+	ErrNotFinite = fault.New("numbers not finite")
 )
 
 // Objective is the function that training minimises.
@@ -58,7 +60,7 @@ type Config struct {
 	Unit       bool         `json:"unit" placeholder:"true" help:"Scale embeddings to length one; --model.unit=false leaves them."`
 	Estimator  string       `json:"estimator" placeholder:"affine-kernel" help:"What turns embeddings into Phi and c: ${estimators}."`
 	Link       string       `json:"link" placeholder:"tanh" help:"Function v of the relative error that is estimated: ${links}."`
-	Objective  Objective    `json:"objective" placeholder:"found" help:"What training minimises: found (the error of the covariance that the network finds on a training problem, through the closed form and the fit), or paper (the distance of f from v(o) of the tuples), or scaled (that divided by the standard deviation of v)."`
+	Objective  Objective    `json:"objective" placeholder:"found" help:"What training minimises: found (the error of the covariance that the network finds on a training problem, through the closed form and the fit), or paper (the distance of f from v(o) of the tuples), scaled (that divided by the standard deviation of v), or one that the program registers."`
 	Lambda     float64      `json:"lambda" min:"0" placeholder:"0.0001" help:"Weight of the squares of the layers' matrices; 0 leaves them free."`
 	DType      layers.DType `json:"dtype" name:"dtype" placeholder:"float32" help:"Precision of the computation: float32 or float64."`
 }
@@ -68,7 +70,7 @@ func (c *Config) Settings() settings.Table {
 	return settings.New("model", c, map[string][]string{
 		"body": Bodies(), "readout": Readouts(), "estimator": Estimators(), "link": Links(),
 		"norm":      texts(layers.Norms()),
-		"objective": texts([]Objective{Paper, Scaled, Found}),
+		"objective": objectives.names(),
 		"dtype":     texts([]layers.DType{layers.Float32, layers.Float64}),
 	})
 }
@@ -118,7 +120,7 @@ func (c Config) Validate() error {
 // missing names the pieces that somebody has to register.
 func (c Config) missing() error {
 	return errors.Join(bodies.missing(c.Body), readouts.missing(c.Readout),
-		estimators.missing(c.Estimator), links.missing(c.Link))
+		estimators.missing(c.Estimator), links.missing(c.Link), objectives.missing(string(c.Objective)))
 }
 
 func texts[S ~string](names []S) []string {

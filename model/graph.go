@@ -97,7 +97,7 @@ func (ps *programs) compile(p *Payload, s shape) (made *program, err error) {
 		return nil, err
 	}
 	if ps.config.inParts(p.tasks) && ps.parted {
-		if made.parts, err = newParts(ps.config); err != nil {
+		if made.parts, err = newParts(ps.config, ps.memory); err != nil {
 			return nil, err
 		}
 	}
@@ -117,7 +117,8 @@ type core struct {
 
 	weights   layers.Nodes // of the head: W, b, W, b, ...
 	e, phi, c *layers.Node // tasks x h or tasks^2 x h, tasks x tasks, scalar
-	f, v      *layers.Node // one entry a tuple; nil without tuples
+	f, v, o   *layers.Node // one entry a tuple; nil without tuples
+	omega     *layers.Node // q x tasks^2
 }
 
 // newCore adds the inputs and the estimates to a graph. With parts, which embed the
@@ -136,6 +137,17 @@ func (c Config) inputs(g *layers.Graph) Inputs {
 		params[s.Name] = g.Input(s.Name, s.Shape...)
 	}
 	return params
+}
+
+// piece are the parameters of a kind of piece, by the names that it gave them.
+func (in Inputs) piece(c Config, kind string) Inputs {
+	own := Inputs{}
+	for _, s := range c.Specs() {
+		if s.piece == kind {
+			own[s.own] = in[s.Name]
+		}
+	}
+	return own
 }
 
 // named builds a registered piece and puts its name into errors.
@@ -167,7 +179,8 @@ func (n *core) embedding(g *layers.Graph) *layers.Node {
 	if n.program.parts != nil {
 		return g.Input(embedded, rows(PerPair), n.program.parts.width())
 	}
-	in := BodyInputs{Config: n.config, Params: n.params, Slot: n.program.slot}
+	in := BodyInputs{Config: n.config, Slot: n.program.slot}
+	in.Params = n.params.piece(n.config, "body")
 	in.features = n.features(g)
 	return n.config.embedding(g, rows, in)
 }
@@ -194,7 +207,8 @@ func (c Config) embedding(
 // estimator is Phi and c.
 func (n *core) estimator() (phi, c *layers.Node) {
 	named("estimator", n.config.Estimator, func() {
-		phi, c = estimators.get(n.config.Estimator).Build(n.params, n.e)
+		params := n.params.piece(n.config, "estimator")
+		phi, c = estimators.get(n.config.Estimator).Build(params, n.e)
 		m := n.program.shape.tasks
 		shaped("Phi", phi, []int{m, m}, []int{m * m, 1})
 		shaped("c", c, nil)
@@ -205,7 +219,7 @@ func (n *core) estimator() (phi, c *layers.Node) {
 // link is v(o).
 func (n *core) link(o *layers.Node) (v *layers.Node) {
 	named("link", n.config.Link, func() {
-		v = links.get(n.config.Link).Build(n.params, o)
+		v = links.get(n.config.Link).Build(n.params.piece(n.config, "link"), o)
 		shaped("v(o)", v, o.Shape())
 	})
 	return v

@@ -42,6 +42,7 @@ func init() {
 	RegisterReadout("mean", meanReadout)
 	RegisterEstimator("kernel", kernelEstimator)
 	RegisterLink("tanh", tanhLink)
+	RegisterObjective(Paper, Loss{Build: func(in LossInputs) *layers.Node { return in.Residual }})
 }
 
 // presets are the configurations with a name. Features is left to the caller.
@@ -75,10 +76,11 @@ func (n *core) estimates(g *layers.Graph) {
 	if q == 0 {
 		return
 	}
-	linear := n.inner(g.Input("Omega", q, m*m))      // q
+	n.omega = g.Input("Omega", q, m*m)
+	n.o = g.Input("o", q)
 	quadratic := mul(n.c, g.Input("tr(Omega^2)", q)) // q
-	n.f = add(linear, quadratic)                     // q
-	n.v = n.link(g.Input("o", q))                    // q
+	n.f = add(n.inner(n.omega), quadratic)           // q
+	n.v = n.link(n.o)                                // q
 }
 
 // inner is <Phi, A> for every A in the rows of a matrix, q x m^2.
@@ -207,20 +209,21 @@ var tanhLink = Link{
 // gamma declares the two parameters of links, with the paper's starting values.
 var gamma = vectors("gamma", 1, 0)
 
-// objective is the function that training minimises: the mean of |f - v(o)| over the tuples,
-// scaled or beside the error of the covariance found if it is not the paper's, and lambda
+// objective is the function that training minimises: the registered one, and lambda
 // sum_i ||L_i||^2.
-func (n *core) objective(t *TrainingGraph, outcomes *layers.Node) (loss, residual, scale *layers.Node) {
-	residual = mean(must(op.Abs(must(op.Sub(n.f, n.v))))) // scalar
-	scale = deviation(n.link(outcomes))                   // scalar
-	loss = residual
-	if n.config.Objective != Paper {
-		loss = must(op.Div(residual, scale))
-	}
-	if n.config.Objective == Found {
-		part := mul(layers.Constant(scale, calibration), loss)
-		loss = add(t.found(n), part)
-	}
+func (n *core) objective(t *TrainingGraph, outcomes *layers.Node) (loss *layers.Node, in LossInputs) {
+	in = LossInputs{F: n.f, V: n.v, O: n.o, Omega: n.omega}
+	in.Residual = mean(must(op.Abs(must(op.Sub(n.f, n.v))))) // scalar
+	in.Deviation = deviation(n.link(outcomes))               // scalar
+	name := string(n.config.Objective)
+	named("objective", name, func() {
+		piece := objectives.get(name)
+		if piece.Measured {
+			in.Found = t.found(n)
+		}
+		loss = piece.Build(in)
+		shaped("the loss", loss, nil)
+	})
 	for _, s := range n.config.Specs() {
 		if s.Decay > 0 { // a tied matrix counts once a layer
 			squares := layers.Penalty(n.params.Get(s.Name))
@@ -228,7 +231,7 @@ func (n *core) objective(t *TrainingGraph, outcomes *layers.Node) (loss, residua
 			loss = add(loss, mul(weight, squares))
 		}
 	}
-	return loss, residual, scale
+	return loss, in
 }
 
 // deviation is the population standard deviation of a vector.

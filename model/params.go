@@ -1,6 +1,7 @@
 package model
 
 import (
+	"cmp"
 	"math"
 	"slices"
 
@@ -13,7 +14,8 @@ import (
 
 // Spec declares a parameter.
 type Spec struct {
-	// Name is unique within a network.
+	// Name is unique within a piece. If an earlier piece of a network has the same one, the
+	// parameter is called "estimator.Name" or "link.Name" outside of its own.
 	Name string
 	// Shape has one or two dimensions.
 	Shape []int
@@ -30,6 +32,8 @@ type Spec struct {
 	// Embedding says that the parameter belongs to the layers below the
 	// embeddings, which want smaller steps than the few numbers above them.
 	Embedding bool
+
+	piece, own string // the kind of the piece, and the name that this gave
 }
 
 // vector declares a parameter by its initial values.
@@ -51,17 +55,37 @@ type Params []Tensor
 
 // Specs declares the parameters of a valid configuration.
 func (c Config) Specs() (specs []Spec) {
-	pieces := []func(Config) []Spec{
-		bodies.get(c.Body).Params,
-		estimators.get(c.Estimator).Params,
-		links.get(c.Link).Params,
-	}
-	for _, params := range pieces {
-		if params != nil {
-			specs = append(specs, params(c)...)
+	taken := map[string]string{}
+	add := func(kind string, params func(Config) []Spec) {
+		if params == nil {
+			return
+		}
+		for _, s := range params(c) {
+			s.piece = kind
+			s.own = s.Name
+			if cmp.Or(taken[s.Name], kind) != kind {
+				s.Name = kind + "." + s.Name
+			}
+			taken[s.Name] = kind
+			specs = append(specs, s)
 		}
 	}
+	add("body", bodies.get(c.Body).Params)
+	add("estimator", estimators.get(c.Estimator).Params)
+	add("link", links.get(c.Link).Params)
 	return specs
+}
+
+// link is the link, and its parameters by the names that it gave them.
+func (c Config) link(p Params) (l Link, own Params) {
+	for i, s := range c.Specs() {
+		if s.piece == "link" {
+			t := p[i]
+			t.Name = s.own
+			own = append(own, t)
+		}
+	}
+	return links.get(c.Link), own
 }
 
 // NewParams returns the initial parameters. Each is drawn from a stream of its

@@ -22,12 +22,11 @@ func (c Config) inParts(tasks int) bool {
 	return c.Embeds() == PerPair && PerPair.rows(tasks) > partRows
 }
 
-func newParts(c Config) (*parts, error) {
-	p := &parts{config: c}
-	var err error
-	p.graph, err = layers.Build(c.DType, func(g *layers.Graph) {
+func newParts(c Config, memory *layers.Memory) (p *parts, err error) {
+	p = &parts{config: c}
+	p.graph, err = memory.Build(func(g *layers.Graph) {
 		rows := func(Per) int { return partRows }
-		in := BodyInputs{Config: c, Params: c.inputs(g)}
+		in := BodyInputs{Config: c, Params: c.inputs(g).piece(c, "body")}
 		p.e = g.Capture(c.embedding(g, rows, in))
 	})
 	return p, err

@@ -53,7 +53,26 @@ type Link struct {
 	Inverse func(p Params, v float64) float64
 }
 
-// Inputs are the parameters of a network as inputs of its graph.
+// Loss is what an objective of training minimises, beside the squares of the layers' matrices.
+type Loss struct {
+	// Measured says that Build takes what is found: training then measures on its problems.
+	Measured bool
+	// Build is a scalar, of the tuples of one problem.
+	Build func(in LossInputs) *layers.Node
+}
+
+// LossInputs are what the q tuples of a step came to.
+type LossInputs struct {
+	// F, V and O have an entry for each tuple: f(E, Omega), v(o) and o. Omega is q x m^2.
+	F, V, O, Omega *layers.Node
+	// Residual is the mean of |F - V|, and Deviation the standard deviation of v(o) over the
+	// outcomes of training.
+	Residual, Deviation *layers.Node
+	// Found is the error of the covariance that the closed form finds, or nil if it is not Measured.
+	Found *layers.Node
+}
+
+// Inputs are the parameters of a piece as inputs of the graph.
 type Inputs map[string]*layers.Node
 
 // Get returns a parameter. It panics if there is none of that name, which
@@ -75,16 +94,17 @@ func must(n *layers.Node, err error) *layers.Node { return op.Must(n, err) }
 func add(a, b *layers.Node) *layers.Node          { return must(op.Add(a, b)) }
 func mul(a, b *layers.Node) *layers.Node          { return must(op.Mul(a, b)) }
 
-// Piece is a body, readout, estimator or link under its name.
+// Piece is a body, readout, estimator, link or objective under its name.
 type Piece struct {
-	// Kind is "body", "readout", "estimator" or "link".
+	// Kind is "body", "readout", "estimator", "link" or "objective".
 	Kind string
 	Name string
 }
 
 // Pieces lists everything that is registered, by kind and name.
 func Pieces() []Piece {
-	return slices.Concat(bodies.list(), readouts.list(), estimators.list(), links.list())
+	return slices.Concat(bodies.list(), readouts.list(), estimators.list(), links.list(),
+		objectives.list())
 }
 
 // registry holds the pieces of one kind by name. It is filled by init functions alone.
@@ -102,6 +122,7 @@ var (
 	readouts   = newRegistry[Readout]("readout")
 	estimators = newRegistry[Estimator]("estimator")
 	links      = newRegistry[Link]("link")
+	objectives = newRegistry[Loss]("objective")
 )
 
 func (r *registry[T]) add(name string, piece T) {
@@ -146,6 +167,9 @@ func RegisterEstimator(name string, e Estimator) { estimators.add(name, e) }
 // RegisterLink makes a link available under a name.
 func RegisterLink(name string, l Link) { links.add(name, l) }
 
+// RegisterObjective makes an objective available under a name.
+func RegisterObjective(name Objective, l Loss) { objectives.add(string(name), l) }
+
 // Bodies lists the names of the bodies.
 func Bodies() []string { return bodies.names() }
 
@@ -159,4 +183,17 @@ func Readouts() []string { return readouts.names() }
 func Links() []string { return links.names() }
 
 // LinearEntries returns the entries of parameters that f is linear in.
-func (c Config) LinearEntries() []Entry { return estimators.get(c.Estimator).Linear }
+func (c Config) LinearEntries() []Entry {
+	entries := slices.Clone(estimators.get(c.Estimator).Linear)
+	for _, s := range c.Specs() {
+		for i, e := range entries {
+			if s.piece == "estimator" && s.own == e.Param {
+				entries[i].Param = s.Name
+			}
+		}
+	}
+	return entries
+}
+
+// Measures says whether training measures the covariances that are found.
+func (c Config) Measures() bool { return objectives.get(string(c.Objective)).Measured }

@@ -44,7 +44,12 @@ func NewNetwork(c Config, seed uint64) (*Network, error) {
 // Direction is the link's direction: minimising Direction * f minimises the
 // estimated relative error. Inference uses Phi' = Direction * Phi and
 // rho = Direction * c.
-func (n *Network) Direction() float64 { return links.get(n.Config.Link).Direction(n.Params) }
+func (n *Network) Direction() float64 { return n.Config.direction(n.Params) }
+
+func (c Config) direction(p Params) float64 {
+	l, own := c.link(p)
+	return l.Direction(own)
+}
 
 // FeatureMap gives parameters a map M to begin with (d x k, k at most h/2): embeddings have
 // about the inner products of the readout's x M. It is nil where there is no place for one.
@@ -62,7 +67,8 @@ func (n *Network) FeatureMap() func(m *mat.Dense) {
 
 // RelativeError is the o that a value of f stands for.
 func (n *Network) RelativeError(f float64) float64 {
-	return links.get(n.Config.Link).Inverse(n.Params, f)
+	l, own := n.Config.link(n.Params)
+	return l.Inverse(own, f)
 }
 
 // A network is saved as a directory: its weights, which carry the configuration, its head

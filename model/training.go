@@ -6,7 +6,7 @@ import (
 	"slices"
 
 	"gonum.org/v1/gonum/mat"
-	"gorgonia.org/gorgonia"
+	op "gorgonia.org/gorgonia"
 
 	"l2mt/infer"
 	"l2mt/layers"
@@ -63,10 +63,10 @@ func NewTrainingGraph(c Config, outcomes []float64, head ...layers.Connected) (t
 // capture adds the objective and its gradient to a graph.
 func (t *TrainingGraph) capture(g *layers.Graph, n *core) {
 	p := n.program
-	loss, residual, scale := n.objective(t, g.Input(outcomesName, len(t.outcomes)))
+	loss, in := n.objective(t, g.Input(outcomesName, len(t.outcomes)))
 	p.loss = g.Capture(loss)
-	p.residual = g.Capture(residual)
-	p.deviation = g.Capture(scale)
+	p.residual = g.Capture(in.Residual)
+	p.deviation = g.Capture(in.Deviation)
 	p.f = g.Capture(n.f)
 	p.v = g.Capture(n.v)
 	specs := n.config.Specs()
@@ -94,7 +94,7 @@ func (n *core) parameters() (nodes layers.Nodes) {
 // Expression is the objective on some tuples as a graph of Gorgonia's, for its machines and
 // solvers, with values for all inputs.
 type Expression struct {
-	Graph *gorgonia.ExprGraph
+	Graph *op.ExprGraph
 	Loss  *layers.Node
 	// Params and Gradient are in the order of Config.Specs. Whoever has a machine may bind
 	// the parameters to their gradients, gorgonia.BindDualValues.
@@ -119,12 +119,23 @@ func (t *TrainingGraph) Express(params Params, p *Payload, tuples []Tuple) (e Ex
 	t.setDirection(params)
 	e.Graph, err = t.memory.Express(values, func(g *layers.Graph) {
 		c := newCore(g, t.config, n, nil)
-		e.Loss, _, _ = c.objective(t, g.Input(outcomesName, len(t.outcomes)))
+		e.Loss, _ = c.objective(t, g.Input(outcomesName, len(t.outcomes)))
 		e.Params = c.parameters()
 		e.Gradient = layers.Gradient(e.Loss, e.Params...)
 	})
 	return e, err
 }
+
+// The objectives beside the paper's.
+func init() {
+	RegisterObjective(Scaled, Loss{Build: scaled})
+	RegisterObjective(Found, Loss{Measured: true, Build: func(in LossInputs) *layers.Node {
+		part := mul(layers.Constant(in.Deviation, calibration), scaled(in))
+		return add(in.Found, part)
+	}})
+}
+
+func scaled(in LossInputs) *layers.Node { return must(op.Div(in.Residual, in.Deviation)) }
 
 // calibration is the part of Scaled in the objective Found.
 const calibration = 0.1
@@ -195,8 +206,8 @@ func (t *TrainingGraph) Step(params Params, p *Payload, tuples []Tuple) (Step, e
 	if err != nil {
 		return Step{}, fmt.Errorf("training graph: %w", err)
 	}
-	if t.config.Objective == Found && t.Measure == nil {
-		return Step{}, ErrConfig.Errorf("the objective %q needs Measure, the error of a covariance on the problem", Found)
+	if t.config.Measures() && t.Measure == nil {
+		return Step{}, ErrConfig.Errorf("the objective %q needs Measure, the error of a covariance on the problem", t.config.Objective)
 	}
 	t.setDirection(params)
 	if err := n.graph.Set(outcomesName, t.outcomes); err != nil {
@@ -205,18 +216,45 @@ func (t *TrainingGraph) Step(params Params, p *Payload, tuples []Tuple) (Step, e
 	if err := n.graph.Run(); err != nil {
 		return Step{}, fmt.Errorf("training step: %w", err)
 	}
-	return Step{
+	s := Step{
 		Head:      t.headGradient(n.held),
 		Loss:      n.loss.Value[0],
 		Residual:  n.residual.Value[0],
 		Deviation: n.deviation.Value[0],
 		F:         n.f.Value, V: n.v.Value,
 		Gradient: n.gradient,
-	}, nil
+	}
+	return s, s.finite(n.graph)
+}
+
+// finite is an error if numbers are not, of the first ones and the operation they come of.
+func (s Step) finite(g *layers.Graph) error {
+	parts := []Tensor{ // in the order in which they are computed
+		{Name: "the estimate f", Value: s.F},
+		{Name: "v(o)", Value: s.V},
+		{Name: "the standard deviation of v(o)", Value: []float64{s.Deviation}},
+		{Name: "the loss", Value: []float64{s.Loss}},
+	}
+	add := func(name string, value []float64, single []float32) {
+		parts = append(parts, Tensor{Name: "the gradient of " + name, Value: value, Single: single})
+	}
+	for _, t := range s.Gradient {
+		add(t.Name, t.Value, nil)
+	}
+	for _, l := range s.Head {
+		add("the head", nil, l.W)
+		add("the head", nil, l.B)
+	}
+	for _, p := range parts {
+		if layers.NotFinite(p.Value) >= 0 || layers.NotFinite(p.Single) >= 0 {
+			return ErrNotFinite.Errorf("%s is not finite; the first such numbers come of operation %s", p.Name, g.NotFinite())
+		}
+	}
+	return nil
 }
 
 func (t *TrainingGraph) setDirection(params Params) {
-	t.direction = math.Copysign(1, links.get(t.config.Link).Direction(params))
+	t.direction = math.Copysign(1, t.config.direction(params))
 }
 
 // headGradient is the held part of the gradient, as a head.

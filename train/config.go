@@ -51,20 +51,29 @@ const (
 	Cosine   Schedule = "cosine" // down to zero by half a period
 )
 
+// schedules are the shares of a rate when a part of a run is done, by name. They are filled
+// by init functions alone.
+var schedules = map[string]func(done float64) float64{
+	string(Linear):   func(done float64) float64 { return 1 - done },
+	string(Constant): func(float64) float64 { return 1 },
+	string(Cosine): func(done float64) float64 {
+		return (1 + math.Cos(math.Pi*done)) / 2
+	},
+}
+
+// RegisterSchedule makes a schedule available under a name: the share of the rate when a part
+// of the run is done, from 0 to less than 1. It is for init alone.
+func RegisterSchedule(name string, share func(done float64) float64) {
+	register(schedules, "schedule", name, share)
+}
+
 // share is the part of a rate at a step, from 0, of a run of so many steps, the first of
 // which warm up.
 func (s Schedule) share(step, warm, steps int) float64 {
 	if step < warm {
 		return float64(step+1) / float64(warm)
 	}
-	done := float64(step-warm) / float64(steps-warm)
-	switch s {
-	case Constant:
-		return 1
-	case Cosine:
-		return (1 + math.Cos(math.Pi*done)) / 2
-	}
-	return 1 - done
+	return schedules[string(s)](float64(step-warm) / float64(steps-warm))
 }
 
 // Config holds every choice about training. The zero value of a field means
@@ -82,7 +91,7 @@ type Config struct {
 	TrainHead     TrainHead `json:"head" name:"head" placeholder:"none" help:"Layers of the head to train along: none, last or all."`
 	HeadRate      float64   `json:"head_rate" above:"0" name:"head_rate" placeholder:"1e-05" help:"The same for the layers of the head that are trained."`
 	Optimiser     string    `json:"optimiser" placeholder:"adam" help:"What turns gradients into steps: adam, momentum, rmsprop, adagrad, or one that the program registers."`
-	Schedule      Schedule  `json:"schedule" placeholder:"linear" help:"How rates change: linear (down to zero), constant, or cosine (down to zero)."`
+	Schedule      Schedule  `json:"schedule" placeholder:"linear" help:"How rates change: linear (down to zero), constant, cosine (down to zero), or one that the program registers."`
 	WarmUp        int       `json:"warm_up" min:"0" name:"warm_up" placeholder:"0" help:"Epochs in which rates rise from zero before the schedule begins."`
 	Update        Update    `json:"update" placeholder:"problem" help:"What a step learns from: tuple (one, as in the paper), or problem (all tuples of one, which share its embedding)."`
 	Start         Start     `json:"start" placeholder:"experience" help:"Where parameters begin: experience (the map of the features that the training tasks teach, and the estimator's linear parameters by regression), regression (these alone), or preset (the values that the estimator declares: the paper's)."`
@@ -140,7 +149,7 @@ func (c *Config) own() settings.Table {
 	return settings.New("train", c, map[string][]string{
 		"head":      {string(HeadFrozen), string(HeadLast), string(HeadAll)},
 		"optimiser": slices.Sorted(maps.Keys(optimisers)),
-		"schedule":  {string(Linear), string(Constant), string(Cosine)},
+		"schedule":  slices.Sorted(maps.Keys(schedules)),
 		"update":    {string(ByTuple), string(ByProblem)},
 		"start":     {string(FromRegression), string(FromPreset), string(FromExperience)},
 	})

@@ -77,7 +77,7 @@ func TestTheFirstTensorThatIsNotFiniteIsNamed(t *testing.T) {
 	c := config(t, "default", examples)
 	c.Model.Estimator = "cusp"
 	_, err := Run(t.Context(), c, InMemory(examples), Options{})
-	if !errors.Is(err, ErrDiverged) || !strings.Contains(err.Error(), "the gradient of cusp is not finite at step 1") {
+	if !errors.Is(err, ErrDiverged) || !strings.Contains(err.Error(), "the gradient of cusp is not finite; the first such numbers come of operation ÷") {
 		t.Errorf("the error is %v", err)
 	}
 }

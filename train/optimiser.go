@@ -22,11 +22,13 @@ var optimisers = map[string]Rule{
 
 // RegisterOptimiser makes an optimiser available under a name. It is for init alone, and
 // panics if the name is taken.
-func RegisterOptimiser(name string, r Rule) {
-	if optimisers[name] != nil || name == "" {
-		panic(fmt.Sprintf("an optimiser is registered as %q, a name that is taken or empty; take another", name))
+func RegisterOptimiser(name string, r Rule) { register(optimisers, "optimiser", name, r) }
+
+func register[T any](pieces map[string]T, kind, name string, piece T) {
+	if _, taken := pieces[name]; taken || name == "" {
+		panic(fmt.Sprintf("the %s is registered as %q, a name that is taken or empty; take another", kind, name))
 	}
-	optimisers[name] = r
+	pieces[name] = piece
 }
 
 // epsilon keeps divisions by a mean square finite.

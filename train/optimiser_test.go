@@ -12,6 +12,7 @@ import (
 )
 
 func init() {
+	RegisterSchedule("test-halves", func(done float64) float64 { return math.Pow(0.5, math.Floor(done*3)) })
 	// AdamW: Adam, and the value falls by a part of itself.
 	RegisterOptimiser("test-adamw", func(time int, rate float64) Move {
 		step := adam(time, rate)
@@ -25,9 +26,10 @@ func init() {
 // The part of the rate by the schedules' definitions, at 8 steps, 2 of which warm up.
 func TestSchedules(t *testing.T) {
 	for schedule, want := range map[Schedule][]float64{
-		Linear:   {0.5, 1, 1, 5. / 6, 4. / 6, 3. / 6, 2. / 6, 1. / 6},
-		Constant: {0.5, 1, 1, 1, 1, 1, 1, 1},
-		Cosine:   {0.5, 1, 1, 0.5 + math.Sqrt(3)/4, 0.75, 0.5, 0.25, 0.5 - math.Sqrt(3)/4},
+		Linear:        {0.5, 1, 1, 5. / 6, 4. / 6, 3. / 6, 2. / 6, 1. / 6},
+		Constant:      {0.5, 1, 1, 1, 1, 1, 1, 1},
+		"test-halves": {0.5, 1, 1, 1, 0.5, 0.5, 0.25, 0.25},
+		Cosine:        {0.5, 1, 1, 0.5 + math.Sqrt(3)/4, 0.75, 0.5, 0.25, 0.5 - math.Sqrt(3)/4},
 	} {
 		for step, share := range want {
 			if got := schedule.share(step, 2, 8); math.Abs(got-share) > 1e-15 {

@@ -119,10 +119,10 @@ func (t *trainer) find(p prepared) (*mat.SymDense, error) {
 }
 
 // prepareTesters keeps what covariances are measured on: those found on held-out
-// problems, and for the objective model.Found those found on training problems.
+// problems, and for objectives that are measured those found on training problems.
 func (t *trainer) prepareTesters(ctx context.Context, source Source) error {
 	measured := [][]prepared{t.heldOut[:min(len(t.heldOut), max(0, t.config.Measured))]}
-	found := t.config.Model.Objective == model.Found
+	found := t.config.Model.Measures()
 	if found {
 		measured = append(measured, t.training)
 	}
@@ -138,7 +138,7 @@ func (t *trainer) prepareTesters(ctx context.Context, source Source) error {
 		}
 	}
 	if found && !slices.ContainsFunc(t.training, func(p prepared) bool { return p.tester != nil }) {
-		return ErrConfig.Errorf("the objective is %q, but on no problem can an error be measured: that takes test rows, and tuples that say their Lambda1", model.Found)
+		return ErrConfig.Errorf("the objective is %q, but on no problem can an error be measured: that takes test rows, and tuples that say their Lambda1", t.config.Model.Objective)
 	}
 	return nil
 }

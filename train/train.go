@@ -273,7 +273,7 @@ func (t *trainer) learn(ctx context.Context, s prepared) (model.Step, error) {
 	return result, nil
 }
 
-// compute is the loss of a step and its gradient, all of it finite.
+// compute is the loss of a step and its gradient.
 func (t *trainer) compute(ctx context.Context, s prepared, step int) (model.Step, error) {
 	t.graph.Measure = func(omega *mat.SymDense) (float64, *mat.SymDense, error) {
 		if s.tester == nil {
@@ -282,34 +282,13 @@ func (t *trainer) compute(ctx context.Context, s prepared, step int) (model.Step
 		return s.tester.soft(ctx, omega)
 	}
 	result, err := t.graph.Step(t.network.Params, s.payload, s.tuples)
-	if err != nil {
-		return result, err
+	if errors.Is(err, model.ErrNotFinite) {
+		err = t.diverged(fmt.Sprintf("step %d, on problem %q: %v", step+1, s.name, err))
 	}
-	parts := append(model.Params{ // in the order in which they are computed
-		{Name: "the estimate f", Value: result.F},
-		{Name: "v(o)", Value: result.V},
-		{Name: "the standard deviation of v(o)", Value: []float64{result.Deviation}},
-		{Name: "the loss", Value: []float64{result.Loss}},
-	}, result.Gradient...)
-	for i, p := range parts {
-		if slices.ContainsFunc(p.Value, notFinite) {
-			if i >= len(parts)-len(result.Gradient) {
-				p.Name = "the gradient of " + p.Name
-			}
-			return result, t.diverged(fmt.Sprintf("%s is not finite at step %d, on problem %q", p.Name, step+1, s.name))
-		}
-	}
-	for _, l := range result.Head {
-		if slices.ContainsFunc(slices.Concat(l.W, l.B), notFinite) {
-			return result, t.diverged(fmt.Sprintf("the gradient of the head is not finite at step %d, on problem %q", step+1, s.name))
-		}
-	}
-	return result, nil
+	return result, err
 }
 
-func notFinite[T float32 | float64](v T) bool {
-	return math.IsNaN(float64(v)) || math.IsInf(float64(v), 0)
-}
+func notFinite(v float64) bool { return math.IsNaN(v) || math.IsInf(v, 0) }
 
 // diverged is the error of a number that is not finite.
 func (t *trainer) diverged(what string) error {

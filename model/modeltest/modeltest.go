@@ -1,4 +1,4 @@
-// Package modeltest proves registered bodies, readouts, estimators and links
+// Package modeltest proves registered bodies, readouts, estimators, links and objectives
 // right. A test of one's own piece is one line,
 //
 //	func TestMyEstimator(t *testing.T) { modeltest.Check(t, "my-estimator") }
@@ -31,11 +31,16 @@ const (
 	gradientTolerance = 1e-5 // of the gradient against them, relative to 1 + |gradient|
 	kinkTolerance     = 1e-4 // differences of two steps that disagree by more straddle a kink
 	equalTolerance    = 1e-10
+
+	largeFeatures = 16 // the size of those that a piece has to bear
 )
 
-// Check tests the combination of the named body, readout, estimator and link. The
-// default preset has the others. A name registered as several kinds of pieces is
-// used for all of them.
+// means are the objectives of this module, which are means over tuples.
+var means = []model.Objective{model.Paper, model.Scaled, model.Found}
+
+// Check tests the combination of the named body, readout, estimator, link and objective.
+// The default preset has the others, with each objective of this module. A name registered
+// as several kinds of pieces is used for all of them.
 func Check(t *testing.T, names ...string) {
 	t.Helper()
 	c := must(model.Preset("default", features))(t)
@@ -45,7 +50,9 @@ func Check(t *testing.T, names ...string) {
 	c.DType = layers.Float64
 	field := map[string]*string{
 		"body": &c.Body, "readout": &c.Readout, "estimator": &c.Estimator, "link": &c.Link,
+		"objective": (*string)(&c.Objective),
 	}
+	c.Objective = ""
 	for _, name := range names {
 		known := false
 		for _, piece := range model.Pieces() {
@@ -58,7 +65,11 @@ func Check(t *testing.T, names ...string) {
 			t.Fatalf("nothing is registered as %q; there are %v", name, model.Pieces())
 		}
 	}
-	for _, objective := range []model.Objective{model.Paper, model.Scaled, model.Found} {
+	objectives := means
+	if c.Objective != "" {
+		objectives = []model.Objective{c.Objective}
+	}
+	for _, objective := range objectives {
 		c := c
 		c.Objective = objective
 		for seed := range uint64(seeds) {
@@ -100,6 +111,7 @@ func newSuite(t *testing.T, c model.Config, seed uint64) *suite {
 
 func (s *suite) run(t *testing.T) {
 	t.Run("the gradient is that of the loss", s.gradient)
+	t.Run("the order of the tuples changes nothing", s.tupleOrder)
 	t.Run("a step on several tuples is the mean of single steps", s.batch)
 	t.Run("training and forward graphs agree", s.agreement)
 	t.Run("problems of other shapes before change nothing", s.shapes)
@@ -107,6 +119,7 @@ func (s *suite) run(t *testing.T) {
 	t.Run("the order of a task's rows changes nothing", s.order)
 	t.Run("permuting the tasks permutes E and Phi and leaves f", s.permutation)
 	t.Run("columns of zeros change nothing where the features are free", s.padding)
+	t.Run("features of scale 16 have finite results", s.large)
 	t.Run("a smaller direction * f is a smaller relative error", s.direction)
 	t.Run("a saved network says the same", s.saving)
 }
@@ -228,7 +241,18 @@ func (s *suite) gradient(t *testing.T) {
 	}
 }
 
+func (s *suite) tupleOrder(t *testing.T) {
+	want := s.step(t, s.tuples...).Loss
+	turned := slices.Clone(s.tuples)
+	slices.Reverse(turned)
+	near(t, "the loss of the tuples turned round", []float64{s.step(t, turned...).Loss}, []float64{want})
+}
+
+// batch is for the objectives of this module: others may compare tuples.
 func (s *suite) batch(t *testing.T) {
+	if !slices.Contains(means, s.network.Config.Objective) {
+		t.Skip("the objective need not be a mean over tuples")
+	}
 	together := s.step(t, s.tuples...)
 	loss := together.Loss
 	gradient := together.Gradient.Clone()
@@ -375,6 +399,24 @@ func (s *suite) padding(t *testing.T) {
 		t.Fatal(err)
 	}
 	near(t, "E", s.estimate(t, payload).E, s.estimate(t, s.payload).E)
+}
+
+// large has features that are not standardised. Errors name the operation.
+func (s *suite) large(t *testing.T) {
+	scaled := &data.ProblemData{Problem: s.problem.Problem, Tasks: slices.Clone(s.problem.Tasks)}
+	for j := range scaled.Tasks {
+		rows := &scaled.Tasks[j].TrainSet
+		var value []float32
+		for i := range rows.X.Rows() {
+			for _, v := range rows.X.Row(i).Value {
+				value = append(value, largeFeatures*v)
+			}
+		}
+		rows.X = must(data.NewDense(rows.X.Rows(), features, value))(t)
+	}
+	large := *s
+	large.payload = s.prepare(t, scaled)
+	large.step(t, s.tuples...)
 }
 
 // direction checks the link on a range of o's, and the sign that inference

@@ -20,6 +20,8 @@ var wrong = map[string]string{
 	"wrong-first-row":  "the order of a task's rows changes nothing",
 	"wrong-first-task": "permuting the tasks permutes E",
 	"wrong-memory":     "problems of other shapes before change nothing",
+	"wrong-size":       "the estimate f is not finite; the first such numbers come of operation exp",
+	"wrong-objective":  "the order of the tuples changes nothing",
 }
 
 func init() {
@@ -41,10 +43,35 @@ func init() {
 			return op.Must(op.Mul(layers.Constant(e, float64(built.Add(1))), k)), op.Must(op.Sum(k))
 		},
 	})
-	// Attention between tasks, and a mean over them, in operations that are wrong on padding.
+	model.RegisterBody("wrong-size", model.Body{
+		Params: weight,
+		Build: func(in model.BodyInputs) *layers.Node {
+			h := in.Product(in.Params.Get("L"))
+			return layers.Readout(in.Slot, op.Must(op.Exp(op.Must(op.Square(h)))))
+		},
+	})
+	model.RegisterObjective("wrong-objective", model.Loss{
+		Build: func(in model.LossInputs) *layers.Node { return op.Must(op.Slice(in.F, op.S(0))) },
+	})
+	// Tuples of a problem are to be ordered as they came out.
+	model.RegisterObjective("ranking", model.Loss{Build: func(in model.LossInputs) *layers.Node {
+		q := in.F.Shape()[0]
+		differences := func(v *layers.Node) *layers.Node {
+			column := op.Must(op.Reshape(v, []int{q, 1}))
+			row := op.Must(op.Reshape(v, []int{1, q}))
+			return op.Must(op.BroadcastSub(column, row, []byte{1}, []byte{0})) // q x q
+		}
+		wrong := op.Must(op.HadamardProd(differences(in.F), differences(in.V)))
+		return op.Must(op.Mean(op.Must(op.Softplus(op.Must(op.Neg(wrong))))))
+	}})
+	// Attention between tasks with a parameter "L" as the body's, and a mean over the tasks.
 	model.RegisterEstimator("attention", model.Estimator{
-		Build: func(_ model.Inputs, e *layers.Node) (phi, c *layers.Node) {
-			scores := op.Must(op.SoftMax(op.Must(op.Mul(e, op.Must(op.Transpose(e))))))
+		Params: func(c model.Config) []model.Spec {
+			return []model.Spec{{Name: "L", Shape: []int{c.Hidden, c.Hidden}, Deviation: 1}}
+		},
+		Build: func(p model.Inputs, e *layers.Node) (phi, c *layers.Node) {
+			keys := op.Must(op.Mul(e, p.Get("L")))
+			scores := op.Must(op.SoftMax(op.Must(op.Mul(keys, op.Must(op.Transpose(e))))))
 			seen := op.Must(op.Mul(scores, e)) // m x h
 			phi = op.Must(op.Mul(seen, op.Must(op.Transpose(seen))))
 			return phi, op.Must(op.Mean(op.Must(op.Max(scores, 1))))
@@ -52,9 +79,7 @@ func init() {
 	})
 	// Attention of the rows of a task to each other.
 	model.RegisterBody("attention", model.Body{
-		Params: func(c model.Config) []model.Spec {
-			return []model.Spec{{Name: "L", Shape: []int{c.Features, c.Hidden}, Deviation: 1, Embedding: true}}
-		},
+		Params: weight,
 		Build: func(in model.BodyInputs) *layers.Node {
 			h := in.Product(in.Params.Get("L"))
 			var seen layers.Nodes
@@ -71,10 +96,15 @@ func init() {
 	})
 }
 
+func weight(c model.Config) []model.Spec {
+	return []model.Spec{{Name: "L", Shape: []int{c.Features, c.Hidden}, Deviation: 1, Embedding: true}}
+}
+
 // built counts how often "wrong-memory" is built.
 var built atomic.Int64
 
 func TestCheckPassesAttention(t *testing.T) { modeltest.Check(t, "attention") }
+func TestCheckPassesRanking(t *testing.T)   { modeltest.Check(t, "ranking") }
 
 func TestCheckFindsWhatIsWrong(t *testing.T) {
 	const variable = "L2MT_WRONG_PIECE"
