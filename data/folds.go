@@ -187,13 +187,18 @@ func (p *ProblemData) signatures(seed uint64) [][]uint64 {
 			}
 		}
 	} else {
-		column := make([]float64, x.Rows())
+		column := make([]uint64, x.Rows())
 		for j := range x.Cols() {
 			for i := range column {
-				column[i] = float64(x.Row(i).Value[j])
+				column[i] = ascending(x.Row(i).Value[j])<<32 | uint64(i)
 			}
-			for i, rank := range Ranks(column) {
-				sums[i] += scrambled(seed, uint64(rank), 3)
+			slices.Sort(column)
+			rank := uint64(0)
+			for k, v := range column {
+				if k > 0 && v>>32 > column[k-1]>>32 {
+					rank++
+				}
+				sums[uint32(v)] += scrambled(seed, rank, 3)
 			}
 		}
 	}
@@ -204,6 +209,15 @@ func (p *ProblemData) signatures(seed uint64) [][]uint64 {
 		sums = sums[n:]
 	}
 	return byTask
+}
+
+// ascending are the bits of a number, in an order of whole numbers.
+func ascending(v float32) uint64 {
+	bits := math.Float32bits(v + 0) // no -0
+	if bits>>31 == 1 {
+		return uint64(^bits)
+	}
+	return uint64(bits | 1<<31)
 }
 
 // Ranks number the distinct values in ascending order.

@@ -135,11 +135,7 @@ func (s Step) kernelRow(dst []float32, r Row) {
 
 // near is the kernel of two rows.
 func (s *Step) near(x, z []float32) float64 {
-	distance := 0.0
-	for j, v := range x {
-		distance += math.Abs(float64(v - z[j]))
-	}
-	return math.Exp(-s.Width * distance)
+	return math.Exp(-s.Width * linalg.Distance(linalg.Default(), x, z))
 }
 
 // Compared is the number of landmarks that the step, or its last part, compares rows with. Their

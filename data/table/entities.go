@@ -28,34 +28,37 @@ func (r *reader) suggestGroup() {
 		return
 	}
 	type column struct {
-		name   string
-		ranks  []float64
-		levels float64
+		name         string
+		first, parts int
+		levels       int
 	}
 	var numbers []column
 	j := 0
 	for _, c := range r.Recipe.Columns {
-		values := make([]float64, r.x.Rows())
-		whole := true
-		for i := range values {
-			for k, v := range r.x.Row(i).Value[j : j+c.parts()] {
-				values[i] += float64(k+1) * float64(v)
-			}
-			number := values[i]
-			if c.Offset != nil {
-				number += c.Offset[0]
-			}
-			whole = whole && math.Abs(number-math.Round(number)) < 1e-3
-		}
+		first := j
 		j += c.width()
-		ranks := data.Ranks(values)
-		switch {
-		case c.Date != "":
-		case whole && r.repeats(ranks):
+		if c.Date != "" {
+			continue
+		}
+		values := r.sums(first, c.parts())
+		levels := map[float64]bool{}
+		whole := true
+		for _, v := range values {
+			levels[v] = true
+			if c.Offset != nil {
+				v += c.Offset[0]
+			}
+			whole = whole && math.Abs(v-math.Round(v)) < 1e-3
+		}
+		if !whole && !r.tells(values) && fewestRepeats*(len(levels)-1) < len(values) {
+			numbers = append(numbers, column{c.Name, first, c.parts(), len(levels)})
+		}
+		if !whole {
+			continue
+		}
+		if ranks := data.Ranks(values); r.repeats(ranks) {
 			r.suspect(ranks, c.Name)
 			return
-		case !whole && !r.tells(ranks) && fewestRepeats*slices.Max(ranks) < float64(len(ranks)):
-			numbers = append(numbers, column{c.Name, ranks, slices.Max(ranks)})
 		}
 	}
 	if len(numbers) < agreeing {
@@ -65,7 +68,7 @@ func (r *reader) suggestGroup() {
 	together := make([]float64, r.x.Rows())
 	var names []string
 	for _, c := range numbers[:agreeing] {
-		for i, rank := range c.ranks {
+		for i, rank := range data.Ranks(r.sums(c.first, c.parts)) {
 			together[i] = together[i]*float64(len(together)) + rank
 		}
 		names = append(names, c.name)
@@ -73,6 +76,17 @@ func (r *reader) suggestGroup() {
 	if ranks := data.Ranks(together); r.repeats(ranks) {
 		r.suspect(ranks, names...)
 	}
+}
+
+// sums are a number of every row that tells the parts of a column apart.
+func (r *reader) sums(first, parts int) []float64 {
+	sums := make([]float64, r.x.Rows())
+	for i := range sums {
+		for k, v := range r.x.Row(i).Value[first:][:parts] {
+			sums[i] += float64(k+1) * float64(v)
+		}
+	}
+	return sums
 }
 
 // suspect keeps what rows may repeat.

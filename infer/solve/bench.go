@@ -425,6 +425,10 @@ func (b *Bench) measure(ctx context.Context, structures []*Judged) error {
 		if err != nil {
 			return err
 		}
+		var held []data.Matrix
+		for _, t := range f.Tasks {
+			held = append(held, t.ValidationSet.X)
+		}
 		for n, j := range structures {
 			p, err := f.fit(ctx, j.Structure, workers, j.first)
 			if err != nil {
@@ -433,15 +437,13 @@ func (b *Bench) measure(ctx context.Context, structures []*Judged) error {
 			if k == 0 {
 				j.first = p.fits
 			}
-			doubt := f.doubt(p)
-			for i, t := range f.Tasks {
-				score := p.Scores(i, t.ValidationSet.X)
-				variance := doubt.Variances(i, t.ValidationSet.X)
+			variances[n][k] = f.doubt(p).Each(held)
+			for i, variance := range variances[n][k] {
+				score := p.Scores(i, held[i])
 				if !b.regression() {
 					saved.Moderate(score, variance)
 				}
 				scores[n][k] = append(scores[n][k], score)
-				variances[n][k] = append(variances[n][k], variance)
 			}
 			b.options.Progress.Advance(1, j.Title())
 		}

@@ -98,11 +98,13 @@ func (e *blend) rowScores(parts []*evidence.HeldOut, task, number int) (scores [
 // moments are the means and the deviations of the targets, of all tasks or, in units of their own,
 // of each; 0 and 1 of classes.
 func moments(p *data.ProblemData, y [][]float64) (mean, deviation []float64) {
-	targets := slices.Concat(y...)
-	for _, v := range y {
-		if p.OwnUnits {
-			targets = v
-		}
+	groups := y
+	tasks := 1
+	if !p.OwnUnits {
+		groups = [][]float64{slices.Concat(y...)}
+		tasks = len(y)
+	}
+	for _, targets := range groups {
 		center, scale := 0.0, 1.0
 		if p.Kind() == data.Regression && len(targets) > 0 {
 			center, scale = stat.PopMeanStdDev(targets, nil)
@@ -110,8 +112,8 @@ func moments(p *data.ProblemData, y [][]float64) (mean, deviation []float64) {
 		if scale == 0 {
 			scale = 1
 		}
-		mean = append(mean, center)
-		deviation = append(deviation, scale)
+		mean = append(mean, slices.Repeat([]float64{center}, tasks)...)
+		deviation = append(deviation, slices.Repeat([]float64{scale}, tasks)...)
 	}
 	return mean, deviation
 }

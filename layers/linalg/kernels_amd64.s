@@ -2903,3 +2903,38 @@ eight:
 done:
 	VZEROUPPER
 	RET
+
+// func distance(n int, x *float32, z *float32, sum *float64)
+// Requires: AVX, AVX2
+TEXT ·distance(SB), NOSPLIT, $0-32
+	MOVQ     n+0(FP), AX
+	MOVQ     x+8(FP), CX
+	MOVQ     z+16(FP), DX
+	VXORPS   Y0, Y0, Y0
+	VXORPS   Y1, Y1, Y1
+	VPCMPEQD Y2, Y2, Y2
+	VPSRLQ   $0x01, Y2, Y2
+
+eight:
+	SUBQ      $+8, AX
+	JL        done
+	VCVTPS2PD (CX), Y4
+	VCVTPS2PD (DX), Y3
+	VSUBPD    Y3, Y4, Y4
+	VANDPD    Y2, Y4, Y4
+	VADDPD    Y4, Y0, Y0
+	VCVTPS2PD 16(CX), Y4
+	VCVTPS2PD 16(DX), Y3
+	VSUBPD    Y3, Y4, Y4
+	VANDPD    Y2, Y4, Y4
+	VADDPD    Y4, Y1, Y1
+	ADDQ      $+32, CX
+	ADDQ      $+32, DX
+	JMP       eight
+
+done:
+	MOVQ    sum+24(FP), AX
+	VMOVUPD Y0, (AX)
+	VMOVUPD Y1, 32(AX)
+	VZEROUPPER
+	RET

@@ -7,3 +7,4 @@ func supported() []*set { return nil }
 
 func dotMixed(int, *float32, *float64, *float64) {}
 func axpyMixed(int, float64, *float32, *float64) {}
+func distance(int, *float32, *float32, *float64) {}

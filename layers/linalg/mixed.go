@@ -1,6 +1,8 @@
 package linalg
 
-// Rows of data are float32 and their factors float64. These two multiply them without a copy
+import "math"
+
+// Rows of data are float32, and their factors and sums float64. These take them without a copy
 // of the row.
 
 // mixedLanes is the number of entries that the kernels take at a time.
@@ -24,8 +26,28 @@ func DotMixed(ker Kernels, x []float32, y []float64) float64 {
 	for ; j < len(x); j++ {
 		s[0] += float64(x[j]) * y[j]
 	}
+	return total(s)
+}
+
+func total(s [mixedLanes]float64) float64 {
 	return ((s[0] + s[4]) + (s[1] + s[5])) +
 		((s[2] + s[6]) + (s[3] + s[7]))
+}
+
+// Distance returns the sum of |x_j - z_j| on the kernels ker, of which all give the same bits. It
+// panics if z is shorter than x.
+func Distance(ker Kernels, x, z []float32) float64 {
+	z = z[:len(x)]
+	var s [mixedLanes]float64
+	j := 0
+	if n := len(x) &^ (mixedLanes - 1); ker.set != nil && n > 0 {
+		distance(n, &x[0], &z[0], &s[0])
+		j = n
+	}
+	for ; j < len(x); j++ {
+		s[j%mixedLanes] += math.Abs(float64(x[j]) - float64(z[j]))
+	}
+	return total(s)
 }
 
 // AxpyMixed adds a x to y on the kernels ker. It panics if y is shorter than x.

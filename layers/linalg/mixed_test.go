@@ -10,7 +10,7 @@ import (
 func TestMixed(t *testing.T) {
 	r := stream(t, "mixed")
 	for _, ker := range everyKernel(t) {
-		xMem, yMem := guarded[float32](t, 200), guarded[float64](t, 200)
+		xMem, yMem, zMem := guarded[float32](t, 200), guarded[float64](t, 200), guarded[float32](t, 200)
 		for n := range 140 {
 			for _, behind := range []bool{false, true} {
 				x, y, a := xMem(n, behind), yMem(n, behind), r.NormFloat64()
@@ -24,6 +24,15 @@ func TestMixed(t *testing.T) {
 				}
 				if got := DotMixed(ker, x, y); !(math.Abs(got-want) <= float64(n)*epsilon[float64]()*scale) {
 					t.Fatalf("%s, seed %d: the product of %d entries is %v; the plain sum is %v", ker.Name(), seed, n, got, want)
+				}
+				z := zMem(n, behind)
+				copy(z, random[float32](r, n))
+				apart, plain := 0.0, Distance(Kernels{}, x, z)
+				for j, v := range x {
+					apart += math.Abs(float64(v) - float64(z[j]))
+				}
+				if got := Distance(ker, x, z); got != plain || !(math.Abs(got-apart) <= float64(n)*epsilon[float64]()*apart) {
+					t.Fatalf("%s, seed %d: the distance of %d entries is %v, and %v without kernels; the plain sum is %v", ker.Name(), seed, n, got, plain, apart)
 				}
 				AxpyMixed(ker, a, x, y)
 				for j := range y {

@@ -88,10 +88,10 @@ type Fit struct {
 	Common []float64
 	// Own is the mean of every task's u_t.
 	Own [][]float64
-	// Root has a matrix R of D columns for which R'R is the covariance of w.
+	// Root has a matrix R of D columns, for which R'R is the covariance of w.
 	Root []float64
-	// Left is, for every task, how much of the variance that f has in a new task its rows
-	// leave, in the mean over these rows.
+	// Left is, for every task, how much of the variance that f has in a new task of its loading
+	// its rows leave, in the mean over these rows.
 	Left []float64
 	// Explained is, for every component, the mean square over the rows of what its common
 	// weights give to f. A variance of few weights says less of it than the weights.
@@ -158,7 +158,7 @@ type search struct {
 	shared  []int     // features with a > 0
 	common  []float64 // mean of w
 	root    []float64 // covariance of w, of shared features: root' root
-	stacked []float64 // r of all tasks, of shared features, times their loadings
+	stacked []float64 // rows of some tasks, of shared features, times their loadings
 	reach   []float64 // times root'
 	blocks  []block
 	first   float64 // noise where the search began
@@ -171,7 +171,7 @@ type block struct {
 	Task
 	score    []float64 // f of every row, less its offset
 	rows     int       // k
-	first    int       // row of the stack that its rows begin at
+	first    int       // row of its stack that its rows begin at
 	f        []float64 // k x D, features
 	z        []float64 // k, targets
 	lost     float64   // squares of targets that no weights explain
@@ -207,7 +207,7 @@ func newSearch(p Problem, o Options) *search {
 	s.measure(o.Given)
 	s.spread()
 	if p.Loss == nil {
-		s.each(func(b *block, _ *scratch) {
+		s.each(s.blocks, func(b *block, _ *scratch) {
 			rest := make([]float64, len(b.Y))
 			floats.SubTo(rest, b.Y, b.Offset)
 			s.whiten(b, b.Features, rest)
@@ -219,16 +219,19 @@ func newSearch(p Problem, o Options) *search {
 // scratch has room for what is made of a task and not kept.
 type scratch struct{ scaled, taken, of, back []float64 }
 
-// each does something for every task, side by side.
-func (s *search) each(do func(b *block, t *scratch)) {
+// work is what is done for a task.
+type work func(b *block, t *scratch)
+
+// each does work for every task, side by side.
+func (s *search) each(blocks []block, do work) {
 	if s.workers == 1 {
-		s.inTurn(s.blocks, do)
+		s.inTurn(blocks, do)
 		return
 	}
 	s.ker.Threads = 1
 	var group errgroup.Group
 	group.SetLimit(s.workers)
-	for chunk := range slices.Chunk(s.blocks, 1+len(s.blocks)/(8*s.workers)) {
+	for chunk := range slices.Chunk(blocks, 1+len(blocks)/(8*s.workers)) {
 		group.Go(func() error {
 			s.inTurn(chunk, do)
 			return nil
@@ -238,7 +241,7 @@ func (s *search) each(do func(b *block, t *scratch)) {
 	s.ker.Threads = s.workers
 }
 
-func (s *search) inTurn(blocks []block, do func(b *block, t *scratch)) {
+func (s *search) inTurn(blocks []block, do work) {
 	var t scratch
 	for i := range blocks {
 		do(&blocks[i], &t)
@@ -332,11 +335,11 @@ func (s *search) whiten(b *block, f, z []float64) {
 func (s *search) posterior(newton int) {
 	for range newton {
 		if s.Loss != nil {
-			s.each(s.linearise)
+			s.each(s.blocks, s.linearise)
 		}
-		s.each(s.factor)
+		s.each(s.blocks, s.factor)
 		s.together()
-		s.each(s.apart)
+		s.each(s.blocks, s.apart)
 		if s.Loss == nil || s.rescore() < closeEnough {
 			return
 		}
@@ -375,33 +378,60 @@ func (s *search) factor(b *block, t *scratch) {
 	b.v = s.ab(b.v, b.inverse, k, b.z, 1)
 }
 
-// stack gathers the rows r of all tasks, of shared features, times their loadings, and v.
-func (s *search) stack() (v []float64) {
-	rows := 0
-	for i := range s.blocks {
-		rows += s.blocks[i].rows
-	}
-	s.stacked = slices.Grow(s.stacked[:0], rows*len(s.shared))
-	for i := range s.blocks {
-		b := &s.blocks[i]
-		b.first = len(v)
-		v = append(v, b.v...)
-		for row := range slices.Chunk(b.r, s.d) {
-			for _, j := range s.shared {
-				s.stacked = append(s.stacked, b.Loading*row[j])
+const (
+	// tasksStacked is the number of tasks whose rows are multiplied at a time. Products of one
+	// task's rows would spend their time on packing, and rows of all tasks would take room.
+	tasksStacked = 128
+	// panel is the number of columns of a triangle that are multiplied at a time.
+	panel = 128
+)
+
+// stacks gathers rows of some tasks after others, of shared features, times their loadings.
+func (s *search) stacks(rows func(b *block) []float64, do func(blocks []block)) {
+	for blocks := range slices.Chunk(s.blocks, tasksStacked) {
+		s.stacked = s.stacked[:0]
+		stacked := 0
+		for i := range blocks {
+			b := &blocks[i]
+			b.first = stacked
+			stacked += b.rows
+			for row := range slices.Chunk(rows(b), s.d) {
+				for _, j := range s.shared {
+					s.stacked = append(s.stacked, b.Loading*row[j])
+				}
 			}
 		}
+		do(blocks)
 	}
-	return v
+}
+
+func whitened(b *block) []float64 { return b.r }
+
+// triangle does something for panels of columns of the shared features, up to a last one.
+func (s *search) triangle(do func(first, last int)) {
+	for first := 0; first < len(s.shared); first += panel {
+		do(first, min(len(s.shared), first+panel))
+	}
 }
 
 // together finds the posterior of w, whose precision is I + A^1/2 (sum r'r) A^1/2 in units of
 // A^1/2.
 func (s *search) together() {
 	p := len(s.shared)
-	v := s.stack()
-	precision := s.atb(nil, s.stacked, p, s.stacked, p)
-	q := s.atb(nil, s.stacked, p, v, 1)
+	precision := make([]float64, p*p)
+	q := make([]float64, p)
+	s.stacks(whitened, func(blocks []block) {
+		var v []float64
+		for _, b := range blocks {
+			v = append(v, b.v...)
+		}
+		s.triangle(func(first, last int) {
+			linalg.Gemm(s.ker, linalg.Trans, linalg.NoTrans, last-first, last, len(v),
+				1, s.stacked[first:], p, s.stacked, p,
+				1, precision[first*p:], p)
+		})
+		floats.Add(q, s.atb(nil, s.stacked, p, v, 1))
+	})
 	for i, ji := range s.shared {
 		q[i] *= math.Sqrt(s.a[ji])
 		for k, jk := range s.shared {
@@ -423,10 +453,19 @@ func (s *search) together() {
 	s.root = precision
 }
 
-// reached finds the rows of the stack times root'.
-func (s *search) reached() {
+// reached finds the rows of stacks times root', and does work for their tasks.
+func (s *search) reached(rows func(b *block) []float64, do work) {
 	p := len(s.shared)
-	s.reach = s.abt(s.reach, s.stacked, p, s.root, p)
+	s.stacks(rows, func(blocks []block) {
+		s.reach = room(s.reach, len(s.stacked))
+		n := len(s.stacked) / max(1, p)
+		s.triangle(func(first, last int) {
+			linalg.Gemm(s.ker, linalg.NoTrans, linalg.Trans, n, last-first, last,
+				1, s.stacked, p, s.root[first*p:], p,
+				0, s.reach[first:], p)
+		})
+		s.each(blocks, do)
+	})
 }
 
 // apart finds what of a task the common weights leave.
@@ -494,8 +533,7 @@ func (s *search) expect(b *block, t *scratch) {
 // (Zhou and others 2019, "MM algorithms for variance components models"), but twice as many would
 // be needed. It returns how far the variances moved, relative to all of them.
 func (s *search) move() (moved float64) {
-	s.reached()
-	s.each(s.expect)
+	s.reached(whitened, s.expect)
 	slopes := make([]float64, len(s.Components))
 	expected := make([]float64, len(s.Components))
 	alpha, trace := 0.0, 0.0
@@ -567,17 +605,14 @@ func (s *search) commonSlopes() (slopes, expected []float64) {
 func (s *search) fit() *Fit {
 	f := &Fit{Components: s.Components, Noise: s.Noise, Common: s.common, Steps: s.steps}
 	p := len(s.shared)
-	f.Root = make([]float64, s.d*s.d)
+	f.Root = make([]float64, p*s.d)
 	for i := range p {
 		for to, j := range s.shared {
 			f.Root[i*s.d+j] = s.root[i*p+to]
 		}
 	}
 	f.Explained = s.explained()
-	s.reached()
-	s.each(func(b *block, t *scratch) {
-		b.left = s.left(b, f.Root, t)
-	})
+	s.reached(func(b *block) []float64 { return b.f }, s.remain)
 	for _, b := range s.blocks {
 		floats.Mul(b.slope, s.c)
 		f.Own = append(f.Own, b.slope)
@@ -606,31 +641,30 @@ func (s *search) explained() []float64 {
 	return squares
 }
 
-// left is the variance of f on the rows of a task over the variance before they were seen,
+// remain finds the variance of f on the rows of a task over the variance before they were seen,
 //
-//	tr(noise - noise^2 C^-1) + |noise L^-1' r root'|^2   over   tr(f (diag(c) + root'root) f')
+//	tr(noise - noise^2 C^-1) + |noise C^-1 l f root'|^2   over   tr(f (diag(c) + l^2 root'root) f')
 //
 // which rows of unit variance say as well as the task's rows.
-func (s *search) left(b *block, root []float64, t *scratch) float64 {
-	d, p := s.d, len(s.shared)
-	before := 0.0
-	for i := range b.rows {
-		row := b.f[i*d:][:d]
+func (s *search) remain(b *block, t *scratch) {
+	k, p := b.rows, len(s.shared)
+	reach := s.reach[b.first*p:][:k*p]
+	before := floats.Dot(reach, reach)
+	for row := range slices.Chunk(b.f, s.d) {
 		for j, v := range row {
 			before += s.c[j] * v * v
 		}
 	}
-	t.of = s.abt(t.of, b.f, d, root, d)
-	before += floats.Dot(t.of, t.of)
+	b.left = 1
 	if before == 0 {
-		return 1
+		return
 	}
-	reach := s.reach[b.first*p:][:b.rows*p]
-	t.taken = s.atb(t.taken, b.inverse, b.rows, reach, p)
+	t.of = s.ab(t.of, b.inverse, k, reach, p)
+	t.taken = s.atb(t.taken, b.inverse, k, t.of, p)
 	sum := floats.Dot(t.taken, t.taken)
 	sum -= floats.Dot(b.inverse, b.inverse)
-	sum = s.Noise * (float64(b.rows) + s.Noise*sum)
-	return min(1, max(0, sum/before))
+	sum = s.Noise * (float64(k) + s.Noise*sum)
+	b.left = min(1, max(0, sum/before))
 }
 
 // room is a slice of n numbers to be written, in the place of another if it is long enough.

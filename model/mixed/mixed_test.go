@@ -44,6 +44,9 @@ var shapes = []shape{
 	{name: "one task", rows: []int{9}, wide: []int{1, 3}, components: []Component{both(1, .3), both(.6, .2)}},
 }
 
+// many is a shape of more tasks and features than a product takes.
+var many = shape{rows: slices.Repeat([]int{1}, tasksStacked+12), wide: []int{1, panel + 2}, components: []Component{both(1, .3), both(.02, .01)}}
+
 // firstNoise is the noise where searches begin.
 const firstNoise = 0.3
 
@@ -247,6 +250,7 @@ func TestPosteriorIsThatOfOneGaussianProcess(t *testing.T) {
 			}
 		})
 	}
+	comparePosteriors(t, source(t, 0), many)
 }
 
 func comparePosteriors(t *testing.T, r *rand.Rand, s shape) {
@@ -265,9 +269,10 @@ func comparePosteriors(t *testing.T, r *rand.Rand, s shape) {
 			near(t, fmt.Sprintf("prediction of task %d", i), got, want, 1e-7)
 		}
 	}
-	root := mat.NewDense(len(f.Root)/d, d, f.Root)
-	var cov mat.Dense
-	cov.Mul(root.T(), root)
+	cov := mat.NewDense(d, d, nil)
+	for row := range slices.Chunk(f.Root, d) {
+		cov.RankOne(cov, 1, mat.NewVecDense(d, row), mat.NewVecDense(d, row))
+	}
 	want := g.common()
 	for i := range d {
 		for j := range d {
@@ -281,8 +286,10 @@ func comparePosteriors(t *testing.T, r *rand.Rand, s shape) {
 			x := g.phi.RawRowView(row)
 			_, variance := g.predict(i, x)
 			after += variance
-			_, variance = g.predict(newTask, x)
-			before += variance
+			before += task.Loading * task.Loading * mat.Inner(mat.NewVecDense(d, x), want, mat.NewVecDense(d, x))
+			for j, k := range p.Part {
+				before += p.Components[k].Own * x[j] * x[j]
+			}
 			row++
 		}
 		left := 1.0

@@ -41,14 +41,35 @@ func (d *Doubt) Variances(task int, x data.Matrix) []float64 {
 	if task == Average {
 		task = len(d.Tasks) - 1
 	}
-	t := d.Tasks[task]
-	v := lengths(d.Common, x)
-	floats.Scale(t.Loading*t.Loading, v)
-	floats.Add(v, lengths(d.Own, x))
-	floats.Scale(t.Left, v)
-	floats.AddConst(d.Noise, v)
-	floats.Scale(t.Scale*t.Scale, v)
-	return v
+	return d.each(d.Tasks[task:], []data.Matrix{x})[0]
+}
+
+// Each are the variances of the targets of rows of each task.
+func (d *Doubt) Each(x []data.Matrix) [][]float64 {
+	if d == nil {
+		return make([][]float64, len(x))
+	}
+	return d.each(d.Tasks, x)
+}
+
+func (d *Doubt) each(tasks []TaskDoubt, x []data.Matrix) (each [][]float64) {
+	rows := data.Stack(x)
+	common := lengths(d.Common, rows)
+	own := lengths(d.Own, rows)
+	for i, rows := range x {
+		t := tasks[i]
+		n := rows.Rows()
+		v := common[:n:n]
+		floats.Scale(t.Loading*t.Loading, v)
+		floats.Add(v, own[:n])
+		floats.Scale(t.Left, v)
+		floats.AddConst(d.Noise, v)
+		floats.Scale(t.Scale*t.Scale, v)
+		each = append(each, v)
+		common = common[n:]
+		own = own[n:]
+	}
+	return each
 }
 
 // Moderate draws scores of two classes to 0 so that their probabilities are the means over what

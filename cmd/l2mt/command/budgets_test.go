@@ -42,16 +42,16 @@ var budgets = map[string]int{
 	"infer/solve":            15796, // 48: the metric of the experience; 49: time, groups, weights
 	"infer/solve/solvetest":  1134,
 	"layers":                 14634, // 50: Gorgonia's other operations, one memory
-	"layers/linalg":          6466,
-	"layers/linalg/gen":      3183,
+	"layers/linalg":          6638,
+	"layers/linalg/gen":      3489,
 	"layers/vgg":             3018,
 	"model":                  19570, // 50: graphs by shape
 	"model/evidence":         9915,  // 49: time, groups, weights
-	"model/mixed":            6200,  // 47: the mixed model
+	"model/mixed":            6512,  // 47: the mixed model
 	"model/modeltest":        4075,
 	"model/multitask":        19737, // 46: gaps below zero
 	"model/pretrained":       121,
-	"model/saved":            10216, // 46: a model is one thing, and is checked; 48: what it knows of new tasks; 51: lines of predictions; 49: time, groups, weights
+	"model/saved":            10393, // 46: a model is one thing, and is checked; 48: what it knows of new tasks; 51: lines of predictions; 49: time, groups, weights
 	"model/settings":         741,
 	"testdata/learned":       1070,
 	"train":                  12395, // 50: optimisers by name
@@ -65,10 +65,10 @@ const (
 	// and thresholds, and 2,000 for Parquet.
 	// Issue 51 may add 6,000 for serve.
 	// Issue 50 adds optimisers, schedules, and graphs for Gorgonia.
-	whole = 248230
+	whole = 249329
 	// testLines bounds the lines of all tests. Each fault of issue 46 has a test, and the models of
 	// issues 47 and 48 have some 2,300 lines; serve (51) has 600.
-	testLines = 31408
+	testLines = 31424
 	// spare is what a package may take before its own number is raised.
 	spare = 100
 	// slack is how far a package may fall below its budget, so that gains are kept.

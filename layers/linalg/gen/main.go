@@ -63,6 +63,7 @@ func main() {
 	}
 	dotMixed(narrow)
 	axpyMixed(narrow)
+	distance(narrow)
 	Generate()
 }
 
@@ -398,6 +399,44 @@ func axpyMixed(s set) {
 	ADDQ(I8(8*lanes), y)
 	JMP(LabelRef("eight"))
 	Label("done")
+	VZEROUPPER()
+	RET()
+}
+
+// distance writes the kernel that adds up how far float32 numbers are apart, eight at a time.
+func distance(s set) {
+	const lanes = 8
+	TEXT("distance", NOSPLIT, "func(n int, x, z *float32, sum *float64)")
+	Pragma("noescape")
+	Doc(fmt.Sprintf("distance sets sum to %d parts of the sum of |x - z|: those of the entries with one index modulo", lanes),
+		fmt.Sprintf("%d, of which n is a multiple.", lanes))
+	n, x, z := load("n"), load("x"), load("z")
+	sum := vectors(s, 8*lanes/s.bytes)
+	for _, v := range sum {
+		s.zero(v)
+	}
+	sign := s.vector()
+	VPCMPEQD(sign, sign, sign)
+	VPSRLQ(U8(1), sign, sign)
+	Label("eight")
+	SUBQ(I8(lanes), n)
+	JL(LabelRef("done"))
+	for j, v := range sum {
+		from, apart := s.vector(), s.vector()
+		VCVTPS2PD(Mem{Base: x, Disp: j * s.bytes / 2}, apart)
+		VCVTPS2PD(Mem{Base: z, Disp: j * s.bytes / 2}, from)
+		VSUBPD(from, apart, apart)
+		VANDPD(sign, apart, apart)
+		VADDPD(apart, v, v)
+	}
+	ADDQ(I8(4*lanes), x)
+	ADDQ(I8(4*lanes), z)
+	JMP(LabelRef("eight"))
+	Label("done")
+	out := load("sum")
+	for j, v := range sum {
+		VMOVUPD(v, Mem{Base: out, Disp: j * s.bytes})
+	}
 	VZEROUPPER()
 	RET()
 }
