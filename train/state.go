@@ -157,10 +157,7 @@ func (t *trainer) restore(path string) error {
 
 // check says why the run cannot have left the state.
 func (t *trainer) check(s state) error {
-	var differences []string
-	for _, d := range t.config.Settings().Differences(s.Config.Settings()) {
-		differences = append(differences, fmt.Sprintf("%s is %s there and %s here", d.Name, d.There, d.Here))
-	}
+	differences := t.config.Settings().Differences(s.Config.Settings())
 	switch {
 	case differences != nil:
 		return fmt.Errorf("the run there has other settings: %s; give the same, or another directory", strings.Join(differences, ", "))

@@ -18,5 +18,5 @@ func Example() {
 	fmt.Println(table.Differences(settings.New("oven", &oven{300, "top"}, modes)))
 	// Output:
 	// [oven.degrees is 300; it must be a whole number from 50 to 250]
-	// [{oven.mode fan top}]
+	// [oven.mode is top there and fan here]
 }

@@ -7,8 +7,8 @@
 package settings
 
 import (
+	"cmp"
 	"fmt"
-	"math"
 	"reflect"
 	"slices"
 	"strconv"
@@ -18,14 +18,12 @@ import (
 // Table are the settings of a configuration, in the order of its fields.
 type Table []Setting
 
-// Setting is one of them. It is a view of the configuration that its table was
-// made of.
+// Setting is a view of a field of the configuration that its table was made of.
 type Setting struct {
 	// Name is SECTION.FIELD.
 	Name string
-	// Names are the texts that are allowed; any if there are none.
-	Names []string
 
+	names []string // the texts that are allowed; any if there are none
 	tag   reflect.StructTag
 	value reflect.Value
 }
@@ -41,96 +39,63 @@ func New(section string, config any, names map[string][]string) (t Table) {
 			continue
 		}
 		field, _, _ := strings.Cut(f.Tag.Get("json"), ",")
-		s := Setting{Names: names[field], tag: f.Tag, value: v.Field(i)}
-		s.Name = section + "." + field
-		t = append(t, s)
+		t = append(t,
+			Setting{section + "." + field, names[field], f.Tag, v.Field(i)})
 	}
 	return t
 }
 
 // Value is the setting as a text.
-func (s Setting) Value() string { return fmt.Sprint(s.value.Interface()) }
+func (s Setting) Value() string { return fmt.Sprint(s.value) }
 
-// Valid describes the values that the setting may have.
-func (s Setting) Valid() string {
+// refused describes the values that the setting may have, if it has another, else it is empty.
+func (s Setting) refused() string {
 	kind := "a number"
-	switch s.value.Kind() {
-	case reflect.String:
-		if len(s.Names) == 0 {
-			return "a text"
-		}
-		return "one of " + strings.Join(s.Names, ", ")
-	case reflect.Bool:
-		return "true or false"
-	case reflect.Int, reflect.Uint64:
-		kind = "a whole number"
-	}
-	above := s.tag.Get("above")
-	low := s.tag.Get("min")
-	high := s.tag.Get("max")
-	switch {
-	case above != "":
-		return kind + " above " + above
-	case high != "":
-		return kind + " from " + low + " to " + high
-	case low != "":
-		return kind + " of at least " + low
-	}
-	return kind
-}
-
-// Fault is the error of a value that is not valid, or nil.
-func (s Setting) Fault() error {
-	if text := s.Value(); !s.allowed() {
-		if s.value.Kind() == reflect.String {
-			text = strconv.Quote(text)
-		}
-		return fmt.Errorf("%s is %s; it must be %s", s.Name, text, s.Valid())
-	}
-	return nil
-}
-
-func (s Setting) allowed() bool {
 	x := 0.0
 	switch {
-	case s.value.Kind() == reflect.String:
-		return len(s.Names) == 0 || slices.Contains(s.Names, s.value.String())
+	case s.names != nil && !slices.Contains(s.names, s.Value()):
+		return "one of " + strings.Join(s.names, ", ")
 	case s.value.CanInt():
+		kind = "a whole number"
 		x = float64(s.value.Int())
 	case s.value.CanFloat():
 		x = s.value.Float()
+	default:
+		return ""
 	}
-	bound := func(tag string, without float64) float64 {
-		if b, err := strconv.ParseFloat(s.tag.Get(tag), 64); err == nil {
-			return b
-		}
-		return without
+	above := s.tag.Get("above")
+	bound := cmp.Or(above, s.tag.Get("min"), "-Inf")
+	last := s.tag.Get("max")
+	low, _ := strconv.ParseFloat(bound, 64)
+	high, _ := strconv.ParseFloat(cmp.Or(last, "1e308"), 64)
+	switch {
+	case x >= low && x <= high && (above == "" || x > low):
+		return ""
+	case above != "":
+		return kind + " above " + above
+	case last != "":
+		return kind + " from " + bound + " to " + last
 	}
-	if s.tag.Get("above") != "" && !(x > bound("above", 0)) {
-		return false
-	}
-	return x >= bound("min", math.Inf(-1)) && x <= bound("max", math.MaxFloat64)
+	return kind + " of at least " + bound
 }
 
 // Faults are the errors of the values.
 func (t Table) Faults() (faults []error) {
 	for _, s := range t {
-		if err := s.Fault(); err != nil {
-			faults = append(faults, err)
+		if valid := s.refused(); valid != "" {
+			faults = append(faults, fmt.Errorf("%s is %#v; it must be %s", s.Name, s.value, valid))
 		}
 	}
 	return faults
 }
 
-// Difference is a setting that two configurations have different values of.
-type Difference struct{ Name, Here, There string }
-
-// Differences compares with the table of another configuration of the same type.
-func (t Table) Differences(u Table) (d []Difference) {
+// Differences tells the settings that have other values in the table of another configuration of
+// the same type.
+func (t Table) Differences(u Table) (differences []string) {
 	for i, s := range t {
 		if !s.value.Equal(u[i].value) {
-			d = append(d, Difference{s.Name, s.Value(), u[i].Value()})
+			differences = append(differences, fmt.Sprintf("%s is %v there and %v here", s.Name, u[i].value, s.value))
 		}
 	}
-	return d
+	return differences
 }
