@@ -24,7 +24,8 @@ func (f *ProblemFile) Bind(d *Dataset) ([]*ProblemData, error) {
 }
 
 func (p *Problem) bind(d *Dataset) (*ProblemData, error) {
-	b := &ProblemData{Problem: p, Tasks: make([]TaskData, len(p.Tasks)), Features: d.Features}
+	b := &ProblemData{Problem: p,
+		Tasks: make([]TaskData, len(p.Tasks)), Features: d.Features}
 	for i, t := range p.Tasks {
 		var err error
 		if b.Tasks[i], err = t.bind(d, p.Classes); err != nil {
@@ -98,7 +99,7 @@ func (t *Task) value(d *Dataset, r int, classes []string) (float64, error) {
 }
 
 // number is the target of row r. Whole numbers may have been read as classes,
-// where nothing said what they are for.
+// where nothing told their use.
 func (d *Dataset) number(r int) (float64, error) {
 	if d.Regression() {
 		return d.Target[r], nil
@@ -138,20 +139,20 @@ func (p *ProblemData) prepare() error {
 		if err != nil {
 			return fmt.Errorf("field \"prepare\": %w", err)
 		}
-		made, err := step.Problem(p)
+		prepared, err := step.Problem(p)
 		if err != nil {
 			return fmt.Errorf("field \"prepare\": %w", err)
 		}
-		p.Tasks = made.Tasks
+		p.Tasks = prepared.Tasks
 	}
 	return nil
 }
 
 // matrices are the training rows of every task, or all its rows.
-func (p *ProblemData) matrices(all bool) (parts []Matrix) {
+func (p *ProblemData) matrices(held bool) (parts []Matrix) {
 	for i := range p.Tasks {
 		for j, set := range p.Tasks[i].sets() {
-			if set.X != nil && (all || j == 0) {
+			if set.X != nil && (held || j == 0) {
 				parts = append(parts, set.X)
 			}
 		}
@@ -161,7 +162,9 @@ func (p *ProblemData) matrices(all bool) (parts []Matrix) {
 
 // Stack puts matrices of the same width on top of each other. It is dense if one of them is.
 func Stack(parts []Matrix) Matrix {
-	like := parts[max(0, slices.IndexFunc(parts, func(x Matrix) bool { return x.Rows() > 0 && !IsSparse(x) }))]
+	like := parts[max(0, slices.IndexFunc(parts, func(x Matrix) bool {
+		return x.Rows() > 0 && !IsSparse(x)
+	}))]
 	b := newBuilder(like, like.Cols())
 	for _, x := range parts {
 		for i := range x.Rows() {

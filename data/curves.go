@@ -15,7 +15,7 @@ import (
 //
 //	f_l(x) = sum_k c_lk |x - knot_k|^3 + c_l,K x + c_l,K+1
 //
-// with sum_k c_lk = sum_k c_lk knot_k = 0. The bends f_l are those of cubic smoothing
+// with sum_k c_lk = sum_k c_lk knot_k = 0. The bends f_l are the bends of cubic smoothing
 // splines: a penalty on their weights is one on the square of the second derivative. Over
 // the rows they were fitted on they are without a linear part, and have the variance of the
 // column together.
@@ -32,7 +32,7 @@ const (
 	// fewestValues is how many values a column needs to bend.
 	fewestValues = 4
 	// outside is the share of the values below the first knot, and above the last one.
-	outside = 0.02
+	tail = 0.02
 )
 
 // fitCurve fits the curve of a column.
@@ -43,7 +43,7 @@ func fitCurve(x []float64) Curve {
 	}
 	c := Curve{}
 	for i := range knots {
-		share := outside + (1-2*outside)*float64(i)/(knots-1)
+		share := tail + (1-2*tail)*float64(i)/(knots-1)
 		c.Knots = append(c.Knots, stat.Quantile(share, stat.LinInterp, sorted, nil))
 	}
 	if c.Knots = slices.Compact(c.Knots); len(c.Knots) < 3 {
@@ -102,19 +102,19 @@ func smooth(knots []float64) [][]float64 {
 	return bends
 }
 
-// at is the value of a bend. Outside of the knots it is that of the next one and the slope
-// there, as cubes of what is far away would be rounding errors.
+// at is the value of a bend. Outside of the knots it goes on straight from the next one, since
+// cubes of far numbers would be rounding errors.
 func (c Curve) at(bend []float64, x float64) float64 {
 	k := len(c.Knots)
-	near := min(max(x, c.Knots[0]), c.Knots[k-1])
-	f := bend[k]*near + bend[k+1]
+	nearest := min(max(x, c.Knots[0]), c.Knots[k-1])
+	f := bend[k]*nearest + bend[k+1]
 	slope := bend[k]
 	for i, knot := range c.Knots {
-		d := near - knot
+		d := nearest - knot
 		f += bend[i] * d * d * math.Abs(d)
 		slope += 3 * bend[i] * d * math.Abs(d)
 	}
-	return f + slope*(x-near)
+	return f + slope*(x-nearest)
 }
 
 // width is how many columns a curve makes of one.
@@ -126,7 +126,8 @@ func (s Step) curvesRow(dst []float32, r Row) {
 		c := s.Curves[j]
 		dst[0] = v
 		for l, bend := range c.Bends {
-			dst[1+l] = float32(min(max(c.at(bend, float64(v)), -math.MaxFloat32), math.MaxFloat32))
+			dst[1+l] = float32(
+				min(max(c.at(bend, float64(v)), -math.MaxFloat32), math.MaxFloat32))
 		}
 		dst = dst[c.width():]
 	}
@@ -153,7 +154,7 @@ func FitCurves(x Matrix) Step {
 	return s
 }
 
-// TrainingRows are the training rows of all tasks, those that neighbours share once.
+// TrainingRows are the training rows of all tasks. Rows that neighbours share are there once.
 func (p *ProblemData) TrainingRows() Matrix {
 	return Stack(slices.CompactFunc(p.matrices(false), sameRows))
 }
@@ -167,29 +168,29 @@ func (s Step) Problem(p *ProblemData) (*ProblemData, error) {
 	return q, err
 }
 
-// mapped returns a problem with other rows, whose features have no names. Those that tasks share
+// mapped returns a problem with other rows, whose features have no names. Rows that tasks share
 // are made once.
 func (p *ProblemData) mapped(rows func(x Matrix) (Matrix, error)) (*ProblemData, error) {
 	q := p.clone()
 	q.Features = nil
-	var seen []Matrix
-	made := map[Matrix]Matrix{}
+	var given []Matrix
+	images := map[Matrix]Matrix{}
 	for i, t := range q.Tasks {
 		for j, set := range q.Tasks[i].sets() {
 			x := set.X
 			if x == nil {
 				continue
 			}
-			if same := slices.IndexFunc(seen, func(y Matrix) bool { return sameRows(x, y) }); same >= 0 {
-				x = seen[same]
+			if same := slices.IndexFunc(given, func(y Matrix) bool { return sameRows(x, y) }); same >= 0 {
+				x = given[same]
 			} else {
-				seen = append(seen, x)
+				given = append(given, x)
 				var err error
-				if made[x], err = rows(x); err != nil {
+				if images[x], err = rows(x); err != nil {
 					return nil, fmt.Errorf("task %q, %s rows: %w", t.Name, t.splits()[j].field, err)
 				}
 			}
-			set.X = made[x]
+			set.X = images[x]
 		}
 	}
 	return q, nil
@@ -199,8 +200,10 @@ func (p *ProblemData) mapped(rows func(x Matrix) (Matrix, error)) (*ProblemData,
 func sameRows(a, b Matrix) bool {
 	x, ok1 := a.(*Stored)
 	y, ok2 := b.(*Stored)
-	if a == b || !ok1 || !ok2 || x.nnz == 0 || y.nnz == 0 || &x.value[0] != &y.value[0] {
+	if a == b || !ok1 || !ok2 || x.nnz == 0 ||
+		y.nnz == 0 || &x.value[0] != &y.value[0] {
 		return a == b
 	}
-	return x.cols == y.cols && slices.Equal(x.begin, y.begin) && slices.Equal(x.end, y.end)
+	return x.cols == y.cols && slices.Equal(x.begin, y.begin) &&
+		slices.Equal(x.end, y.end)
 }

@@ -40,7 +40,7 @@ type Dataset struct {
 	// LabelOf is the column that the labels or targets are from, if the file has
 	// columns: "column 3 (score)".
 	LabelOf string
-	// Targets names the columns of labels of a file that has several, of which one
+	// Targets names the columns of labels of a file that has several. One of them
 	// was read.
 	Targets []string
 	// Group holds the group of every row as an index into Groups, or is nil.
@@ -49,7 +49,7 @@ type Dataset struct {
 	Groups []string
 	// Features names the columns of X, or is nil.
 	Features []string
-	// Steps are the kinds of steps by which the features were made from those of the
+	// Steps are the kinds of steps that made the features from the columns of the
 	// source file, in order.
 	Steps []string
 	// Notes say what a reader left out or passed over.

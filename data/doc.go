@@ -9,5 +9,5 @@
 // some rows and applied to all.
 //
 // Files may come from anyone: the sizes that they state are not relied on,
-// memory grows with what has been read, and errors name file, line and field.
+// memory grows with the bytes read, and errors name file, line and field.
 package data

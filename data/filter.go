@@ -4,29 +4,30 @@ import (
 	"slices"
 )
 
-// FilterClasses returns the dataset of the classes with at least least and at
-// most most rows; a most of 0 means no upper limit. The rows of other classes
-// are dropped, and groups that lose all theirs. Classes and groups that stay keep their
+// FilterClasses returns the dataset of the classes with low to high rows; a high of 0 means no
+// upper limit. The rows of other classes are dropped, and groups that lose all theirs. Classes and groups that stay keep their
 // order. The paper keeps the classes of RCV1 with 400 to 5,000 documents.
-func FilterClasses(d *Dataset, least, most int) (*Dataset, error) {
+func FilterClasses(d *Dataset, low, high int) (*Dataset, error) {
 	if d.Regression() {
 		return nil, ErrInvalid.Errorf("%s: filter classes: the dataset has real targets, not classes", d.Name)
 	}
-	if least < 0 || most < 0 || most > 0 && most < least {
-		return nil, ErrInvalid.Errorf("%s: filter classes: sizes from %d to %d; the first must be at least 0 and the second not below it (0 means no limit)", d.Name, least, most)
+	if low < 0 || high < 0 || high > 0 && high < low {
+		return nil, ErrInvalid.Errorf("%s: filter classes: sizes from %d to %d; the first must be at least 0 and the second not below it (0 means no limit)", d.Name, low, high)
 	}
 	size := d.ClassSizes()
 	var rows []int
 	for i, c := range d.Label {
-		if n := size[c]; n >= least && (most == 0 || n <= most) {
+		if n := size[c]; n >= low && (high == 0 || n <= high) {
 			rows = append(rows, i)
 		}
 	}
-	f := &Dataset{Name: d.Name, X: d.X.Take(rows), LabelOf: d.LabelOf, Features: d.Features, Steps: d.Steps}
+	f := &Dataset{Name: d.Name, X: d.X.Take(rows),
+		LabelOf: d.LabelOf, Features: d.Features, Steps: d.Steps}
 	f.Label, f.Classes = takeIndex(d.Label, d.Classes, rows)
 	f.Group, f.Groups = takeIndex(d.Group, d.Groups, rows)
 	if len(f.Classes) < 2 {
-		return nil, ErrInvalid.Errorf("%s: filter classes: %d of %d classes have from %d to %d rows; at least two must stay", d.Name, len(f.Classes), len(d.Classes), least, most)
+		return nil, ErrInvalid.Errorf("%s: filter classes: %d of %d classes have from %d to %d rows; at least two must stay", d.Name,
+			len(f.Classes), len(d.Classes), low, high)
 	}
 	return f, nil
 }
@@ -43,8 +44,8 @@ func takeIndex(index []int32, names []string, rows []int) ([]int32, []string) {
 	}
 	present := slices.Compact(slices.Sorted(slices.Values(taken)))
 	for i, c := range taken {
-		at, _ := slices.BinarySearch(present, c)
-		taken[i] = int32(at)
+		place, _ := slices.BinarySearch(present, c)
+		taken[i] = int32(place)
 	}
 	var used []string
 	for _, c := range present {

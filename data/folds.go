@@ -8,20 +8,21 @@ import (
 )
 
 // Labelled returns the problem with all labelled rows to train on: the training
-// rows of every task and after them its validation rows, of which none are
-// left. The test rows stay.
+// rows of every task and after them its validation rows, which are gone there. The test rows
+// stay.
 func (p *ProblemData) Labelled() *ProblemData {
-	all := p.clone()
-	for i := range all.Tasks {
-		t := &all.Tasks[i]
+	whole := p.clone()
+	for i := range whole.Tasks {
+		t := &whole.Tasks[i]
 		held := t.ValidationSet
 		if len(held.Y) == 0 {
 			continue
 		}
-		t.TrainSet = Samples{X: Stack([]Matrix{t.TrainSet.X, held.X}), Y: slices.Concat(t.TrainSet.Y, held.Y)}
+		t.TrainSet = Samples{X: Stack([]Matrix{t.TrainSet.X, held.X}),
+			Y: slices.Concat(t.TrainSet.Y, held.Y)}
 		t.ValidationSet = held.take(nil)
 	}
-	return all
+	return whole
 }
 
 // take returns the given rows.
@@ -68,7 +69,9 @@ func (p *ProblemData) Folds(k int, seed uint64, together [][]int) ([]Fold, error
 		for _, u := range units {
 			first += u.signature
 		}
-		slices.SortFunc(units, func(a, b *bundle) int { return cmp.Compare(a.signature, b.signature) })
+		slices.SortFunc(units, func(a, b *bundle) int {
+			return cmp.Compare(a.signature, b.signature)
+		})
 		for n, u := range units {
 			f := (first%uint64(k) + uint64(n)) % uint64(k)
 			for _, r := range u.rows {
@@ -137,7 +140,7 @@ type bundle struct {
 type taskRow struct{ task, row int }
 
 // bundles gathers the rows of each task one by one, or all rows by their numbers.
-func bundles(signatures [][]uint64, together [][]int) (all [][]*bundle) {
+func bundles(signatures [][]uint64, together [][]int) (groups [][]*bundle) {
 	number := map[int]*bundle{}
 	var shared []*bundle
 	for i, task := range signatures {
@@ -157,9 +160,9 @@ func bundles(signatures [][]uint64, together [][]int) (all [][]*bundle) {
 			u.signature += signature
 			u.rows = append(u.rows, row)
 		}
-		all = append(all, units)
+		groups = append(groups, units)
 	}
-	return append(all, shared)
+	return append(groups, shared)
 }
 
 // signatures are numbers that the training rows of every task are told apart by.
@@ -239,8 +242,8 @@ func scrambled(seed, number, salt uint64) uint64 {
 	return v ^ v>>31
 }
 
-// CheckTogether reports numbers of what belongs together that are not one for every
-// training row. Nil is none.
+// CheckTogether reports numbers of groups unless there is one for every training row. Nil means
+// no groups.
 func (p *ProblemData) CheckTogether(together [][]int) error {
 	if together != nil && len(together) != len(p.Tasks) {
 		return ErrInvalid.Errorf("folds: %d tasks have numbers of what belongs together; the problem has %d tasks", len(together), len(p.Tasks))
@@ -253,7 +256,7 @@ func (p *ProblemData) CheckTogether(together [][]int) error {
 	return nil
 }
 
-// labels are the classes of the training rows; those of a regression are the same.
+// labels are the classes of the training rows; rows of a regression have one.
 func (t *TaskData) labels() []float64 {
 	if t.Kind == Regression {
 		return make([]float64, len(t.TrainSet.Y))
@@ -269,7 +272,9 @@ func (p *ProblemData) Hold(rows [][]int) (Fold, error) {
 	}
 	for i, t := range p.Tasks {
 		n := len(t.TrainSet.Y)
-		if j := slices.IndexFunc(rows[i], func(j int) bool { return j < 0 || j >= n }); j >= 0 {
+		if j := slices.IndexFunc(rows[i], func(j int) bool {
+			return j < 0 || j >= n
+		}); j >= 0 {
 			return Fold{}, ErrInvalid.Errorf("task %q: validation row %d; it has %d training rows", t.Name, rows[i][j], n)
 		}
 	}
@@ -284,8 +289,8 @@ func (p *ProblemData) hold(rows [][]int, what string) (Fold, error) {
 	f := Fold{p.clone(), rows}
 	for i := range f.Tasks {
 		t := &f.Tasks[i]
-		all := t.TrainSet
-		held := make([]bool, len(all.Y))
+		labelled := t.TrainSet
+		held := make([]bool, len(labelled.Y))
 		for _, j := range rows[i] {
 			held[j] = true
 		}
@@ -295,7 +300,8 @@ func (p *ProblemData) hold(rows [][]int, what string) (Fold, error) {
 				rest = append(rest, j)
 			}
 		}
-		t.TrainSet, t.ValidationSet = all.take(rest), all.take(rows[i])
+		t.TrainSet = labelled.take(rest)
+		t.ValidationSet = labelled.take(rows[i])
 	}
 	if err := f.learnable(); err != nil {
 		return Fold{}, fmt.Errorf("without %s: %w", what, err)

@@ -10,7 +10,7 @@ import (
 	"l2mt/layers/linalg"
 )
 
-// A kernel, Laplace's, sees a row x by how near it is to landmarks z, rows among those of training:
+// A kernel, Laplace's, sees a row x by how near it is to landmarks z, training rows:
 //
 //	k(x, z) = exp(-g ||x - z||_1 / s)      s the standard deviations' sum
 //
@@ -22,12 +22,12 @@ const explained = 1e-3
 const alike = 1e-9
 
 // FitKernel fits the step of a kernel of width g to rows, with so many landmarks at most.
-func FitKernel(g float64, x Matrix, most int) Step {
+func FitKernel(g float64, x Matrix, count int) Step {
 	_, deviation := moments(x)
 	s := Step{Kind: StepLaplace, Cols: x.Cols()}
 	s.Width = g / cmp.Or(floats.Sum(deviation), 1) // 0 where all rows are alike
 	s.Low, s.High = extremes(x)
-	s.landmarks(sought(x), min(most, x.Rows()))
+	s.landmarks(sought(x), min(count, x.Rows()))
 	return s
 }
 
@@ -71,13 +71,13 @@ func (s Step) Coordinates() []float64 {
 }
 
 // landmarks finds the landmarks.
-func (s *Step) landmarks(x Matrix, most int) {
+func (s *Step) landmarks(x Matrix, count int) {
 	n := x.Rows()
 	left := make([]float64, n)
 	floats.AddConst(1, left)
 	var columns [][]float64 // of the factor
 	sums := rowSums(x)
-	for range most {
+	for range count {
 		p := leastExplained(left, sums)
 		if left[p] < explained {
 			break
@@ -101,13 +101,13 @@ func (s *Step) landmarks(x Matrix, most int) {
 	}
 }
 
-// leastExplained is the row of which most is left, of equals the one of the largest sum, so that
+// leastExplained is the row with the largest rest, of equals the one of the largest sum, so that
 // the order of rows does not matter.
 func leastExplained(left, sums []float64) (p int) {
-	most := floats.Max(left)
+	largest := floats.Max(left)
 	first := math.Inf(-1)
 	for i, v := range left {
-		if v >= most-alike && sums[i] > first {
+		if v >= largest-alike && sums[i] > first {
 			first = sums[i]
 			p = i
 		}

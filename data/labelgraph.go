@@ -56,11 +56,11 @@ func QuantileClasses(y []float64, bins int) []int32 {
 }
 
 // connect makes the graph of given neighbour lists.
-func connect(near [][]int32, class []int32) *LabelGraph {
+func connect(neighbours [][]int32, class []int32) *LabelGraph {
 	n := len(class)
 	g := &LabelGraph{Class: slices.Clone(class), Ptr: make([]int32, n+1)}
 	rows := make([][]int32, n)
-	for i, list := range near {
+	for i, list := range neighbours {
 		g.Classes = max(g.Classes, int(class[i])+1)
 		for _, j := range list {
 			if class[i] != class[j] {
@@ -89,7 +89,7 @@ const rowBlock = 16
 func nearest(x Matrix, k int) [][]int32 {
 	n := x.Rows()
 	norm := x.SquaredNorms()
-	near := make([][]int32, n)
+	neighbours := make([][]int32, n)
 	widest := slices.Max(norm)
 	var work errgroup.Group
 	work.SetLimit(runtime.GOMAXPROCS(0))
@@ -110,13 +110,14 @@ func nearest(x Matrix, k int) [][]int32 {
 				for j := range distance {
 					distance[j] = norm[lo+i] + norm[j] - 2*dots[j*width+i]
 				}
-				near[lo+i] = nearestTo(x, lo+i, k, distance, 16*float64(x.Cols()+2)*unit*(norm[lo+i]+widest))
+				neighbours[lo+i] = nearestTo(x, lo+i, k, distance,
+					16*float64(x.Cols()+2)*unit*(norm[lo+i]+widest))
 			}
 			return nil
 		})
 	}
 	_ = work.Wait() // no block fails
-	return near
+	return neighbours
 }
 
 // unit is half the distance from 1 to the next float64.

@@ -98,7 +98,8 @@ func NewDense(rows, cols int, values []float32) (*Stored, error) {
 // index[ptr[i]:ptr[i+1]] and its values beside them. It keeps the slices
 // without copying, and checks that columns ascend strictly within every row.
 func NewCSR(cols int, ptr []int, index []int32, value []float32) (*Stored, error) {
-	if len(ptr) == 0 || ptr[0] != 0 || ptr[len(ptr)-1] != len(index) || len(index) != len(value) {
+	if len(ptr) == 0 || ptr[0] != 0 ||
+		ptr[len(ptr)-1] != len(index) || len(index) != len(value) {
 		return nil, fmt.Errorf("a sparse matrix needs row pointers from 0 to its %d columns and as many values, not %d", len(index), len(value))
 	}
 	for i := range len(ptr) - 1 {
@@ -122,7 +123,8 @@ func NewCSR(cols int, ptr []int, index []int32, value []float32) (*Stored, error
 // newStored is NewDense or NewCSR for parts that are known to be right.
 func newStored(cols int, ptr []int, index []int32, value []float32) *Stored {
 	n := len(ptr) - 1
-	return &Stored{cols: cols, begin: ptr[:n:n], end: ptr[1:], index: index, value: value, nnz: len(value)}
+	return &Stored{cols: cols, begin: ptr[:n:n],
+		end: ptr[1:], index: index, value: value, nnz: len(value)}
 }
 
 // Rows returns n.
@@ -144,12 +146,15 @@ func (x *Stored) Row(i int) Row {
 	return Row{Index: x.index[b:e:e], Value: x.value[b:e:e]}
 }
 
-// values are those of row i.
-func (x *Stored) values(i int) []float32 { return x.value[x.begin[i]:x.end[i]] }
+// values are the entries of row i.
+func (x *Stored) values(i int) []float32 {
+	return x.value[x.begin[i]:x.end[i]]
+}
 
 // Take returns the given rows; they share their entries with x.
 func (x *Stored) Take(rows []int) Matrix {
-	t := &Stored{cols: x.cols, index: x.index, value: x.value, begin: make([]int, len(rows)), end: make([]int, len(rows))}
+	t := &Stored{cols: x.cols, index: x.index, value: x.value,
+		begin: make([]int, len(rows)), end: make([]int, len(rows))}
 	for i, r := range rows {
 		t.begin[i] = x.begin[r]
 		t.end[i] = x.end[r]
@@ -158,8 +163,7 @@ func (x *Stored) Take(rows []int) Matrix {
 	return t
 }
 
-// Widened returns a sparse x with at least the given number of columns; those that x
-// does not have are zero.
+// Widened returns a sparse x with at least the given number of columns. New columns are zero.
 func (x *Stored) Widened(cols int) *Stored {
 	wide := *x
 	wide.cols = max(cols, x.cols)
@@ -190,7 +194,8 @@ func (x *Stored) Mul(dst, b []float64, k int) {
 	case x.index == nil:
 		for from, rows := range x.float64s() {
 			n := len(rows) / x.cols
-			linalg.Gemm(linalg.Default(), linalg.NoTrans, linalg.NoTrans, n, k, x.cols, 1, rows, x.cols, b, k, 0, dst[from*k:], k)
+			linalg.Gemm(linalg.Default(), linalg.NoTrans, linalg.NoTrans, n, k, x.cols,
+				1, rows, x.cols, b, k, 0, dst[from*k:], k)
 		}
 	default:
 		clear(dst[:x.Rows()*k])
@@ -210,20 +215,22 @@ func (x *Stored) AddMulT(dst, b []float64, k int) {
 	case x.index == nil:
 		for from, rows := range x.float64s() {
 			n := len(rows) / x.cols
-			linalg.Gemm(linalg.Default(), linalg.Trans, linalg.NoTrans, x.cols, k, n, 1, rows, x.cols, b[from*k:], k, 1, dst, k)
+			linalg.Gemm(linalg.Default(), linalg.Trans, linalg.NoTrans, x.cols, k,
+				n, 1, rows, x.cols, b[from*k:], k, 1, dst, k)
 		}
 	default:
 		for i := range x.begin {
 			r := x.Row(i)
 			in := b[i*k:][:k]
 			for p, j := range r.Index {
-				floats.AddScaled(dst[int(j)*k:][:k], float64(r.Value[p]), in)
+				floats.AddScaled(dst[int(j)*k:][:k],
+					float64(r.Value[p]), in)
 			}
 		}
 	}
 }
 
-// someRows are those that are widened at a time.
+// someRows is how many rows are widened at a time.
 const someRows = 64
 
 // float64s yields the rows for products of whole matrices, some at a time, with the
@@ -352,7 +359,8 @@ type builder struct {
 }
 
 func newBuilder(like Matrix, cols int) *builder {
-	b := &builder{cols: cols, ptr: make([]int, 1, like.Rows()+1), value: make([]float32, 0, like.NNZ())}
+	b := &builder{cols: cols, ptr: make([]int, 1, like.Rows()+1),
+		value: make([]float32, 0, like.NNZ())}
 	if IsSparse(like) {
 		b.index = make([]int32, 0, like.NNZ())
 	}
@@ -382,4 +390,6 @@ func (b *builder) add(r Row) {
 	}
 }
 
-func (b *builder) matrix() Matrix { return newStored(b.cols, b.ptr, b.index, b.value) }
+func (b *builder) matrix() Matrix {
+	return newStored(b.cols, b.ptr, b.index, b.value)
+}

@@ -18,11 +18,10 @@ const (
 	// that are brought into the metric at a time.
 	metricRows = 2000
 	// least is the scatter, relative to the mean square of a row, that is rounding.
-	least = 1e-12
+	smallest = 1e-12
 )
 
-// Metric is what the tasks have in common apart from Omega: how the rows of a
-// class scatter. In it W is fitted as
+// Metric tells how the rows of a class scatter, which tasks have in common beside Omega. In it W is fitted as
 //
 //	sum_i 1/n_i sum_j loss + Lambda1/2 tr(W' (S + tau I) W Omega^-1)
 //
@@ -46,7 +45,7 @@ type Metric struct {
 	f, c  *mat.Dense // or F and C, where n < d
 }
 
-// Scatter is that of training rows, of which metrics of any ridge are made.
+// Scatter is the scatter of training rows. It makes metrics of any ridge.
 type Scatter struct {
 	c        *mat.Dense
 	x        *mat.Dense // the rows, or C X' where n < d
@@ -62,7 +61,7 @@ func NewScatter(p *ProblemData) *Scatter {
 	}
 	x, c := scatter(p)
 	s := &Scatter{c: c, x: x, size: mat.Norm(x, 2)}
-	if norm := mat.Norm(c, 2); !(norm*norm > least*s.size*s.size) {
+	if norm := mat.Norm(c, 2); !(norm*norm > smallest*s.size*s.size) {
 		return nil
 	}
 	if n, d := c.Dims(); n < d {
@@ -93,12 +92,15 @@ func (s *Scatter) Metric(ridge float64) *Metric {
 	inverse := inverted(l, 0)
 	if n >= d {
 		a := mat.DenseCopyOf(inverse.T())
-		return &Metric{a: a, scale: s.size / mat.Norm(product(linalg.NoTrans, s.x, linalg.NoTrans, a), 2)}
+		return &Metric{a: a,
+			scale: s.size / mat.Norm(product(linalg.NoTrans, s.x, linalg.NoTrans, a), 2)}
 	}
-	f := triangular(linalg.Trans, inverse, triangular(linalg.NoTrans, inverted(l, math.Sqrt(tau)), s.c))
+	f := triangular(linalg.Trans, inverse,
+		triangular(linalg.NoTrans, inverted(l, math.Sqrt(tau)), s.c))
 	// ||X A||^2 = ||X||^2 - ||L^-1 C X'||^2, for A A' = I - C'(C C' + tau I)^-1 C.
-	less := mat.Norm(triangular(linalg.NoTrans, inverse, s.x), 2) / s.size
-	return &Metric{f: f, c: s.c, scale: 1 / math.Sqrt((1-less)*(1+less))}
+	remainder := mat.Norm(triangular(linalg.NoTrans, inverse, s.x), 2) / s.size
+	return &Metric{f: f, c: s.c,
+		scale: 1 / math.Sqrt((1-remainder)*(1+remainder))}
 }
 
 // cholesky overwrites G, positive semidefinite, with L, where L L' = G + t I.
@@ -135,28 +137,31 @@ func product(tA linalg.Transpose, a *mat.Dense, tB linalg.Transpose, b *mat.Dens
 		cols = y.Rows
 	}
 	z := mat.NewDense(rows, cols, nil)
-	linalg.Gemm(linalg.Default(), tA, tB, rows, cols, inner, 1, x.Data, x.Stride, y.Data, y.Stride, 0, z.RawMatrix().Data, cols)
+	linalg.Gemm(linalg.Default(), tA, tB, rows, cols, inner, 1, x.Data,
+		x.Stride, y.Data, y.Stride, 0, z.RawMatrix().Data, cols)
 	return z
 }
 
 // triangular is T B, or T'B, for a lower triangle T, some rows at a time without its zeros.
 func triangular(tT linalg.Transpose, t, b *mat.Dense) *mat.Dense {
-	const some = 128
+	const block = 128
 	n, cols := b.Dims()
 	x := t.RawMatrix().Data
 	y := b.RawMatrix().Data
 	z := mat.NewDense(n, cols, nil)
-	for i := 0; i < n; i += some {
-		rows := min(some, n-i)
-		at := i * n
+	for i := 0; i < n; i += block {
+		rows := min(block, n-i)
+		start := i * n
 		first := 0
 		last := i + rows // the block of T, and the rows of B that it meets
 		if tT == linalg.Trans {
-			at = i*n + i
+			start = i*n + i
 			first = i
 			last = n
 		}
-		linalg.Gemm(linalg.Default(), tT, linalg.NoTrans, rows, cols, last-first, 1, x[at:], n, y[first*cols:], cols, 0, z.RawMatrix().Data[i*cols:], cols)
+		linalg.Gemm(linalg.Default(), tT, linalg.NoTrans,
+			rows, cols, last-first, 1, x[start:],
+			n, y[first*cols:], cols, 0, z.RawMatrix().Data[i*cols:], cols)
 	}
 	return z
 }
@@ -167,27 +172,27 @@ func HasMetric(p *ProblemData) bool {
 	if len(p.Tasks) < 2 {
 		return false
 	}
-	some := 0
-	all := 0
+	sample := 0
+	total := 0
 	for _, x := range p.matrices(false) {
-		all += x.Rows() * x.Cols()
+		total += x.Rows() * x.Cols()
 		for _, n := range frequency(x) {
-			some += n
+			sample += n
 		}
 	}
-	return float64(some) >= sparse*float64(all)
+	return float64(sample) >= sparse*float64(total)
 }
 
 // classes are the training rows of each class of each task, the first class first, of
 // regression all of a task.
 func classes(p *ProblemData) (groups [][]Row) {
 	for _, t := range p.Tasks {
-		of := map[float64]int{} // a label to its group
+		group := map[float64]int{} // a label to its group
 		for j, y := range t.labels() {
-			g, seen := of[y]
-			if !seen {
+			g, known := group[y]
+			if !known {
 				g = len(groups)
-				of[y] = g
+				group[y] = g
 				groups = append(groups, nil)
 			}
 			groups[g] = append(groups[g], t.TrainSet.X.Row(j))
@@ -207,7 +212,7 @@ func scatter(p *ProblemData) (x, c *mat.Dense) {
 	every := max(1, (n+metricRows-1)/metricRows)
 	x = mat.NewDense((n+every-1)/every, p.Cols(), nil)
 	c = mat.DenseCopyOf(x)
-	at := 0
+	row := 0
 	scale := 1 / math.Sqrt(float64(x.RawMatrix().Rows))
 	mean := make([]float64, p.Cols())
 	for _, rows := range groups {
@@ -216,8 +221,8 @@ func scatter(p *ProblemData) (x, c *mat.Dense) {
 			r.addTo(mean, scale/float64(len(rows)))
 		}
 		for _, r := range rows {
-			if at++; (at-1)%every == 0 {
-				k := (at - 1) / every
+			if row++; (row-1)%every == 0 {
+				k := (row - 1) / every
 				r.addTo(x.RawRowView(k), scale)
 				floats.SubTo(c.RawRowView(k), x.RawRowView(k), mean)
 			}
@@ -226,7 +231,7 @@ func scatter(p *ProblemData) (x, c *mat.Dense) {
 	return x, c
 }
 
-// columns counts those that are not zero.
+// columns counts the columns that are not zero.
 func columns(c *mat.Dense) (count int) {
 	for j := range c.RawMatrix().Cols {
 		if mat.Norm(c.ColView(j), 1) > 0 {
@@ -239,7 +244,7 @@ func columns(c *mat.Dense) (count int) {
 // Cols is the number of columns of its rows.
 func (m *Metric) Cols() int { return m.Factors()[1].RawMatrix().Cols }
 
-// Factors are the scale and A, or F and C: what a metric is made of.
+// Factors are the scale and A, or F and C. They make up the metric.
 func (m *Metric) Factors() []*mat.Dense {
 	scale := mat.NewDense(1, 1, []float64{m.scale})
 	if m.a != nil {
@@ -256,9 +261,9 @@ func MetricOf(factors []*mat.Dense) (*Metric, error) {
 	}
 	m := &Metric{scale: factors[0].At(0, 0)}
 	rows, cols := factors[1].Dims()
-	other, same := factors[n-1].Dims()
-	if rows != other || cols != same || n == 2 && rows != cols {
-		return nil, ErrFormat.Errorf("factors of a metric, %d x %d and %d x %d; A is square, and F and C have one shape", rows, cols, other, same)
+	width, same := factors[n-1].Dims()
+	if rows != width || cols != same || n == 2 && rows != cols {
+		return nil, ErrFormat.Errorf("factors of a metric, %d x %d and %d x %d; A is square, and F and C have one shape", rows, cols, width, same)
 	}
 	if n == 2 {
 		m.a = factors[1]
@@ -292,7 +297,8 @@ func (m *Metric) rows(x Matrix) Matrix {
 		if m.a != nil {
 			z = product(linalg.NoTrans, z, linalg.NoTrans, m.a)
 		} else {
-			z.Sub(z, product(linalg.NoTrans, product(linalg.NoTrans, z, linalg.Trans, m.c), linalg.NoTrans, m.f))
+			z.Sub(z, product(linalg.NoTrans,
+				product(linalg.NoTrans, z, linalg.Trans, m.c), linalg.NoTrans, m.f))
 		}
 		for i := range z.RawMatrix().Rows {
 			row := z.RawRowView(i)
@@ -309,11 +315,11 @@ func (m *Metric) Restore(v *mat.Dense) *mat.Dense {
 	if m == nil {
 		return v
 	}
-	of := m.a
-	if of == nil {
-		of = m.f
+	factor := m.a
+	if factor == nil {
+		factor = m.f
 	}
-	d := of.RawMatrix().Cols
+	d := factor.RawMatrix().Cols
 	rows := v.RawMatrix().Rows
 	tasks := v.RawMatrix().Cols
 	w := mat.NewDense(rows, tasks, nil)

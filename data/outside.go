@@ -8,7 +8,7 @@ import (
 	"path/filepath"
 )
 
-// A problem file may come from anyone. What it names is read, and may show up in
+// A problem file may come from anyone. The files that it names are read, and may show up in
 // messages and results, so it must not reach for files that its author has no
 // business with: data lies in the directory of the problem file or below it, named from
 // there, relative symbolic links followed. Elsewhere may lie what the user allows, and a
@@ -30,7 +30,8 @@ func (f *ProblemFile) DatasetFile(dir string, anywhere bool) (string, error) {
 			return "", fmt.Errorf("field \"dataset\": %s: %w; move it there, or state its \"sha256\", which tells that you know it", f.Dataset.Path, err)
 		}
 	}
-	if info, err := os.Stat(path); err == nil && !info.Mode().IsRegular() && !info.IsDir() {
+	if info, err := os.Stat(path); err == nil &&
+		!info.Mode().IsRegular() && !info.IsDir() {
 		return "", ErrInvalid.Errorf("field \"dataset\": %s: it is neither a file nor a folder", f.Dataset.Path)
 	}
 	return path, nil
@@ -44,13 +45,14 @@ func inside(dir, path string) error {
 		return err
 	}
 	defer root.Close()
-	return fs.WalkDir(root.FS(), filepath.ToSlash(filepath.Clean(path)), func(_ string, entry fs.DirEntry, err error) error {
-		switch {
-		case errors.Is(err, fs.ErrNotExist) || errors.Is(err, fs.ErrPermission): // reading says so
+	return fs.WalkDir(root.FS(), filepath.ToSlash(filepath.Clean(path)),
+		func(_ string, entry fs.DirEntry, err error) error {
+			switch {
+			case errors.Is(err, fs.ErrNotExist) || errors.Is(err, fs.ErrPermission): // reading says so
+				return nil
+			case err != nil || entry.Type() == fs.ModeSymlink:
+				return ErrOutside
+			}
 			return nil
-		case err != nil || entry.Type() == fs.ModeSymlink:
-			return ErrOutside
-		}
-		return nil
-	})
+		})
 }

@@ -55,7 +55,7 @@ type Problem struct {
 	// Prepare lists steps fitted on the training rows of all tasks and applied
 	// to all rows: "standardise", "unit".
 	Prepare []string `json:"prepare,omitempty"`
-	// Classes are those of all tasks together, where tasks have more than two:
+	// Classes lists the classes of all tasks together, where tasks have more than two:
 	// tasks share the classes that have one name. A task need not have them all.
 	Classes []string `json:"classes,omitempty"`
 	Tasks   []*Task  `json:"tasks"`
@@ -96,7 +96,7 @@ type TaskData struct {
 	TrainSet, ValidationSet, TestSet Samples
 }
 
-// ProblemData is a problem with its data at hand: what models are fitted on.
+// ProblemData is a problem with its data at hand. Models are fitted on it.
 type ProblemData struct {
 	*Problem
 	Tasks []TaskData

@@ -53,12 +53,11 @@ func (f *ProblemFile) Save(path string) error {
 	return nil
 }
 
-// Encode is the content of the file that Save writes. What has a name, a problem or a
-// task, has a line.
+// Encode is the content of the file that Save writes. Each problem and each task has a line.
 func (f *ProblemFile) Encode() ([]byte, error) {
 	raw, err := json.Marshal(f)
-	named := []byte(`{"name":`) // which no text has in JSON
-	return append(bytes.ReplaceAll(raw, named, append([]byte("\n"), named...)), '\n'), err
+	name := []byte(`{"name":`) // which no text has in JSON
+	return append(bytes.ReplaceAll(raw, name, append([]byte("\n"), name...)), '\n'), err
 }
 
 // check returns the first fault that the file has whatever its data is.
@@ -69,12 +68,12 @@ func (f *ProblemFile) check() error {
 	if len(f.Problems) == 0 {
 		return ErrInvalid.Errorf("the list \"problems\" is empty")
 	}
-	seen := map[string]bool{}
+	names := map[string]bool{}
 	for i, p := range f.Problems {
-		if p == nil || p.Name == "" || seen[p.Name] {
+		if p == nil || p.Name == "" || names[p.Name] {
 			return ErrInvalid.Errorf("problem %d of the list: it is null, or its name is empty or taken; names are unique", i+1)
 		}
-		seen[p.Name] = true
+		names[p.Name] = true
 		if err := p.check(); err != nil {
 			return fmt.Errorf("problem %q: %w", p.Name, err)
 		}
@@ -95,12 +94,12 @@ func (p *Problem) check() error {
 	if k := len(p.Classes); k > 0 && (k < 3 || distinct < k) {
 		return ErrInvalid.Errorf("field \"classes\": %d names, %d of them different; it lists all classes, each once, where tasks have more than two", k, distinct)
 	}
-	seen := map[string]bool{}
+	names := map[string]bool{}
 	for i, t := range p.Tasks {
-		if t == nil || t.Name == "" || seen[t.Name] {
+		if t == nil || t.Name == "" || names[t.Name] {
 			return ErrInvalid.Errorf("task %d of the list: it is null, or its name is empty or taken; names are unique", i+1)
 		}
-		seen[t.Name] = true
+		names[t.Name] = true
 		if field, err := t.check(p); err != nil {
 			return ErrInvalid.Errorf("task %q, field %q: %w", t.Name, field, err)
 		}
@@ -108,21 +107,22 @@ func (p *Problem) check() error {
 	return nil
 }
 
-// check returns the first field that has a fault, and what it is.
+// check returns the first field that has a fault, and the fault.
 func (t *Task) check(p *Problem) (field string, fault error) {
 	if first := p.Tasks[0]; t.Kind != first.Kind {
 		return "kind", fmt.Errorf("%q, but the first task is %q; one problem has one loss", t.Kind, first.Kind)
 	}
 	several := len(p.Classes) > 0
-	named := t.Positive != "" || t.Negative != ""
+	classes := t.Positive != "" || t.Negative != ""
 	switch {
 	case t.Kind != Classification && t.Kind != Regression:
 		return "kind", fmt.Errorf("%q; it can be %q or %q", t.Kind, Classification, Regression)
-	case t.Kind == Regression && (named || several):
+	case t.Kind == Regression && (classes || several):
 		return "positive", fmt.Errorf("regression has no classes, not %q and %q", t.Positive, t.Negative)
-	case several && named:
+	case several && classes:
 		return "positive", fmt.Errorf("the problem lists its classes, so that a task has no positive one (%q) and no negative one (%q)", t.Positive, t.Negative)
-	case t.Kind == Classification && !several && (t.Positive == "" || t.Negative == "" || t.Positive == t.Negative):
+	case t.Kind == Classification && !several &&
+		(t.Positive == "" || t.Negative == "" || t.Positive == t.Negative):
 		return "positive", fmt.Errorf("classification needs two different classes, not %q and %q", t.Positive, t.Negative)
 	case len(t.Train) == 0:
 		return "train", errors.New("there are no training rows")
@@ -130,8 +130,8 @@ func (t *Task) check(p *Problem) (field string, fault error) {
 	where := map[int]string{}
 	for _, split := range t.splits() {
 		for i, r := range split.rows {
-			if other, twice := where[r]; twice {
-				return split.field, fmt.Errorf("row %d (entry %d of the list) is in %q too; a row serves once", r, i, other)
+			if place, twice := where[r]; twice {
+				return split.field, fmt.Errorf("row %d (entry %d of the list) is in %q too; a row serves once", r, i, place)
 			}
 			where[r] = split.field
 		}

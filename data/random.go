@@ -18,5 +18,6 @@ func Stream(seed uint64, purpose string, item ...uint64) *rand.Rand {
 	}
 	h.Write([]byte(purpose))
 	sum := h.Sum(nil)
-	return rand.New(rand.NewPCG(binary.LittleEndian.Uint64(sum), binary.LittleEndian.Uint64(sum[8:])))
+	return rand.New(rand.NewPCG(binary.LittleEndian.Uint64(sum),
+		binary.LittleEndian.Uint64(sum[8:])))
 }

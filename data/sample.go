@@ -22,8 +22,8 @@ type SampleConfig struct {
 	TrainFraction      float64  `json:"train_fraction" default:"0.3" help:"Share of a task's rows to train on."`
 	ValidationFraction float64  `json:"validation_fraction" default:"0.3" help:"Share of a task's rows to choose hyperparameters on. The rest is the test split."`
 	Prepare            []string `json:"prepare,omitempty" enum:"standardise,unit" help:"Steps fitted on the training rows of each problem (${enum})."`
-	DisjointClasses    bool     `json:"disjoint_classes,omitempty" help:"No class is in training and in test problems: how will classes do that nothing is known of?"`
-	// The fractions remain those of all rows of a class.
+	DisjointClasses    bool     `json:"disjoint_classes,omitempty" help:"Training and test problems share no class: measures how well new classes are predicted."`
+	// The fractions remain shares of all rows of a class.
 	DisjointRows bool `json:"disjoint_rows,omitempty" help:"No row is in training and in test problems, which share out the rows of every class: what training problems teach of rows then tells nothing of test rows."`
 	All          bool `json:"all,omitempty" help:"One problem of all groups, in train.json, instead of sampling."`
 	Kind         Kind `json:"kind,omitempty" enum:",classification,regression" default:"" help:"Of groups: \"regression\" takes classes that are numbers for targets."`
@@ -43,7 +43,8 @@ func (c SampleConfig) Defaults() SampleConfig {
 // Validate checks a configuration after Defaults.
 func (c SampleConfig) Validate() error {
 	switch {
-	case min(c.Train, c.Test) < 0 || max(c.Train, c.Test) == 0 && !c.All:
+	case min(c.Train, c.Test) < 0 ||
+		max(c.Train, c.Test) == 0 && !c.All:
 		return ErrInvalid.Errorf("sample: %d training and %d test problems; there must be some of either", c.Train, c.Test)
 	case c.MinTasks < 1 || c.MaxTasks < c.MinTasks:
 		return ErrInvalid.Errorf("sample: between %d and %d tasks; it must be 1 <= min <= max", c.MinTasks, c.MaxTasks)
@@ -88,7 +89,8 @@ func SampleProblems(d *Dataset, c SampleConfig) (train, test *ProblemFile, err e
 				n = a
 			}
 			pool = append(pool, candidate{
-				task: Task{Name: d.Classes[p] + " vs " + d.Classes[n], Kind: Classification, Positive: d.Classes[p], Negative: d.Classes[n]},
+				task: Task{Name: d.Classes[p] + " vs " + d.Classes[n],
+					Kind: Classification, Positive: d.Classes[p], Negative: d.Classes[n]},
 				rows: [][]int{byClass[p], byClass[n]}, classes: []int{a, b},
 			})
 		}
@@ -117,18 +119,19 @@ func (c SampleConfig) tested(n, enough int) int {
 // least their share.
 func (c SampleConfig) byClasses(d *Dataset, pool []candidate) (train, test *ProblemFile, err error) {
 	n := len(d.Classes)
-	least := 2
-	for least*(least-1)/2 < c.MaxTasks {
-		least++
+	fewest := 2
+	for fewest*(fewest-1)/2 < c.MaxTasks {
+		fewest++
 	}
-	if n < 2*least {
-		return nil, nil, ErrInvalid.Errorf("sample: %s: %d classes, but two disjoint sets of classes with %d pairs each take %d", d.Name, n, c.MaxTasks, 2*least)
+	if n < 2*fewest {
+		return nil, nil, ErrInvalid.Errorf("sample: %s: %d classes, but two disjoint sets of classes with %d pairs each take %d", d.Name, n, c.MaxTasks, 2*fewest)
 	}
 	order := Stream(c.Seed, "train and test classes").Perm(n)
-	tested := order[:c.tested(n, least)]
+	tested := order[:c.tested(n, fewest)]
 	var trained, asked []candidate
 	for _, t := range pool {
-		switch a, b := slices.Contains(tested, t.classes[0]), slices.Contains(tested, t.classes[1]); {
+		switch a, b := slices.Contains(tested, t.classes[0]),
+			slices.Contains(tested, t.classes[1]); {
 		case a && b:
 			asked = append(asked, t)
 		case !a && !b:
@@ -199,9 +202,12 @@ func (c SampleConfig) draw(d *Dataset, pool []candidate, what string) (train, te
 		c.MaxTasks = max(c.MinTasks, min(c.MaxTasks, len(pool)))
 	}
 	if len(pool) < sets*c.MaxTasks {
-		return nil, nil, ErrInvalid.Errorf("sample: %s: %d %s, but two disjoint sets of problems of up to %d tasks need %d, and one set alone %d", d.Name, len(pool), what, c.MaxTasks, 2*c.MaxTasks, c.MinTasks)
+		return nil, nil, ErrInvalid.Errorf("sample: %s: %d %s, but two disjoint sets of problems of up to %d tasks need %d, and one set alone %d", d.Name, len(pool),
+			what, c.MaxTasks, 2*c.MaxTasks, c.MinTasks)
 	}
-	Stream(c.Seed, "train and test").Shuffle(len(pool), func(i, j int) { pool[i], pool[j] = pool[j], pool[i] })
+	Stream(c.Seed, "train and test").Shuffle(len(pool), func(i, j int) {
+		pool[i], pool[j] = pool[j], pool[i]
+	})
 	share := c.tested(len(pool), c.MaxTasks)
 	trained := pool[share:]
 	asked := pool[:share]
@@ -264,11 +270,13 @@ func (c SampleConfig) file(d *Dataset) *ProblemFile {
 	if err != nil {
 		panic(err) // a struct of numbers and texts
 	}
-	return &ProblemFile{Schema: ProblemSchema, Dataset: &DatasetRef{Path: d.Name, SHA256: d.Fingerprint()}, Sampling: raw}
+	return &ProblemFile{Schema: ProblemSchema,
+		Dataset: &DatasetRef{Path: d.Name, SHA256: d.Fingerprint()}, Sampling: raw}
 }
 
 func (c SampleConfig) problem(set string, i uint64, tasks []candidate) (*Problem, error) {
-	p := &Problem{Name: fmt.Sprintf("%s-%04d", set, i+1), Prepare: c.Prepare, Classes: c.several}
+	p := &Problem{Name: fmt.Sprintf("%s-%04d", set, i+1),
+		Prepare: c.Prepare, Classes: c.several}
 	for j, t := range tasks {
 		task := t.task
 		r := Stream(c.Seed, set+" split", i, uint64(j))
@@ -288,12 +296,12 @@ func (c SampleConfig) problem(set string, i uint64, tasks []candidate) (*Problem
 // split deals the rows of one class out to the splits of the task.
 func (c SampleConfig) split(t *Task, rows []int, r *rand.Rand) error {
 	n := len(rows)
-	all := float64(n)
+	total := float64(n)
 	if c.DisjointRows {
-		all *= 2
+		total *= 2
 	}
-	train := max(1, int(math.Round(c.TrainFraction*all)))
-	validation := max(1, int(math.Round(c.ValidationFraction*all)))
+	train := max(1, int(math.Round(c.TrainFraction*total)))
+	validation := max(1, int(math.Round(c.ValidationFraction*total)))
 	if train+validation >= n {
 		return ErrInvalid.Errorf("sample: task %q: %d rows of one class cannot be split by %v and %v with one left for the test", t.Name, n, c.TrainFraction, c.ValidationFraction)
 	}

@@ -144,11 +144,11 @@ func (s *ridgeSystem) solve(ctx context.Context, r []float64) ([]float64, error)
 		step := square / floats.Dot(direction, image)
 		floats.AddScaled(weights, step, along)
 		floats.AddScaled(r, -step, image)
-		before := square
+		last := square
 		if square = floats.Dot(r, r); square <= goal {
 			return weights, nil
 		}
-		floats.AddScaledTo(direction, r, square/before, direction)
+		floats.AddScaledTo(direction, r, square/last, direction)
 	}
 	return nil, fmt.Errorf("%w: the relative residual is still above %v after %d iterations; a larger ridge helps, and so do scaled features", errNotConverged, s.tolerance, ridgeIterations)
 }

@@ -16,7 +16,7 @@ const (
 	// StepUnit divides every row by its Euclidean length; zero rows stay zero.
 	StepUnit = "unit"
 	// StepStandardise subtracts the column's mean over the fit rows and divides
-	// by its standard deviation there (that of the n rows, not n-1). Columns
+	// by its standard deviation there (over n, not n-1). Columns
 	// that are constant in the fit rows become 0. A sparse matrix is divided
 	// only, because subtracting would fill it.
 	StepStandardise = "standardise"
@@ -39,8 +39,8 @@ type Step struct {
 	// Cols is the number of columns that the step was fitted on, and the only
 	// number it applies to.
 	Cols int `json:"cols"`
-	// Documents is the number of fit rows and Frequency, for every column, the
-	// number of those that have it; StepTFIDF.
+	// Documents is the number of fit rows, and Frequency the number of fit rows that
+	// have a column; StepTFIDF.
 	Documents int   `json:"documents,omitempty"`
 	Frequency []int `json:"frequency,omitempty"`
 	// Mean and Deviation belong to StepStandardise; a deviation of 0 marks a
@@ -49,7 +49,7 @@ type Step struct {
 	Deviation []float64 `json:"deviation,omitempty"`
 	// Columns are the columns that StepSelect keeps, ascending.
 	Columns []int `json:"columns,omitempty"`
-	// Curves are those of the columns, after StepCurves.
+	// Curves has the curve of every column, after StepCurves.
 	Curves []Curve `json:"curves,omitempty"`
 	// Width multiplies the distance of a row from each of the Landmarks; StepLaplace.
 	Width     float64     `json:"width,omitempty"`
@@ -71,42 +71,42 @@ func Views(parts ...Step) Step {
 // Makes is the number of columns that the step makes.
 func (s Step) Makes() int { return len(s.Names(make([]string, s.Cols))) }
 
-// Names are those of the columns that the step makes of columns with names.
-func (s Step) Names(names []string) (made []string) {
+// Names are the names of the columns that the step makes of columns with names.
+func (s Step) Names(names []string) (columns []string) {
 	switch s.Kind {
 	case StepSelect:
 		for _, j := range s.Columns {
-			made = append(made, names[j])
+			columns = append(columns, names[j])
 		}
 	case StepCurves:
 		for j, c := range s.Curves {
-			made = append(made, names[j])
+			columns = append(columns, names[j])
 			for l := range c.Bends {
-				made = append(made, fmt.Sprintf("%s bend %d", names[j], l+1))
+				columns = append(columns, fmt.Sprintf("%s bend %d", names[j], l+1))
 			}
 		}
 	case StepLaplace:
 		for i := range s.Landmarks {
-			made = append(made, fmt.Sprintf("landmark %d", i+1))
+			columns = append(columns, fmt.Sprintf("landmark %d", i+1))
 		}
 	case StepViews:
 		for _, part := range s.Parts {
-			made = append(made, part.Names(names)...)
+			columns = append(columns, part.Names(names)...)
 		}
 	default:
 		return names
 	}
-	return made
+	return columns
 }
 
-// largest bounds what is subtracted from features, or divides them.
+// largest bounds numbers that are subtracted from features, or divide them.
 const largest = 1e100
 
 // Validate tells why a step of a fitted model, as a file has it, cannot be applied to so many
 // columns.
 func (s Step) Validate(cols int) error {
 	around := min(len(s.Low), len(s.High))
-	least, known := map[string]int{
+	width, known := map[string]int{
 		StepUnit:        cols,
 		StepTFIDF:       len(s.Frequency),
 		StepStandardise: min(len(s.Mean), len(s.Deviation)),
@@ -118,10 +118,10 @@ func (s Step) Validate(cols int) error {
 		return ErrInvalid.Errorf("models have no step %q", s.Kind)
 	}
 	for _, z := range s.Landmarks {
-		least = min(least, len(z))
+		width = min(width, len(z))
 	}
 	sizes := []int{
-		least, s.Cols, len(s.Frequency), len(s.Mean), len(s.Deviation),
+		width, s.Cols, len(s.Frequency), len(s.Mean), len(s.Deviation),
 		len(s.Curves), len(s.Low), len(s.High),
 	}
 	for _, z := range s.Landmarks {
@@ -311,7 +311,7 @@ func (s Step) viewsRow() func(dst []float32, r Row) {
 	}
 }
 
-// logCount is 1 + ln t, and 0 for 0. What is not a count gives NaN, which
+// logCount is 1 + ln t, and 0 for 0. Numbers that are no counts give NaN, which
 // mapRows reports with its row and column.
 func logCount(t float32) float64 {
 	switch {
@@ -398,7 +398,8 @@ func (d *Dataset) With(s Step) (*Dataset, error) {
 		features = s.Names(features)
 	}
 	return &Dataset{
-		Name: d.Name, X: x, Label: d.Label, Classes: d.Classes, Target: d.Target, LabelOf: d.LabelOf,
+		Name: d.Name, X: x, Label: d.Label,
+		Classes: d.Classes, Target: d.Target, LabelOf: d.LabelOf,
 		Group: d.Group, Groups: d.Groups, Features: features,
 		Steps: append(slices.Clone(d.Steps), s.Kind),
 	}, nil

@@ -10,7 +10,7 @@ import (
 // unit rows) are steps.
 
 // SelectTerms returns the step that keeps the columns that at least so many rows have.
-// If there are names, those that are stop words or have fewer than two letters go too.
+// If columns have names, stop words and words of fewer than two letters go too.
 func SelectTerms(x Matrix, names []string, rows int) (Step, error) {
 	s := Step{Kind: StepSelect, Cols: x.Cols()}
 	for j, n := range frequency(x) {

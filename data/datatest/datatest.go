@@ -56,9 +56,9 @@ func root(t testing.TB) string {
 
 // Allocated returns the bytes that f allocates.
 func Allocated(f func()) uint64 {
-	var before, after runtime.MemStats
-	runtime.ReadMemStats(&before)
+	var begin, end runtime.MemStats
+	runtime.ReadMemStats(&begin)
 	f()
-	runtime.ReadMemStats(&after)
-	return after.TotalAlloc - before.TotalAlloc
+	runtime.ReadMemStats(&end)
+	return end.TotalAlloc - begin.TotalAlloc
 }

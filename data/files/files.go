@@ -38,8 +38,8 @@ func Write(path string, write func(w io.Writer) error) error {
 		return inPlace(path, write)
 	}
 	for err == nil || errors.Is(err, fs.ErrNotExist) {
-		link, none := os.Readlink(path)
-		if none != nil {
+		link, missing := os.Readlink(path)
+		if missing != nil {
 			return publish(path, write, os.Rename)
 		}
 		if !filepath.IsAbs(link) { // the system resolves "..", behind links of folders

@@ -101,7 +101,7 @@ func settle(dir string) error {
 		if err == nil && entry.IsDir() {
 			return errors.Join(os.MkdirAll(place, 0o755), syncDir(dir))
 		}
-		if info, none := os.Stat(place); err == nil && none == nil {
+		if info, missing := os.Stat(place); err == nil && missing == nil {
 			err = os.Chmod(path, info.Mode().Perm())
 		}
 		if err == nil {

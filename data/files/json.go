@@ -71,8 +71,8 @@ func located(raw []byte, err error) error {
 
 // at says where in a text an error is, given the number of bytes up to there.
 func at(raw []byte, offset int64, err error) error {
-	before := raw[:min(max(0, offset), int64(len(raw)))]
-	line := 1 + bytes.Count(before, []byte("\n"))
-	column := len(before) - (bytes.LastIndexByte(before, '\n') + 1)
+	prefix := raw[:min(max(0, offset), int64(len(raw)))]
+	line := 1 + bytes.Count(prefix, []byte("\n"))
+	column := len(prefix) - (bytes.LastIndexByte(prefix, '\n') + 1)
 	return fmt.Errorf("line %d, column %d: %w", line, column, err)
 }

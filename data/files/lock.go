@@ -14,7 +14,9 @@ type locked struct{ *os.File }
 
 // Close unlocks the file before it closes it: a process that is just being
 // started has it open too, for a moment.
-func (f locked) Close() error { return errors.Join(unlock(f.File), f.File.Close()) }
+func (f locked) Close() error {
+	return errors.Join(unlock(f.File), f.File.Close())
+}
 
 func openLocked(path string) (*locked, error) {
 	f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o644)

@@ -10,8 +10,9 @@ import (
 
 // lock locks a byte far behind the end of the file: others may read the rest.
 func lock(f *os.File) error {
-	far := windows.Overlapped{OffsetHigh: math.MaxInt32}
-	err := windows.LockFileEx(windows.Handle(f.Fd()), windows.LOCKFILE_EXCLUSIVE_LOCK|windows.LOCKFILE_FAIL_IMMEDIATELY, 0, 1, 0, &far)
+	offset := windows.Overlapped{OffsetHigh: math.MaxInt32}
+	err := windows.LockFileEx(windows.Handle(f.Fd()),
+		windows.LOCKFILE_EXCLUSIVE_LOCK|windows.LOCKFILE_FAIL_IMMEDIATELY, 0, 1, 0, &offset)
 	if errors.Is(err, windows.ERROR_LOCK_VIOLATION) {
 		return ErrLocked
 	}

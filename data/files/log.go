@@ -96,7 +96,9 @@ func (l *Log) Repair() (torn bool, err error) {
 func (l *Log) Sync() error { return l.file.Sync() }
 
 // Close syncs the log and gives it free for others.
-func (l *Log) Close() error { return errors.Join(l.file.Sync(), l.file.Close()) }
+func (l *Log) Close() error {
+	return errors.Join(l.file.Sync(), l.file.Close())
+}
 
 // ErrChecksum marks a line that is not as it was written.
 var ErrChecksum = errors.New("checksum mismatch")

@@ -46,8 +46,8 @@ func guard(read func() error) (err error) {
 		if fault := recover(); fault != nil {
 			err = fmt.Errorf("%v", fault)
 		}
-		told := errors.Is(err, data.ErrFormat) || errors.Is(err, data.ErrInvalid)
-		if err != nil && err != io.EOF && !told {
+		named := errors.Is(err, data.ErrFormat) || errors.Is(err, data.ErrInvalid)
+		if err != nil && err != io.EOF && !named {
 			err = data.ErrFormat.Errorf("the Parquet file is damaged or cut short: %w", err)
 		}
 	}()
@@ -143,10 +143,10 @@ func word(value func(parquet.Value) string) (valueCell, bool) {
 
 // moment makes cells of values that are so many nanoseconds or longer units after 1970.
 func moment(unit time.Duration, layout string, value func(parquet.Value) int64) (valueCell, bool) {
-	each := int64(time.Second / unit)
+	perSecond := int64(time.Second / unit)
 	return word(func(v parquet.Value) string {
 		n := value(v)
-		return time.Unix(n/each, n%each*int64(unit)).UTC().Format(layout)
+		return time.Unix(n/perSecond, n%perSecond*int64(unit)).UTC().Format(layout)
 	})
 }
 
@@ -219,8 +219,8 @@ func unscaled(v parquet.Value) *big.Int {
 	raw := v.ByteArray()
 	whole := new(big.Int).SetBytes(raw)
 	if len(raw) > 0 && raw[0] > math.MaxInt8 { // two's complement
-		beyond := uint(8 * len(raw))
-		whole.Sub(whole, new(big.Int).Lsh(big.NewInt(1), beyond))
+		width := uint(8 * len(raw))
+		whole.Sub(whole, new(big.Int).Lsh(big.NewInt(1), width))
 	}
 	return whole
 }

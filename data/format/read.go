@@ -69,7 +69,7 @@ type Options struct {
 	// the name group or task, if there is one. In svmlight files groups are
 	// the qid.
 	Group string `kong:"-"`
-	// From is what the table is read from, nil for its file.
+	// From is the stream that has the table, nil for its file.
 	From io.ReadCloser `kong:"-"`
 	// ClassNames and FeatureNames are files of names, one a line (.gz too).
 	// Class names are in the order of the class numbers, which may start at 0

@@ -222,7 +222,7 @@ func (r *Rows) located(err error) error { return fmt.Errorf("%s: %w", r.name, er
 const (
 	// blockSize is enough for the work on a block to outweigh passing it on.
 	blockSize = 256 << 10
-	// buffered is enough to tell what a text is; larger reads pass the buffer by.
+	// buffered is enough to tell the kind of a text; larger reads pass the buffer by.
 	buffered = 8 << 10
 	// maxRow bounds the length of a row: a quote that is not closed makes one row
 	// of the rest.

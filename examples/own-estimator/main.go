@@ -19,7 +19,8 @@ import (
 // where cos(E) holds the cosines between the embeddings of the tasks.
 var cosine = model.Estimator{
 	Params: func(model.Config) []model.Spec {
-		return []model.Spec{{Name: "beta", Shape: []int{2}, Start: []float64{-1, 1}}}
+		return []model.Spec{{Name: "beta", Shape: []int{2},
+			Start: []float64{-1, 1}}}
 	},
 	// f is linear in both: training starts them by regression.
 	Linear: []model.Entry{{Param: "beta", Index: 0}, {Param: "beta", Index: 1}},

@@ -109,14 +109,17 @@ func (o EvaluateOptions) defaults() (EvaluateOptions, error) {
 }
 
 func among(models []multitask.Model, m multitask.Model) bool {
-	return slices.ContainsFunc(models, func(rival multitask.Model) bool { return rival.Info().Name == m.Info().Name })
+	return slices.ContainsFunc(models, func(rival multitask.Model) bool {
+		return rival.Info().Name == m.Info().Name
+	})
 }
 
 // Evaluate solves every problem with every model, and with every network. Test rows have no
 // say in any choice. Where there is one network and it has a head, all models see the features
 // that the head makes. The outcomes come problem by problem in the order of the models, the
 // networks last.
-func Evaluate(ctx context.Context, networks []Network, problems []*data.ProblemData, o EvaluateOptions) ([]Outcome, error) {
+func Evaluate(ctx context.Context, networks []Network,
+	problems []*data.ProblemData, o EvaluateOptions) ([]Outcome, error) {
 	o, err := o.defaults()
 	if err != nil {
 		return nil, err
@@ -139,7 +142,9 @@ func Evaluate(ctx context.Context, networks []Network, problems []*data.ProblemD
 		}
 	}
 	cells := o.cells(networks, given, problems)
-	missing := slices.DeleteFunc(slices.Clone(cells), func(c *cell) bool { return len(o.Journal.kept(c.keys())) == len(c.variants) })
+	missing := slices.DeleteFunc(slices.Clone(cells), func(c *cell) bool {
+		return len(o.Journal.kept(c.keys())) == len(c.variants)
+	})
 	if len(missing) > 0 {
 		if o.Begin != nil {
 			err = o.Begin()
@@ -226,7 +231,8 @@ func (c *cell) run(ctx context.Context) (outcomes []Outcome, err error) {
 		if err != nil {
 			return nil, fmt.Errorf("%s: %w", cmp.Or(k.Variant, "plain"), err)
 		}
-		outcomes = append(outcomes, Outcome{k.problem, k.Method, t.Params, Entries(t.Omega), t.Validation, t.Test, t.Seconds})
+		outcomes = append(outcomes, Outcome{k.problem, k.Method, t.Params,
+			Entries(t.Omega), t.Validation, t.Test, t.Seconds})
 	}
 	return outcomes, nil
 }
@@ -269,14 +275,14 @@ func (o EvaluateOptions) plain(m multitask.Model, p *data.ProblemData) *cell {
 			tuned, err = paper(ctx, m, p)
 			return tuned, err
 		}
-		all, err := rows()
+		labelled, err := rows()
 		if err != nil {
 			return nil, err
 		}
 		if v == Labelled {
-			return evidence.Tune(ctx, evidence.Of(m), all, p, evidence.Options{})
+			return evidence.Tune(ctx, evidence.Of(m), labelled, p, evidence.Options{})
 		}
-		if t, err = evidence.Refit(ctx, tuned.Omega, all, p); err == nil {
+		if t, err = evidence.Refit(ctx, tuned.Omega, labelled, p); err == nil {
 			t.Seconds += tuned.Seconds
 		}
 		return t, err
@@ -297,21 +303,23 @@ func paper(ctx context.Context, m multitask.Model, p *data.ProblemData) (*eviden
 // together. Single-task learning would gain nothing.
 func (o EvaluateOptions) joint(m multitask.Model, p *data.ProblemData) *cell {
 	fit := func(ctx context.Context, _ Variant) (*evidence.Tuned, error) {
-		all := &data.ProblemData{Problem: &data.Problem{Name: "joint", Classes: p.Classes}, Tasks: slices.Clone(p.Tasks)}
+		union := &data.ProblemData{Problem: &data.Problem{Name: "joint", Classes: p.Classes},
+			Tasks: slices.Clone(p.Tasks)}
 		for _, other := range o.Joint {
 			if !slices.Equal(p.Classes, other.Classes) {
 				return nil, infer.ErrInvalid.Errorf("problem %q: its classes are not those of %q, with which it is to be fitted", other.Name, p.Name)
 			}
-			all.Tasks = append(all.Tasks, other.Tasks...)
+			union.Tasks = append(union.Tasks, other.Tasks...)
 		}
-		together, err := paper(ctx, m, all)
+		together, err := paper(ctx, m, union)
 		if err != nil {
 			return nil, err
 		}
 		share := *together.Result
 		rows := together.W.RawMatrix().Rows
 		n := len(p.Tasks)
-		share.W, share.B = together.W.Slice(0, rows, 0, n).(*mat.Dense), together.B[:n*len(together.B)/len(all.Tasks)]
+		share.W = together.W.Slice(0, rows, 0, n).(*mat.Dense)
+		share.B = together.B[:n*len(together.B)/len(union.Tasks)]
 		share.Omega = together.Result.Omega.SliceSym(0, n).(*mat.SymDense)
 		tuned, err := evidence.Report(&share, p, nil)
 		if err == nil {
@@ -324,7 +332,7 @@ func (o EvaluateOptions) joint(m multitask.Model, p *data.ProblemData) *cell {
 
 // network solves the problem with the network, and without parts of that. It is seen with the
 // features that the network works on.
-func network(n Network, p, seen *data.ProblemData) *cell {
+func network(n Network, p, features *data.ProblemData) *cell {
 	bench := sync.OnceValues(func() (*solve.Bench, error) {
 		return solve.NewBench(n.Finder, p, solve.Options{})
 	})
@@ -339,7 +347,7 @@ func network(n Network, p, seen *data.ProblemData) *cell {
 			if err != nil {
 				return nil, err
 			}
-			t, err := paper(ctx, m, seen)
+			t, err := paper(ctx, m, features)
 			if err == nil {
 				t.Seconds = time.Since(begin).Seconds()
 			}

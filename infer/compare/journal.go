@@ -64,14 +64,14 @@ type outcomeKey struct {
 }
 
 // OpenJournal opens a journal, or creates it. It knows what other journals keep too.
-func OpenJournal(path string, others ...string) (*Journal, error) {
+func OpenJournal(path string, siblings ...string) (*Journal, error) {
 	log, err := files.OpenLog(path)
 	if err != nil {
 		return nil, fmt.Errorf("journal: %w", err)
 	}
 	j := &Journal{log: log, done: map[outcomeKey]Outcome{}}
 	j.Torn, err = log.Repair()
-	for _, from := range append(others, path) {
+	for _, from := range append(siblings, path) {
 		if err == nil {
 			err = j.read(from)
 		}

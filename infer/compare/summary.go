@@ -112,10 +112,13 @@ func Summarise(outcomes []Outcome) (*Table, error) {
 			fair = append(fair, m)
 		}
 	}
-	best := slices.MinFunc(fair, func(a, b *Row) int { return cmp.Compare(a.Error, b.Error) })
+	best := slices.MinFunc(fair, func(a, b *Row) int {
+		return cmp.Compare(a.Error, b.Error)
+	})
 	rows := slices.Concat(fair, published, networks)
 	if len(published) > 1 {
-		rows = append(rows, choose(fmt.Sprintf("best of %d by validation", len(fair)), Method{Model: Best, Variant: Refitted}, fair...))
+		rows = append(rows,
+			choose(fmt.Sprintf("best of %d by validation", len(fair)), Method{Model: Best, Variant: Refitted}, fair...))
 		paper := choose(fmt.Sprintf("best of %d by validation, as in the paper", len(published)), Method{Model: Best}, published...)
 		paper.Published = true
 		rows = append(rows, paper)
@@ -126,12 +129,14 @@ func Summarise(outcomes []Outcome) (*Table, error) {
 		table.Rows = append(table.Rows, *m)
 	}
 	slices.SortStableFunc(table.Rows, func(a, b Row) int {
-		return cmp.Or(cmp.Compare(slices.Index(headings, a.Heading()), slices.Index(headings, b.Heading())), cmp.Compare(a.Error, b.Error))
+		return cmp.Or(cmp.Compare(slices.Index(headings, a.Heading()),
+			slices.Index(headings, b.Heading())), cmp.Compare(a.Error, b.Error))
 	})
 	plain := slices.DeleteFunc(networks, func(m *Row) bool { return m.Variant != Plain })
 	for i, a := range plain {
 		for _, b := range plain[i+1:] {
-			table.Pairs = append(table.Pairs, Pair{a.Title, b.Title, Against(a.Test, b.Test, stl.Error)})
+			table.Pairs = append(table.Pairs,
+				Pair{a.Title, b.Title, Against(a.Test, b.Test, stl.Error)})
 		}
 	}
 	return table, nil
@@ -167,8 +172,10 @@ func collate(outcomes []Outcome) (problems []string, methods []*Row, err error) 
 		if i := len(m.Test); i >= len(problems) || problems[i] != o.Problem {
 			return nil, nil, infer.ErrInvalid.Errorf("the outcomes of %s do not take each problem once, in the order of the others: number %d is of problem %q", m.Title, i, o.Problem)
 		}
-		m.Validation, m.Test = append(m.Validation, o.Validation.Mean), append(m.Test, o.Test.Mean)
-		m.Seconds, m.Omega = m.Seconds+o.Seconds, o.Omega
+		m.Validation = append(m.Validation, o.Validation.Mean)
+		m.Test = append(m.Test, o.Test.Mean)
+		m.Seconds = m.Seconds + o.Seconds
+		m.Omega = o.Omega
 	}
 	names := map[string]bool{}
 	for _, m := range methods {
@@ -185,7 +192,8 @@ func collate(outcomes []Outcome) (problems []string, methods []*Row, err error) 
 		if len(m.Test) < len(problems) {
 			return nil, nil, infer.ErrInvalid.Errorf("there is no outcome of %s on problem %q", m.Title, problems[len(m.Test)])
 		}
-		m.Error, m.Seconds = stat.Mean(m.Test, nil), m.Seconds/float64(len(problems))
+		m.Error = stat.Mean(m.Test, nil)
+		m.Seconds = m.Seconds / float64(len(problems))
 	}
 	return problems, methods, nil
 }
@@ -220,8 +228,11 @@ func title(model string, v Variant) string {
 func choose(title string, method Method, from ...*Row) *Row {
 	m := &Row{Title: title, Method: method}
 	for i := range from[0].Test {
-		taken := slices.MinFunc(from, func(a, b *Row) int { return cmp.Compare(a.Validation[i], b.Validation[i]) })
-		m.Validation, m.Test = append(m.Validation, taken.Validation[i]), append(m.Test, taken.Test[i])
+		taken := slices.MinFunc(from, func(a, b *Row) int {
+			return cmp.Compare(a.Validation[i], b.Validation[i])
+		})
+		m.Validation = append(m.Validation, taken.Validation[i])
+		m.Test = append(m.Test, taken.Test[i])
 	}
 	for _, f := range from {
 		m.Seconds += f.Seconds
@@ -238,7 +249,8 @@ func (m *Row) compare(stl, best *Row) {
 		residuals = append(residuals, (e-float64(m.Relative)*stl.Test[i])/stl.Error)
 	}
 	_, m.StandardError = meanOf(residuals)
-	m.AgainstSTL, m.AgainstBest = Against(m.Test, stl.Test, stl.Error), Against(m.Test, best.Test, stl.Error)
+	m.AgainstSTL = Against(m.Test, stl.Test, stl.Error)
+	m.AgainstBest = Against(m.Test, best.Test, stl.Error)
 }
 
 // rounding is the step that errors are rounded to before they are compared, so that
@@ -246,11 +258,11 @@ func (m *Row) compare(stl, best *Row) {
 const rounding = 1e-12
 
 // Against compares test errors with others on the same problems, in a unit.
-func Against(errors, others []float64, unit float64) (p Paired) {
+func Against(errors, reference []float64, unit float64) (p Paired) {
 	var relative, rounded []float64
 	for i, e := range errors {
-		relative = append(relative, (e-others[i])/unit)
-		d := math.Round((e - others[i]) / rounding)
+		relative = append(relative, (e-reference[i])/unit)
+		d := math.Round((e - reference[i]) / rounding)
 		switch {
 		case d < 0:
 			p.Wins++

@@ -19,7 +19,9 @@ const exactPairs = 50
 // is taken as normal, with a correction for continuity and for ties.
 func Wilcoxon(differences []float64) float64 {
 	d := slices.DeleteFunc(slices.Clone(differences), func(v float64) bool { return v == 0 })
-	slices.SortFunc(d, func(a, b float64) int { return cmp.Compare(math.Abs(a), math.Abs(b)) })
+	slices.SortFunc(d, func(a, b float64) int {
+		return cmp.Compare(math.Abs(a), math.Abs(b))
+	})
 	n := len(d)
 	if n == 0 {
 		return 1
@@ -57,11 +59,11 @@ func probabilityUpTo(s, n int) float64 {
 	exactly[0] = 1
 	for rank := 1; rank <= n; rank++ {
 		for sum := s; sum >= 0; sum-- {
-			with := 0.0
+			extreme := 0.0
 			if sum >= rank {
-				with = exactly[sum-rank]
+				extreme = exactly[sum-rank]
 			}
-			exactly[sum] = (exactly[sum] + with) / 2
+			exactly[sum] = (exactly[sum] + extreme) / 2
 		}
 	}
 	p := 0.0

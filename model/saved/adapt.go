@@ -35,7 +35,7 @@ func (s *Fit) Adapt(ctx context.Context, path string, o RowOptions) (*Fit, error
 			if math.IsNaN(a.Label) {
 				return data.ErrInvalid.Errorf("%s: a row of task %q has no label; rows that adapt a model need one", path, a.Name)
 			}
-			n.add(a, b.made.Row(i).Value)
+			n.add(a, b.x.Row(i).Value)
 		}
 		return nil
 	}
@@ -57,7 +57,7 @@ type newTasks struct {
 }
 
 // add adds a row.
-func (n *newTasks) add(a Answer, made []float32) {
+func (n *newTasks) add(a Answer, x []float32) {
 	i, known := n.number[a.Name]
 	if !known {
 		i = len(n.names)
@@ -67,9 +67,9 @@ func (n *newTasks) add(a Answer, made []float32) {
 	}
 	t := &n.tasks[i]
 	t.Y = append(t.Y, a.Label)
-	t.Offset = append(t.Offset, Affine(n.prior.Mean, made))
+	t.Offset = append(t.Offset, Affine(n.prior.Mean, x))
 	for _, row := range n.prior.Root {
-		t.Features = append(t.Features, Affine(row, made))
+		t.Features = append(t.Features, Affine(row, x))
 	}
 }
 

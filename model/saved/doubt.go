@@ -32,7 +32,7 @@ type TaskDoubt struct {
 	Scale   float64 `json:"scale"`
 }
 
-// Variances are those of the targets of rows of a task, or of the Average; nil where there is no
+// Variances has the variance of the target of every row of a task, or of the Average; nil without
 // doubt.
 func (d *Doubt) Variances(task int, x data.Matrix) []float64 {
 	if d == nil {
@@ -88,9 +88,9 @@ func lengths(m []float64, x data.Matrix) []float64 {
 	wide := x.Cols() + 1
 	k := len(m) / wide
 	v := make([]float64, x.Rows())
-	most := min(slab, len(v))
-	rows := make([]float64, most*wide)
-	products := make([]float64, most*k)
+	height := min(slab, len(v))
+	rows := make([]float64, height*wide)
+	products := make([]float64, height*k)
 	for from := 0; from < len(v) && k > 0; from += slab {
 		n := min(slab, len(v)-from)
 		clear(rows)

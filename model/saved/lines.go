@@ -46,8 +46,8 @@ func (s *Fit) checkInterval(level float64) error {
 	case held == 0:
 		return data.ErrInvalid.Errorf("--interval: the model has no residuals of rows held out; classes have probabilities instead")
 	case math.IsInf(s.Interval(level), 1):
-		most := 1 - 1/float64(held+1)
-		return data.ErrInvalid.Errorf("--interval=%v: %d rows were held out, which are enough for %.2f at most", level, held, most)
+		highest := 1 - 1/float64(held+1)
+		return data.ErrInvalid.Errorf("--interval=%v: %d rows were held out, which are enough for %.2f at most", level, held, highest)
 	}
 	return nil
 }
@@ -71,8 +71,8 @@ func (l *Lines) heads(a Answer) {
 	} else {
 		l.head(true, "task")
 		l.head(classify, "prediction")
-		other := func(t Task) bool { return t.Positive != s.Tasks[0].Positive }
-		if slices.ContainsFunc(s.Tasks, other) {
+		differs := func(t Task) bool { return t.Positive != s.Tasks[0].Positive }
+		if slices.ContainsFunc(s.Tasks, differs) {
 			positive = []string{"", "the positive class"}
 		}
 	}
@@ -95,9 +95,9 @@ func (l *Lines) Row(b *Block, j int) (cells []string) {
 	for _, c := range b.Carried {
 		cells = append(cells, c.Texts[c.Text(j)])
 	}
-	each := len(l.rows.Asked)
-	for _, a := range b.Answers[j*each:][:each] {
-		if each == 1 {
+	width := len(l.rows.Asked)
+	for _, a := range b.Answers[j*width:][:width] {
+		if width == 1 {
 			cells = append(cells, a.Name)
 		}
 		cells = append(cells, l.cells(a)...)

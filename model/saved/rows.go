@@ -18,8 +18,8 @@ import (
 	"l2mt/data/table"
 )
 
-// RowOptions say how the rows of a table are read, and of which task each is. The zero value
-// takes columns for what they were in the tables fitted, and refuses a table that lacks one. Tags
+// RowOptions say how the rows of a table are read, and how each names its task. The zero value
+// gives columns the roles that they had in the tables fitted, and refuses a table that lacks one. Tags
 // explain the fields, here and as flags of a command line.
 type RowOptions struct {
 	Task           string `help:"Column that names the task of a row, or the name of one task for all rows. By default the column that named it in the tables fitted; where these had a target column for every task, every row is one of each."`
@@ -43,7 +43,7 @@ type Rows struct {
 	fit      *Fit
 	o        RowOptions
 	in       *format.Rows
-	at       []int          // the columns that features are made of
+	places   []int          // the columns that features are made of
 	features []string       // before the steps
 	column   int            // the column that names the task of a row, or -1
 	labels   []int          // the column of the label of each of Asked, or -1
@@ -68,17 +68,18 @@ type Block struct {
 	Answers []Answer         // row by row, each as in Asked
 	Carried []*format.Column // as text
 	Text    []byte           // for what work makes of them
-	made    data.Matrix      // the rows as the fit makes them, where these are kept
+	x       data.Matrix      // the rows as the fit makes them, where these are kept
 	notes   map[string]int
 	err     error
 }
 
-// ErrNoTask marks a table that does not say of which task its rows are.
+// ErrNoTask marks a table whose rows name no task.
 var ErrNoTask = data.ErrMismatch.Errorf("its rows name no task")
 
 // OpenRows opens a CSV, TSV or Parquet file of rows to predict. Close the rows after use.
 func (s *Fit) OpenRows(path string, o RowOptions) (r *Rows, err error) {
-	r = &Rows{Fits: []*Fit{s}, fit: s, o: o, column: -1, number: map[string]int{}, notes: map[string]int{}}
+	r = &Rows{Fits: []*Fit{s}, fit: s, o: o,
+		column: -1, number: map[string]int{}, notes: map[string]int{}}
 	r.features = s.Recipe.Features()
 	if o.Workers <= 0 {
 		r.o.Workers = runtime.GOMAXPROCS(0)
@@ -105,7 +106,8 @@ func (r *Rows) bind() (err error) {
 	if r.in.Width == 0 {
 		return data.ErrInvalid.Errorf("it is empty; it needs a header")
 	}
-	if r.at, err = r.fit.Recipe.Bind(r.in.Names, r.in.Width, r.o.MissingColumns == table.Mean); err != nil {
+	if r.places, err = r.fit.Recipe.Bind(r.in.Names,
+		r.in.Width, r.o.MissingColumns == table.Mean); err != nil {
 		return err
 	}
 	if r.in.Names == nil {
@@ -140,19 +142,21 @@ func (r *Rows) findTasks() error {
 	task := r.o.Task
 	column := cmp.Or(r.o.Task, r.fit.Recipe.Task)
 	number, known := r.known(task)
-	at := slices.Index(r.in.Names, column)
+	j := slices.Index(r.in.Names, column)
 	switch {
 	case known && column != r.fit.Recipe.Task: // a target of the tables fitted may be a column too
 		r.Asked = []Answer{{Task: number, Name: task}}
-	case column != "" && at >= 0:
-		if slices.Contains(r.in.Names[at+1:], column) {
+	case column != "" && j >= 0:
+		if slices.Contains(r.in.Names[j+1:], column) {
 			return data.ErrInvalid.Errorf("two columns are called %q, which names the task", column)
 		}
-		r.column = at
+		r.column = j
 		r.Asked = []Answer{{Task: Average}}
 	case task != "":
 		r.Asked = []Answer{{Task: Average, Name: task}}
-	case len(r.fit.Tasks) == 1 || !slices.ContainsFunc(r.fit.Tasks, func(t Task) bool { return !slices.Contains(r.fit.Recipe.Targets, t.Name) }):
+	case len(r.fit.Tasks) == 1 || !slices.ContainsFunc(r.fit.Tasks, func(t Task) bool {
+		return !slices.Contains(r.fit.Recipe.Targets, t.Name)
+	}):
 		for i, t := range r.fit.Tasks {
 			r.Asked = append(r.Asked, Answer{Task: i, Name: t.Name})
 		}
@@ -164,7 +168,7 @@ func (r *Rows) findTasks() error {
 	return nil
 }
 
-// Close closes what the rows are read from.
+// Close closes the file or stream of the rows.
 func (r *Rows) Close() error { return r.in.Close() }
 
 // Carry carries a column along, by name or number.
@@ -177,7 +181,9 @@ func (r *Rows) Carry(column string) error {
 // Notes tell of how many rows or cells read so far the fit has not seen something, most
 // first, and how the table is written where that was to be guessed.
 func (r *Rows) Notes() (unseen []string, written string) {
-	for _, note := range slices.SortedFunc(maps.Keys(r.notes), func(a, b string) int { return cmp.Or(r.notes[b]-r.notes[a], cmp.Compare(a, b)) }) {
+	for _, note := range slices.SortedFunc(maps.Keys(r.notes), func(a, b string) int {
+		return cmp.Or(r.notes[b]-r.notes[a], cmp.Compare(a, b))
+	}) {
 		unseen = append(unseen, fmt.Sprintf("%d %s", r.notes[note], note))
 	}
 	return unseen, r.in.Written()
@@ -186,13 +192,13 @@ func (r *Rows) Notes() (unseen []string, written string) {
 // Each predicts all rows. It lets work, if there is any, finish several blocks at a time,
 // and passes the blocks on in order, the same for any number of workers.
 func (r *Rows) Each(ctx context.Context, work func(*Block), sink func(*Block) error) error {
-	for more := true; more; {
+	for open := true; open; {
 		var blocks []*Block
 		var group errgroup.Group
 		group.SetLimit(r.o.Workers)
-		for more && len(blocks) < 4*r.o.Workers {
+		for open && len(blocks) < 4*r.o.Workers {
 			text, err := r.in.Next()
-			if more = err == nil; err == io.EOF {
+			if open = err == nil; err == io.EOF {
 				break
 			}
 			b := &Block{notes: map[string]int{}, err: err}
@@ -207,7 +213,7 @@ func (r *Rows) Each(ctx context.Context, work func(*Block), sink func(*Block) er
 				return nil
 			})
 		}
-		_ = group.Wait() // errors are those of the blocks, in order
+		_ = group.Wait() // each block has its error, in order
 		for _, b := range blocks {
 			if err := cmp.Or(ctx.Err(), b.err); err != nil {
 				return err
@@ -225,7 +231,7 @@ func (r *Rows) Each(ctx context.Context, work func(*Block), sink func(*Block) er
 
 // fill predicts the rows of a block of text.
 func (r *Rows) fill(b *Block, text *format.Block) error {
-	features := r.fit.Recipe.ColumnsAt(r.at)
+	features := r.fit.Recipe.ColumnsAt(r.places)
 	var labels []*format.Column
 	tasks := &format.Column{At: r.column, AsText: true}
 	for _, j := range r.labels {
@@ -234,7 +240,8 @@ func (r *Rows) fill(b *Block, text *format.Block) error {
 	for _, j := range r.carried {
 		b.Carried = append(b.Carried, &format.Column{At: j, AsText: true})
 	}
-	lines, err := text.Into(slices.Concat(features, labels, b.Carried, []*format.Column{tasks}))
+	lines, err := text.Into(slices.Concat(features, labels,
+		b.Carried, []*format.Column{tasks}))
 	if err != nil || len(lines) == 0 {
 		return err
 	}
@@ -317,39 +324,40 @@ func (r *Rows) far(b *Block, cells []int) {
 	}
 }
 
-// least is the value of a kernel with the nearest landmark below which a row is far from all.
-const least = 0.05
+// farKernel is the value of a kernel with the nearest landmark below which a row is far from all.
+const farKernel = 0.05
 
 // predict scores the rows by every model, each by the weights of its task.
 func (r *Rows) predict(b *Block, given data.Matrix) error {
 	classes := max(1, len(r.fit.Classes))
-	each := len(r.Fits) * classes
-	room := make([]float64, each*len(b.Answers))
-	of := map[int][]int{} // the answers of a task
+	width := len(r.Fits) * classes
+	room := make([]float64, width*len(b.Answers))
+	tasks := map[int][]int{} // the answers of a task
 	for k, a := range b.Answers {
-		b.Answers[k].Scores = room[k*each : k*each : (k+1)*each]
-		of[a.Task] = append(of[a.Task], k)
+		b.Answers[k].Scores = room[k*width : k*width : (k+1)*width]
+		tasks[a.Task] = append(tasks[a.Task], k)
 	}
 	for n, m := range r.Fits {
-		x, outside, err := m.Prepare(given)
+		x, strangers, err := m.Prepare(given)
 		if err != nil {
 			return err
 		}
 		if r.keeps {
-			b.made = x
+			b.x = x
 		}
 		if n == 0 {
-			r.far(b, outside)
+			r.far(b, strangers)
 		}
-		if last := len(m.Recipe.Steps) - 1; n == 0 && last >= 0 && m.Recipe.Steps[last].Compared() > 0 {
+		if last := len(m.Recipe.Steps) - 1; n == 0 &&
+			last >= 0 && m.Recipe.Steps[last].Compared() > 0 {
 			kernel := x.Cols() - m.Recipe.Steps[last].Compared()
 			for i := range x.Rows() {
-				if slices.Max(x.Row(i).Value[kernel:]) < least {
+				if slices.Max(x.Row(i).Value[kernel:]) < farKernel {
 					b.notes["rows are far from all that the model was fitted on; its kernel says nothing of them"]++
 				}
 			}
 		}
-		for task, answers := range of {
+		for task, answers := range tasks {
 			part := x
 			if len(answers) < b.Rows { // a column names the task, and each row has one answer
 				part = x.Take(answers)
@@ -361,7 +369,8 @@ func (r *Rows) predict(b *Block, given data.Matrix) error {
 				}
 			}
 			for i, k := range answers {
-				b.Answers[k].Scores = append(b.Answers[k].Scores, scores[i*classes:][:classes]...)
+				b.Answers[k].Scores = append(b.Answers[k].Scores,
+					scores[i*classes:][:classes]...)
 			}
 		}
 	}

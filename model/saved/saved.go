@@ -57,16 +57,16 @@ type Fit struct {
 	// Threshold is the probability from which on a row is of the positive of two classes; 0 means
 	// the likeliest class.
 	Threshold float64 `json:"threshold,omitempty"`
-	// Residuals are those of rows that were held out, in ascending order: their sizes over
+	// Residuals of rows that were held out, in ascending order: their sizes over
 	// the Spread of their tasks. Of many some are kept, at equal shares; regression only.
 	Residuals []float64 `json:"residuals,omitempty"`
 	// Spread is the mean of the Spread of tasks, which a new one has.
 	Spread float64 `json:"spread,omitempty"`
 	// Doubt says how sure a mixed model is of a prediction; nil of other models.
 	Doubt *Doubt `json:"doubt,omitempty"`
-	// Shared is what a new task has; nil means the mean of all tasks.
+	// Shared is the prediction for a new task; nil means the mean of all tasks.
 	Shared *multitask.Linear `json:"-"`
-	// Versions are those of the program and of what it is made of.
+	// Versions of the program and of its modules.
 	Versions map[string]string `json:"versions,omitempty"`
 	// Omega is the covariance of the tasks, with trace 1.
 	Omega *mat.SymDense `json:"-"`
@@ -94,8 +94,8 @@ type Task struct {
 	// Mean is the mean of the targets it was fitted on, or the share of each of its classes.
 	// A task without rows has the mean of all tasks.
 	Mean []float64 `json:"mean,omitempty"`
-	// Spread is what the size of a residual is measured by: the StandardError, for few rows
-	// drawn to that of all tasks.
+	// Spread is the unit of residuals: the StandardError, for few rows drawn to the one of
+	// all tasks.
 	Spread float64 `json:"spread,omitempty"`
 }
 
@@ -115,13 +115,15 @@ var ErrSaved = fault.New("not a saved model")
 
 // New returns a fit on a problem whose rows the recipe makes.
 func New(r *multitask.Result, problem *data.ProblemData, recipe table.Recipe) (*Fit, error) {
-	made := len(recipe.Made())
-	if d, m := r.W.Dims(); d != max(1, problem.Several())*made || m != len(problem.Tasks) {
+	width := len(recipe.Made())
+	if d, m := r.W.Dims(); d != max(1, problem.Several())*width ||
+		m != len(problem.Tasks) {
 		return nil, multitask.ErrInvalidData.Errorf("the W of the fit is %d x %d, for other tasks or features", d, m)
 	}
 	s := &Fit{
 		Model: r.Model, Params: r.Params, Kind: problem.Kind(), Recipe: recipe,
-		Omega: multitask.Normalised(r.Omega), W: mat.DenseCopyOf(r.W), B: slices.Clone(r.B),
+		Omega: multitask.Normalised(r.Omega),
+		W:     mat.DenseCopyOf(r.W), B: slices.Clone(r.B),
 	}
 	if problem.Several() > 0 {
 		s.Classes = problem.Classes
@@ -138,7 +140,8 @@ func New(r *multitask.Result, problem *data.ProblemData, recipe table.Recipe) (*
 		if len(y) == 0 { // nothing tells the task from others
 			y = targets
 		}
-		s.Tasks = append(s.Tasks, Task{Name: t.Name, Negative: t.Negative, Positive: t.Positive, Rows: len(t.TrainSet.Y), Mean: s.mean(y)})
+		s.Tasks = append(s.Tasks, Task{Name: t.Name, Negative: t.Negative,
+			Positive: t.Positive, Rows: len(t.TrainSet.Y), Mean: s.mean(y)})
 	}
 	if last := len(recipe.Steps) - 1; last >= 0 && recipe.Steps[last].Kind == data.StepStandardise {
 		s.Scale = &recipe.Steps[last]
@@ -164,8 +167,8 @@ func (s *Fit) mean(y []float64) []float64 {
 	return mean
 }
 
-// largest bounds the numbers of a model: what is predicted of 32-bit features, and its square,
-// are finite then.
+// largest bounds the numbers of a model, so that predictions for 32-bit features, and their
+// squares, are finite.
 const largest = 1e100
 
 // Validate tells what keeps the parts of a model, whose W, B and Omega have the sizes of its tasks,
@@ -187,7 +190,8 @@ func (s *Fit) Validate() error {
 		return fmt.Errorf("classes are %q; more than two are named", s.Classes)
 	case !slices.Equal(s.Features, s.Recipe.Made()):
 		return errors.New("features are others than the recipe makes")
-	case !(s.Threshold >= 0 && s.Threshold <= 1) || s.Threshold > 0 && (!classify || s.Classes != nil):
+	case !(s.Threshold >= 0 && s.Threshold <= 1) ||
+		s.Threshold > 0 && (!classify || s.Classes != nil):
 		return fmt.Errorf("threshold is %v; it is a probability, of two classes", s.Threshold)
 	case classify && !(s.Temperature >= 1e-3 && s.Temperature <= 1e3):
 		return fmt.Errorf("temperature is %v; it must be between 0.001 and 1000", s.Temperature)
@@ -209,7 +213,8 @@ func (s *Fit) Validate() error {
 	}
 	if d := s.Doubt; d != nil {
 		wide := len(s.Features) + 1
-		if len(d.Tasks) != len(s.Tasks)+1 || len(d.Common)%wide+len(d.Own)%wide > 0 {
+		if len(d.Tasks) != len(s.Tasks)+1 ||
+			len(d.Common)%wide+len(d.Own)%wide > 0 {
 			return fmt.Errorf("doubt is not of %d features and %d tasks", len(s.Features), len(s.Tasks))
 		}
 		numbers = slices.Concat(numbers, d.Common, d.Own)
@@ -224,7 +229,9 @@ func (s *Fit) Validate() error {
 		shares = max(2, k)
 	}
 	for i, t := range s.Tasks {
-		if len(t.Mean) != shares || classify && (slices.Min(t.Mean) < 0 || math.Abs(floats.Sum(t.Mean)-1) > 1e-9) {
+		if len(t.Mean) != shares || classify &&
+			(slices.Min(t.Mean) < 0 ||
+				math.Abs(floats.Sum(t.Mean)-1) > 1e-9) {
 			return fmt.Errorf("task %q: mean is %v; it has the share of each class, or one number", t.Name, t.Mean)
 		}
 		numbers = append(numbers, t.Mean...)
@@ -240,8 +247,8 @@ func (s *Fit) Validate() error {
 			return fmt.Errorf("a number is %v; W, b and those of tasks must be finite and within %v", v, largest)
 		}
 	}
-	if least := slices.Min(positive); least < 0 {
-		return fmt.Errorf("a residual, or a number of a task, is %v; it must not be negative", least)
+	if lowest := slices.Min(positive); lowest < 0 {
+		return fmt.Errorf("a residual, or a number of a task, is %v; it must not be negative", lowest)
 	}
 	return nil
 }
@@ -325,19 +332,21 @@ func (s *Fit) write(dir string) (sum string, err error) {
 	}
 	sum = checksum(b)
 	return sum, cmp.Or(
-		safetensors.Write(filepath.Join(dir, WeightsFile), s.tensors(), map[string]string{checksumKey: sum}),
+		safetensors.Write(filepath.Join(dir, WeightsFile),
+			s.tensors(), map[string]string{checksumKey: sum}),
 		files.WriteFile(filepath.Join(dir, File), b))
 }
 
 // tensors are W, b and Omega as their file has them.
-func (s *Fit) tensors() (all []safetensors.Tensor) {
+func (s *Fit) tensors() (tensors []safetensors.Tensor) {
 	add := func(name string, value []float64, shape ...int) {
-		all = append(all, safetensors.Tensor{Name: name, DType: safetensors.F64, Shape: shape, Value: value})
+		tensors = append(tensors, safetensors.Tensor{Name: name, DType: safetensors.F64, Shape: shape, Value: value})
 	}
 	d := len(s.Features)
 	m := len(s.Tasks)
 	add("W", mat.DenseCopyOf(s.W).RawMatrix().Data, s.shape(d, m)...)
-	add("b", safetensors.Transposed(s.B, m, len(s.B)/m), s.shape(m)...)
+	add("b", safetensors.Transposed(s.B, m, len(s.B)/m),
+		s.shape(m)...)
 	add("Omega", mat.DenseCopyOf(s.Omega).RawMatrix().Data, m, m)
 	if l := s.Shared; l != nil {
 		add("shared W", l.W, d, len(l.B))
@@ -347,15 +356,15 @@ func (s *Fit) tensors() (all []safetensors.Tensor) {
 		add("doubt common", doubt.Common, len(doubt.Common)/(d+1), d+1)
 		add("doubt own", doubt.Own, len(doubt.Own)/(d+1), d+1)
 	}
-	return all
+	return tensors
 }
 
 // shape puts the classes, where there are more than two, before other dimensions.
-func (s *Fit) shape(others ...int) []int {
+func (s *Fit) shape(dimensions ...int) []int {
 	if s.Classes == nil {
-		return others
+		return dimensions
 	}
-	return append([]int{len(s.Classes)}, others...)
+	return append([]int{len(s.Classes)}, dimensions...)
 }
 
 func checksum(b []byte) string { return fmt.Sprintf("%x", sha256.Sum256(b)) }
@@ -390,18 +399,18 @@ func Load(dir string) (*Fit, error) {
 	}
 	d := len(s.Features)
 	m := len(s.Tasks)
-	wrong := ""
+	fault := ""
 	value := func(name string, shape ...int) []float64 {
 		if d*m == 0 || !slices.Equal(found[name].Shape, shape) {
-			wrong = name
+			fault = name
 		}
 		return found[name].Value
 	}
 	w := value("W", s.shape(d, m)...)
 	biases := value("b", s.shape(m)...)
 	omega := value("Omega", m, m)
-	if wrong != "" {
-		return nil, ErrSaved.Errorf("%s: tensor %s is not of %d features, %d tasks and %d classes", weights, wrong, d, m, len(s.Classes))
+	if fault != "" {
+		return nil, ErrSaved.Errorf("%s: tensor %s is not of %d features, %d tasks and %d classes", weights, fault, d, m, len(s.Classes))
 	}
 	k := max(1, len(s.Classes))
 	s.W = mat.NewDense(k*d, m, w)
@@ -420,8 +429,8 @@ func Load(dir string) (*Fit, error) {
 	if s.Report, err = part(dir, ReportFile, doc.ReportSum); err != nil {
 		return nil, err
 	}
-	beside, err := part(dir, filepath.Join(besideDir, File), doc.BesideSum)
-	if err == nil && beside != nil {
+	single, err := part(dir, filepath.Join(besideDir, File), doc.BesideSum)
+	if err == nil && single != nil {
 		s.Beside, err = Load(filepath.Join(dir, besideDir))
 	}
 	return s, err
@@ -445,8 +454,7 @@ func part(dir, name, sum string) ([]byte, error) {
 // ErrUnknownTask marks a task that a saved model does not have.
 var ErrUnknownTask = fault.New("unknown task")
 
-// Average stands for a task that the model does not have: its W and b are the
-// means of those of all tasks.
+// Average stands for a task that the model does not have: its W and b are means over all tasks.
 const Average = -1
 
 // TaskNames returns the names of the tasks, in order.
@@ -463,9 +471,11 @@ func (s *Fit) Task(name string) (int, error) {
 	if i := format.FindName(s.TaskNames(), name); i >= 0 {
 		return i, nil
 	}
-	near := s.TaskNames() // those spelt most like the name first
-	slices.SortStableFunc(near, func(a, b string) int { return distance(a, name) - distance(b, name) })
-	return 0, ErrUnknownTask.Errorf("the model has no task %q; it has %s", name, format.Abridge(near))
+	names := s.TaskNames() // those spelt most like the name first
+	slices.SortStableFunc(names, func(a, b string) int {
+		return distance(a, name) - distance(b, name)
+	})
+	return 0, ErrUnknownTask.Errorf("the model has no task %q; it has %s", name, format.Abridge(names))
 }
 
 // distance of two names is Levenshtein's: the fewest letters to insert, delete or replace.
@@ -526,8 +536,8 @@ func (s *Fit) Linear(task int) multitask.Linear {
 	return mean
 }
 
-// ClassesOf are those of a task, in the order of ClassOf, which a regression does
-// not have. The Average has those of the first task.
+// ClassesOf are the classes of a task, in the order of ClassOf; a regression has none. The Average
+// has the classes of the first task.
 func (s *Fit) ClassesOf(task int) []string {
 	if s.Kind == data.Regression || s.Classes != nil {
 		return s.Classes
@@ -545,7 +555,8 @@ func (s *Fit) Predict(task string, x data.Matrix) ([]float64, error) {
 	if err != nil {
 		return nil, err
 	}
-	if offsets := s.Recipe.Offsets(); x.Cols() == len(offsets) && floats.Norm(offsets, 1) > 0 {
+	if offsets := s.Recipe.Offsets(); x.Cols() == len(offsets) &&
+		floats.Norm(offsets, 1) > 0 {
 		ones := slices.Repeat([]float64{1}, len(offsets))
 		centre := data.Step{Kind: data.StepStandardise, Cols: len(offsets), Mean: offsets, Deviation: ones}
 		if x, err = centre.Apply(x); err != nil {
@@ -581,24 +592,25 @@ func (s *Fit) scores(task int, x data.Matrix) []float64 {
 	return scores
 }
 
-// Prepare applies the recipe's steps to rows that it has made. What it returns is to be
-// multiplied by W. Outside counts the cells of each column that are outside of the values that it was fitted on.
-func (s *Fit) Prepare(x data.Matrix) (made data.Matrix, outside []int, err error) {
+// Prepare applies the recipe's steps to rows that it has made, and returns the features that W
+// multiplies. Strangers counts the cells of each column that are outside of the values that it was
+// fitted on.
+func (s *Fit) Prepare(x data.Matrix) (features data.Matrix, strangers []int, err error) {
 	if d := s.Recipe.Width(); x.Cols() != d {
 		return nil, nil, data.ErrMismatch.Errorf("predict: the rows have %d features; the model takes %d", x.Cols(), d)
 	}
 	for _, step := range s.Recipe.Steps {
 		if step.Low != nil {
-			outside = step.Outside(x)
+			strangers = step.Outside(x)
 		}
 		if x, err = step.Apply(x); err != nil {
 			return nil, nil, fmt.Errorf("predict: %w", err)
 		}
 	}
-	return x, outside, nil
+	return x, strangers, nil
 }
 
-// Probabilities sets p to those of the classes at the scores of a row.
+// Probabilities sets p to the probabilities of the classes at the scores of a row.
 func (s *Fit) Probabilities(p, scores []float64) { data.Probabilities(p, scores, s.Temperature) }
 
 // Interval is how far below and above a prediction of a task the target of a row may be, in
@@ -634,7 +646,7 @@ func (s *Fit) Bounds(prediction, wide, standardError float64) (low, high float64
 	return prediction - half, prediction + half
 }
 
-// largestLog bounds logarithms, so that what is predicted is finite.
+// largestLog bounds logarithms, so that predictions are finite.
 const largestLog = 300
 
 // Deviations are the standard errors of predictions of a task for rows of the recipe's making.

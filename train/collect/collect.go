@@ -163,7 +163,8 @@ func Open(dir string, m experience.Manifest, config Config) (*Collector, error) 
 		return nil, err
 	}
 	c.fingerprint = m.Dataset.SHA256
-	if c.writer, err = experience.OpenWriter(dir, experience.Shard(c.config.Shard, c.config.Shards), m); err != nil {
+	if c.writer, err = experience.OpenWriter(dir,
+		experience.Shard(c.config.Shard, c.config.Shards), m); err != nil {
 		return nil, err
 	}
 	c.keep = c.writer.Append
@@ -256,7 +257,8 @@ plan:
 
 // Tuples makes the tuples of problems in memory, without a store. Of each problem it returns
 // the tuples that have not failed, in canonical order.
-func Tuples(ctx context.Context, problems []*data.ProblemData, config Config, o Options) ([][]model.Tuple, error) {
+func Tuples(ctx context.Context, problems []*data.ProblemData,
+	config Config, o Options) ([][]model.Tuple, error) {
 	c, err := newCollector(config)
 	if err != nil {
 		return nil, err
@@ -282,7 +284,7 @@ func Tuples(ctx context.Context, problems []*data.ProblemData, config Config, o 
 }
 
 // count looks at all problems of the shard before the work begins, and counts
-// the tuples that the store has and those that are missing.
+// the tuples that the store has and the missing ones.
 func (c *Collector) count(ctx context.Context, problems Problems) (had, missing int, err error) {
 	var faults []error
 	known := map[string]string{}

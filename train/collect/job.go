@@ -53,7 +53,9 @@ func newTrial(p *data.ProblemData, measured Measured) (*trial, error) {
 	if measured == OfLabelled {
 		t.given = p.Labelled()
 		t.problem = data.InMetric(t.given)
-		t.chooses = sync.OnceValues(func() (evidence.Evidence, error) { return evidence.Labelled(t.problem, 0) })
+		t.chooses = sync.OnceValues(func() (evidence.Evidence, error) {
+			return evidence.Labelled(t.problem, 0)
+		})
 	}
 	var err error
 	t.train, err = multitask.Training(t.problem)
@@ -84,7 +86,9 @@ func (j *job) make(ctx context.Context) *experience.Record {
 func (j *job) tried(ctx context.Context) *experience.Record {
 	r := j.record
 	if err := j.fill(ctx, &r); err != nil {
-		r.Status, r.Omega, r.Result = experience.Failed, nil, nil
+		r.Status = experience.Failed
+		r.Omega = nil
+		r.Result = nil
 		r.Reason = cmp.Or(strings.ToValidUTF8(err.Error(), "?"), "an error without a text")
 	}
 	return &r
@@ -104,8 +108,11 @@ func (j *job) fill(ctx context.Context, r *experience.Record) (err error) {
 	if err != nil {
 		return err
 	}
-	r.Status, r.Omega = experience.OK, slices.Collect(slices.Chunk(mat.DenseCopyOf(tried.Omega).RawMatrix().Data, tried.Omega.SymmetricDim()))
-	r.Result = &experience.Result{Lambda1: tried.Params.Lambda1, Validation: tried.Validation.Task, Test: tried.Test.Task}
+	r.Status = experience.OK
+	r.Omega = slices.Collect(slices.Chunk(mat.DenseCopyOf(tried.Omega).RawMatrix().Data,
+		tried.Omega.SymmetricDim()))
+	r.Result = &experience.Result{Lambda1: tried.Params.Lambda1,
+		Validation: tried.Validation.Task, Test: tried.Test.Task}
 	single := r
 	if r.Source != experience.STL {
 		if single = j.stl(); single.Result == nil {

@@ -29,7 +29,8 @@ func (c *Collector) plan(p *data.ProblemData) (*trial, error) {
 	t.id = experience.ProblemID(p.Problem, c.fingerprint)
 	add := func(source string, draw int, hyper map[string]float64, try attempt) *job {
 		id, _ := experience.TupleID(t.id, source, draw, hyper) // a record without one is not valid
-		j := &job{t, experience.Record{ID: id, Problem: p.Name, ProblemID: t.id, Source: source, Draw: draw, Hyper: hyper}, try}
+		j := &job{t, experience.Record{ID: id, Problem: p.Name,
+			ProblemID: t.id, Source: source, Draw: draw, Hyper: hyper}, try}
 		if c.writer != nil && c.writer.Has(id) {
 			t.had++
 		} else {
@@ -145,9 +146,15 @@ type exploration struct {
 
 var explorations = []exploration{
 	// All tasks alike, up to signs.
-	{"rank-one", func(r *rand.Rand, m int) *mat.SymDense { return outer(signs(r, m)) }},
-	{"low-rank", func(r *rand.Rand, m int) *mat.SymDense { return outer(normals(r, m, 1+m/3)) }},
-	{"wishart", func(r *rand.Rand, m int) *mat.SymDense { return outer(normals(r, m, m)) }},
+	{"rank-one", func(r *rand.Rand, m int) *mat.SymDense {
+		return outer(signs(r, m))
+	}},
+	{"low-rank", func(r *rand.Rand, m int) *mat.SymDense {
+		return outer(normals(r, m, 1+m/3))
+	}},
+	{"wishart", func(r *rand.Rand, m int) *mat.SymDense {
+		return outer(normals(r, m, m))
+	}},
 	// Anywhere between all tasks alike and each on its own.
 	{"ridge", func(r *rand.Rand, m int) *mat.SymDense {
 		omega := outer(signs(r, m))
@@ -172,7 +179,9 @@ func signs(r *rand.Rand, m int) *mat.Dense {
 	return drawn(m, 1, func() float64 { return float64(2*r.IntN(2) - 1) })
 }
 
-func normals(r *rand.Rand, m, k int) *mat.Dense { return drawn(m, k, r.NormFloat64) }
+func normals(r *rand.Rand, m, k int) *mat.Dense {
+	return drawn(m, k, r.NormFloat64)
+}
 
 // drawn is a matrix of drawn entries, row by row.
 func drawn(m, k int, entry func() float64) *mat.Dense {

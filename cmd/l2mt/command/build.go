@@ -49,13 +49,13 @@ type usedRun struct {
 
 // settings are all but the seed.
 func (u usedRun) settings() []string {
-	all := []string{"experience=" + u.Experience, "head=" + u.Head, fmt.Sprint("first=", u.First)}
+	settings := []string{"experience=" + u.Experience, "head=" + u.Head, fmt.Sprint("first=", u.First)}
 	for _, s := range u.Training.Settings() {
 		if s.Name != "train.seed" {
-			all = append(all, s.Name+"="+s.Value())
+			settings = append(settings, s.Name+"="+s.Value())
 		}
 	}
-	return all
+	return settings
 }
 
 // makers names the builds.
@@ -127,7 +127,7 @@ func (b *buildFlags) begin(dir string) error {
 	if err != nil {
 		return err
 	}
-	same := func(other build) bool { return other["executable"] == b.this["executable"] }
+	same := func(maker build) bool { return maker["executable"] == b.this["executable"] }
 	if slices.ContainsFunc(used.Builds, same) {
 		return nil
 	}

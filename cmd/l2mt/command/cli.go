@@ -96,7 +96,7 @@ func (c *cli) run(ctx context.Context, parser *kong.Kong, args []string,
 		case "collect", "train", "eval", "sweep", "demo", "data":
 			after = "the same command goes on from there"
 		}
-		e.remark("interrupted: finishing what is at hand; interrupt again to leave it; %s", after)
+		e.remark("interrupted: finishing what is at hand; interrupt again to leave it; %s", consequence)
 	})
 	if err = command.Run(e); !unless() {
 		<-said

@@ -74,7 +74,8 @@ func (c *collectCmd) collect(e *env, problems *experience.Problems) (s collect.S
 		return s, err
 	}
 	err = c.goOn(e, c.Out, func(begin func() error) (err error) {
-		s, err = collector.Run(e, problems, collect.Options{Workers: c.Workers, Progress: e.reporter(), Begin: begin})
+		s, err = collector.Run(e, problems,
+			collect.Options{Workers: c.Workers, Progress: e.reporter(), Begin: begin})
 		return err
 	})
 	e.remark("%d tuples made, %d of them failed; %d were there before", s.Made, s.Failed-s.Perfect, s.Had)

@@ -14,8 +14,8 @@ import (
 // tableFile has the table of an evaluation.
 const tableFile = "table.json"
 
-// comparison is a table of methods, below them what L2MT is without one of its parts, or with
-// one alone, and below these what learns from fewer rows.
+// comparison is a table of methods. Below them stand L2MT without one of its parts or with one
+// alone, and below these the methods that learn from fewer rows.
 func comparison(table *compare.Table) *grid {
 	t := newGrid("relative", "s.e.", "test error", "to STL", "p", "w/t/l", "to best", "p", "w/t/l", "method")
 	group := ""
@@ -24,14 +24,15 @@ func comparison(table *compare.Table) *grid {
 			group = r.Heading()
 			t.row(append(slices.Repeat([]any{""}, 9), group)...)
 		}
-		cells := append([]any{r.Relative, r.StandardError, r.Error}, against(r.AgainstSTL, alone(r))...)
+		cells := append([]any{r.Relative, r.StandardError, r.Error},
+			against(r.AgainstSTL, alone(r))...)
 		cells = append(cells, against(r.AgainstBest, r.Title == table.Best)...)
 		t.row(append(cells, r.Title)...)
 	}
 	return t
 }
 
-// alone reports whether a row is that of single-task learning.
+// alone reports whether single-task learning has the row.
 func alone(r compare.Row) bool { return r.Model == compare.STL && !r.Published }
 
 // writeTable prints a comparison of methods.
@@ -42,17 +43,18 @@ func writeTable(w io.Writer, table *compare.Table) {
 	writePairs(w, table.Pairs)
 }
 
-// pairsOf is how networks compare with each other.
+// pairsOf is a table of networks against each other.
 func pairsOf(pairs []compare.Pair) *grid {
 	t := newGrid("difference", "s.e.", "p", "w/t/l", "of")
 	for _, p := range pairs {
 		cells := against(p.Paired, false)
-		t.row(cells[0], p.StandardError, cells[1], cells[2], p.A+" less "+p.B)
+		t.row(cells[0], p.StandardError, cells[1],
+			cells[2], p.A+" less "+p.B)
 	}
 	return t
 }
 
-// writePairs prints it, where there are two.
+// writePairs prints comparisons of networks, if there are any.
 func writePairs(w io.Writer, pairs []compare.Pair) {
 	if len(pairs) > 0 {
 		fmt.Fprintln(w, "\ntest errors of one less those of another on the same problems, over the mean of STL")
@@ -70,7 +72,8 @@ func against(p compare.Paired, self bool) []any {
 	if !strings.HasPrefix(difference, "-") {
 		difference = "+" + difference
 	}
-	return []any{difference, fmt.Sprintf("%.2g", p.P), fmt.Sprintf("%d/%d/%d", p.Wins, p.Ties, p.Losses)}
+	return []any{difference, fmt.Sprintf("%.2g", p.P),
+		fmt.Sprintf("%d/%d/%d", p.Wins, p.Ties, p.Losses)}
 }
 
 // saveTable writes a table as JSON, with the errors problem by problem, and its picture. Seconds
@@ -93,16 +96,18 @@ func loadTable(dir string) (*compare.Table, error) {
 	return table, loadJSON(filepath.Join(dir, tableFile), table)
 }
 
-// swept is what a sweep comes to.
+// swept is the result of a sweep.
 type swept struct {
 	Title string `json:"title"`
-	// Axis is what is varied, and Points are its values with the methods to be shown.
+	// Axis names the varied setting, and Points are its values with the methods to show.
 	Axis   string       `json:"axis"`
 	Points []plot.Point `json:"points"`
-	// Pairs compare L2MT at every point with that at others, on the same problems.
+	// Pairs compare L2MT at every point with L2MT at the others, on the same problems.
 	Pairs []compare.Pair `json:"pairs,omitempty"`
-	// Correlations are those of the tasks, where there is one problem.
+	// Correlations of the tasks are there for a single problem.
 	Correlations []plot.Correlation `json:"correlations,omitempty"`
 }
 
-func (s *swept) picture() *plot.Picture { return plot.Errors(s.Title, s.Axis, s.Points) }
+func (s *swept) picture() *plot.Picture {
+	return plot.Errors(s.Title, s.Axis, s.Points)
+}

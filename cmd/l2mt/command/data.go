@@ -43,7 +43,8 @@ func (f *readFlags) read(e *env, path string) (*data.Dataset, error) {
 		return nil, err
 	}
 	defer remove()
-	o := table.Options{Kind: f.Kind, Ignore: f.Ignore, Categorical: f.Categorical, NA: f.NA, SkipUnlabelled: f.SkipUnlabelled}
+	o := table.Options{Kind: f.Kind, Ignore: f.Ignore,
+		Categorical: f.Categorical, NA: f.NA, SkipUnlabelled: f.SkipUnlabelled}
 	o.Format = format.Options{
 		Format: f.Format, Header: f.Header, Label: f.Label, Target: f.Target, Group: f.Group,
 		ClassNames: f.ClassNames, FeatureNames: f.FeatureNames,
@@ -88,7 +89,9 @@ type sizesInfo struct {
 	Max   int `json:"max"`
 }
 
-func sizesOf(n []int) *sizesInfo { return &sizesInfo{len(n), slices.Min(n), slices.Max(n)} }
+func sizesOf(n []int) *sizesInfo {
+	return &sizesInfo{len(n), slices.Min(n), slices.Max(n)}
+}
 
 type rangeInfo struct {
 	Min  float64 `json:"min"`
@@ -98,7 +101,9 @@ type rangeInfo struct {
 
 func describe(d *data.Dataset) datasetInfo {
 	info := datasetInfo{
-		Name: d.Name, Rows: d.X.Rows(), Features: d.X.Cols(), Stored: d.X.NNZ(), Sparse: data.IsSparse(d.X), LabelOf: d.LabelOf, Steps: d.Steps, SHA256: d.Fingerprint(),
+		Name: d.Name, Rows: d.X.Rows(), Features: d.X.Cols(),
+		Stored: d.X.NNZ(), Sparse: data.IsSparse(d.X),
+		LabelOf: d.LabelOf, Steps: d.Steps, SHA256: d.Fingerprint(),
 	}
 	info.Notes = d.Notes
 	if d.Label != nil {
@@ -108,7 +113,8 @@ func describe(d *data.Dataset) datasetInfo {
 		info.Groups = sizesOf(d.GroupSizes())
 	}
 	if d.Regression() {
-		info.Targets = &rangeInfo{slices.Min(d.Target), slices.Max(d.Target), stat.Mean(d.Target, nil)}
+		info.Targets = &rangeInfo{slices.Min(d.Target),
+			slices.Max(d.Target), stat.Mean(d.Target, nil)}
 	}
 	return info
 }
@@ -116,7 +122,8 @@ func describe(d *data.Dataset) datasetInfo {
 func (info datasetInfo) write(w io.Writer) {
 	storage := "dense"
 	if info.Sparse {
-		storage = fmt.Sprintf("%d nonzeros, %.3g %%", info.Stored, 100*float64(info.Stored)/(float64(info.Rows)*float64(info.Features)))
+		storage = fmt.Sprintf("%d nonzeros, %.3g %%", info.Stored,
+			100*float64(info.Stored)/(float64(info.Rows)*float64(info.Features)))
 	}
 	fmt.Fprintf(w, "name      %s\nrows      %d\nfeatures  %d (%s)\n", info.Name, info.Rows, info.Features, storage)
 	if c := info.Classes; c != nil {

@@ -70,7 +70,7 @@ func lookup(names []string) (models []multitask.Model, err error) {
 	return models, nil
 }
 
-// name is that of a network in tables: its folder, where no other is called so.
+// name is the name of a network in tables: its folder, unless another is called so.
 func (c *evalCmd) name(dir string) string {
 	base := filepath.Base(dir)
 	for _, other := range c.Network {
@@ -100,7 +100,8 @@ func (c *evalCmd) Run(e *env) error {
 	if c.first > 0 {
 		problems = problems[:min(c.first, len(problems))]
 	}
-	o := compare.EvaluateOptions{Models: models, Labelled: labelled, Workers: cmp.Or(c.Workers, runtime.GOMAXPROCS(0)), Progress: e.reporter()}
+	o := compare.EvaluateOptions{Models: models, Labelled: labelled,
+		Workers: cmp.Or(c.Workers, runtime.GOMAXPROCS(0)), Progress: e.reporter()}
 	if c.Joint != "" {
 		if o.Joint, err = c.all(c.Joint); err != nil {
 			return err
@@ -130,15 +131,15 @@ func (c *evalCmd) Run(e *env) error {
 }
 
 // part is the shard of the problems.
-func (c *evalCmd) part(all []*data.ProblemData) (some []*data.ProblemData) {
+func (c *evalCmd) part(problems []*data.ProblemData) (portion []*data.ProblemData) {
 	shard, shards, _ := shardOf(c.Part) // Validate has read it
-	for i := shard; i < len(all); i += shards {
-		some = append(some, all[i])
+	for i := shard; i < len(problems); i += shards {
+		portion = append(portion, problems[i])
 	}
-	return some
+	return portion
 }
 
-// journal keeps the outcomes of a shard, or knows those of all.
+// journal keeps the outcomes of a shard, or knows the outcomes of all shards.
 func (c *evalCmd) journal() (*compare.Journal, error) {
 	path := filepath.Join(c.Out, "outcomes.jsonl")
 	if shard, shards, _ := shardOf(c.Part); c.Part != "" {
@@ -153,7 +154,8 @@ func (c *evalCmd) journal() (*compare.Journal, error) {
 
 // evaluate makes the table, keeping every outcome as it comes if there is a
 // directory to keep it in.
-func (c *evalCmd) evaluate(e *env, networks []compare.Network, problems []*data.ProblemData, o compare.EvaluateOptions) (table *compare.Table, err error) {
+func (c *evalCmd) evaluate(e *env, networks []compare.Network,
+	problems []*data.ProblemData, o compare.EvaluateOptions) (table *compare.Table, err error) {
 	if c.Out != "" {
 		if err := c.pin(); err != nil {
 			return nil, err
@@ -187,8 +189,8 @@ func (c *evalCmd) evaluate(e *env, networks []compare.Network, problems []*data.
 	return table, err
 }
 
-// pin writes down what the outcomes depend on, or checks that what is in the directory already
-// depends on the same. Which models and networks they are of does not matter: more can be added.
+// pin writes down the files that the outcomes depend on, or checks that outcomes in the directory
+// depend on the same ones. Models and networks may differ: more can be added.
 func (c *evalCmd) pin() (err error) {
 	now := map[string]string{"joint": ""} // checksums
 	for _, dir := range c.Network {
@@ -207,8 +209,8 @@ func (c *evalCmd) pin() (err error) {
 		return err
 	}
 	for _, what := range slices.Sorted(maps.Keys(now)) {
-		if before, ok := had.Sums[what]; ok && now[what] != before {
-			return fmt.Errorf("%s: %s: the outcomes there are of other %s (%v, now %v); take another directory for --out", filepath.Join(c.Out, usedFile), what, what, before, now[what])
+		if former, ok := had.Sums[what]; ok && now[what] != former {
+			return fmt.Errorf("%s: %s: the outcomes there are of other %s (%v, now %v); take another directory for --out", filepath.Join(c.Out, usedFile), what, what, former, now[what])
 		}
 	}
 	maps.Copy(now, had.Sums)

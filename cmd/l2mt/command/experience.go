@@ -23,7 +23,7 @@ func (c *experienceCheckCmd) Run(e *env) error {
 	if err != nil {
 		return err
 	}
-	sources, all, err := store.Check()
+	sources, faults, err := store.Check()
 	if err != nil {
 		return err
 	}
@@ -36,7 +36,7 @@ func (c *experienceCheckCmd) Run(e *env) error {
 	for _, s := range sources {
 		result.Records += s.Tuples
 	}
-	for _, f := range all {
+	for _, f := range faults {
 		if errors.Is(f, experience.ErrTorn) {
 			e.remark("warning: %v", f)
 			continue
@@ -58,7 +58,8 @@ func (c *experienceCheckCmd) Run(e *env) error {
 	err = e.print(result, func(w io.Writer) {
 		t := newGrid("tuples", "failed", "mean o", "min o", "max o", "seconds", "source")
 		for _, s := range sources {
-			t.row(s.Tuples, s.Failed, s.Mean, s.Min, s.Max, fmt.Sprintf("%.2f", s.Seconds), s.Source)
+			t.row(s.Tuples, s.Failed, s.Mean, s.Min,
+				s.Max, fmt.Sprintf("%.2f", s.Seconds), s.Source)
 		}
 		if n == 0 {
 			t.write(w)

@@ -1,7 +1,7 @@
 package command
 
 // An experiment is a TOML file: the flags of the commands that make a run (problems sample,
-// collect, train and eval), and what is varied. So a setting has one name, one check and one
+// collect, train and eval), and a setting to vary. So a setting has one name, one check and one
 // default, here and on the command line.
 
 import (
@@ -38,14 +38,14 @@ type experiment struct {
 	// Head is a file of fully connected layers that make the features, or
 	// random:WIDTHS; default none.
 	Head string `toml:"head"`
-	// Seeds are those of the runs; default 1.
+	// Seeds of the runs; default 1.
 	Seeds []uint64 `toml:"seeds"`
-	// Flags are those of the commands that make a run, each after the name of its command.
+	// Flags of the commands that make a run, each after the name of its command.
 	Flags []string `toml:"flags"`
 	// Show lists the methods of the picture, as model or model/variant; default all that
 	// learn from the same rows.
 	Show []string `toml:"show"`
-	// Vary is what is varied, if anything is.
+	// Vary names a setting and its values, if the experiment varies one.
 	Vary variation `toml:"vary"`
 
 	store []string // experience to train on, in place of problems drawn
@@ -55,7 +55,7 @@ type experiment struct {
 // variation is one thing that is varied: a flag by its values, or several at once by cases
 // with names.
 type variation struct {
-	// Label says what it is, on the axis and in the tables.
+	// Label names the setting on the axis and in the tables.
 	Label string `toml:"label"`
 	// Flag is a command and the beginning of a flag of it, to which every value is added:
 	// "train --model.hidden=".
@@ -65,7 +65,7 @@ type variation struct {
 	Cases []point `toml:"case"`
 }
 
-// point is one value of what is varied.
+// point is one value of the varied setting.
 type point struct {
 	Name  string   `toml:"name"`
 	Flags []string `toml:"flags"`
@@ -108,10 +108,10 @@ func (c *sweepCmd) read() (*experiment, error) {
 	return x, nil
 }
 
-// parse fills in the defaults, puts the flags of the command over what the text says, and
-// checks all runs.
+// parse fills in the defaults, puts the flags of the command over the text, and checks all runs.
 func (c *sweepCmd) parse(name, text string) (*experiment, error) {
-	x := &experiment{name: name, text: text, Title: name, Dataset: "digits", Seeds: []uint64{1}, store: c.Experience, tests: c.Problems}
+	x := &experiment{name: name, text: text, Title: name, Dataset: "digits",
+		Seeds: []uint64{1}, store: c.Experience, tests: c.Problems}
 	meta, err := toml.Decode(text, x)
 	if err != nil {
 		return nil, err
@@ -163,18 +163,18 @@ func (c *sweepCmd) parse(name, text string) (*experiment, error) {
 	return x, nil
 }
 
-// setting splits what a flag says into the beginning of a command's flag and its value. A setting
+// setting splits the text of a flag into the beginning of a command's flag and its value. A setting
 // of the network is a flag of train.
 func setting(flag, text string) (begin, value string, err error) {
-	at := strings.LastIndex(text, "=")
-	if at <= 0 {
+	sign := strings.LastIndex(text, "=")
+	if sign <= 0 {
 		return "", "", errUsage.Errorf("--%s=%s: it must be SETTING=VALUE", flag, text)
 	}
-	begin = text[:at+1]
+	begin = text[:sign+1]
 	if !strings.Contains(begin, " ") {
 		begin = "train --" + begin
 	}
-	return begin, text[at+1:], nil
+	return begin, text[sign+1:], nil
 }
 
 // times has every case of v with every case of w.
@@ -185,7 +185,8 @@ func (v variation) times(w variation) variation {
 	grid := variation{Label: v.Label + ", " + w.Label}
 	for _, a := range v.Cases {
 		for _, b := range w.Cases {
-			grid.Cases = append(grid.Cases, point{a.Name + ", " + b.Name, slices.Concat(a.Flags, b.Flags)})
+			grid.Cases = append(grid.Cases,
+				point{a.Name + ", " + b.Name, slices.Concat(a.Flags, b.Flags)})
 		}
 	}
 	return grid
@@ -193,16 +194,20 @@ func (v variation) times(w variation) variation {
 
 // complete turns values into cases. Where nothing is varied there is one case without a name.
 func (v *variation) complete() error {
-	if (v.Flag == "") != (len(v.Values) == 0) || v.Flag != "" && len(v.Cases) > 0 {
+	if (v.Flag == "") != (len(v.Values) == 0) ||
+		v.Flag != "" && len(v.Cases) > 0 {
 		return errors.New("it needs either a flag with values, or cases with names")
 	}
 	_, flag, _ := strings.Cut(v.Flag, " ")
 	v.Label = cmp.Or(v.Label, strings.Trim(flag, "-= "), "case")
 	for _, value := range v.Values {
-		v.Cases = append(v.Cases, point{fmt.Sprint(value), []string{v.Flag + fmt.Sprint(value)}})
+		v.Cases = append(v.Cases,
+			point{fmt.Sprint(value), []string{v.Flag + fmt.Sprint(value)}})
 	}
 	for i, p := range v.Cases {
-		if p.Name == "" || slices.ContainsFunc(v.Cases[:i], func(other point) bool { return other.Name == p.Name }) {
+		if p.Name == "" || slices.ContainsFunc(v.Cases[:i], func(earlier point) bool {
+			return earlier.Name == p.Name
+		}) {
 			return fmt.Errorf("value %d is called %q: every one needs a name of its own", i+1, p.Name)
 		}
 	}
@@ -212,7 +217,7 @@ func (v *variation) complete() error {
 	return nil
 }
 
-// experimentRun is an experiment at one point of what is varied, with one seed.
+// experimentRun is an experiment at one value of the varied setting, with one seed.
 type experimentRun struct {
 	point
 	seed uint64
@@ -224,7 +229,7 @@ type experimentRun struct {
 	table *compare.Table
 }
 
-// name is that of the run, and of its folder.
+// name is the name of the run and of its folder.
 func (r *experimentRun) name() string {
 	return strings.TrimPrefix(fmt.Sprintf("%s,seed-%d", url.QueryEscape(r.Name), r.seed), ",")
 }
@@ -245,11 +250,11 @@ type stages struct {
 	collect  collectCmd
 	learn    trainCmd
 	evaluate evalCmd
-	made     string // the folder with its problems and experience
+	folder   string // the folder with its problems and experience
 }
 
-// stages are those of a run in a folder. Problems and experience are those of the first folder
-// for which the same flags said them.
+// stages are the commands of a run in a folder. Runs whose flags make the same problems and
+// experience share the folder of the first.
 func (x *experiment) stages(r *experimentRun, dir string, first map[string]string) (*stages, error) {
 	given := map[string][]string{}
 	for _, line := range slices.Concat(x.Flags, r.Flags) {
@@ -262,20 +267,22 @@ func (x *experiment) stages(r *experimentRun, dir string, first map[string]strin
 			given[command] = append(given[command], seed)
 		}
 	}
-	if x.store != nil && slices.ContainsFunc(r.Flags, func(line string) bool { return !strings.HasPrefix(line, "train ") && !strings.HasPrefix(line, "eval ") }) {
+	if x.store != nil && slices.ContainsFunc(r.Flags, func(line string) bool {
+		return !strings.HasPrefix(line, "train ") && !strings.HasPrefix(line, "eval ")
+	}) {
 		return nil, fmt.Errorf("[vary] %s: with --experience problems and experience are there; only flags of train and eval can be varied", r.Name)
 	}
 	data := fmt.Sprint(given["problems"], given["collect"])
 	if _, ok := first[data]; !ok || x.store != nil {
 		first[data] = dir
 	}
-	s := &stages{made: first[data]}
-	problems := filepath.Join(s.made, "problems")
+	s := &stages{folder: first[data]}
+	problems := filepath.Join(s.folder, "problems")
 	network := filepath.Join(dir, "network")
 	experience := x.store
 	tests := x.tests
 	if x.store == nil {
-		experience = []string{filepath.Join(s.made, "experience")}
+		experience = []string{filepath.Join(s.folder, "experience")}
 		tests = filepath.Join(problems, "test.json")
 	}
 	train := []string{"--head=" + x.Head, seed, "--out=" + network}
@@ -283,25 +290,27 @@ func (x *experiment) stages(r *experimentRun, dir string, first map[string]strin
 		train = append(train, "--experience="+store)
 	}
 	for _, c := range []struct {
-		name string
-		of   any
-		own  []string
+		name  string
+		flags any
+		fixed []string
 	}{
 		{"problems", &s.sample, []string{"--out=" + problems}},
-		{"collect", &s.collect, []string{"--problems=" + filepath.Join(problems, "train.json"), "--out=" + experience[0], "--head=" + x.Head}},
+		{"collect", &s.collect,
+			[]string{"--problems=" + filepath.Join(problems, "train.json"), "--out=" + experience[0], "--head=" + x.Head}},
 		{"train", &s.learn, train},
-		{"eval", &s.evaluate, []string{"--network=" + network, "--problems=" + tests, "--out=" + filepath.Join(dir, "evaluation")}},
+		{"eval", &s.evaluate,
+			[]string{"--network=" + network, "--problems=" + tests, "--out=" + filepath.Join(dir, "evaluation")}},
 	} {
-		own := append(c.own, "--dataset="+x.Dataset)
+		fixed := append(c.fixed, "--dataset="+x.Dataset)
 		for _, flag := range given[c.name] {
 			name, _, _ := strings.Cut(flag, "=")
-			if slices.ContainsFunc(own, func(arg string) bool { return strings.HasPrefix(arg, name+"=") }) {
+			if slices.ContainsFunc(fixed, func(arg string) bool { return strings.HasPrefix(arg, name+"=") }) {
 				return nil, fmt.Errorf("%s: leave %s out: the experiment says it", c.name, name)
 			}
 		}
-		parser, err := kong.New(c.of, flagVars(), kong.NoDefaultHelp())
+		parser, err := kong.New(c.flags, flagVars(), kong.NoDefaultHelp())
 		if err == nil {
-			_, err = parser.Parse(slices.Concat(given[c.name], own))
+			_, err = parser.Parse(slices.Concat(given[c.name], fixed))
 		}
 		if err != nil {
 			return nil, fmt.Errorf("%s: %w", c.name, err)

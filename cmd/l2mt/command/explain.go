@@ -24,9 +24,9 @@ func bendOf(m *saved.Fit) (bend *data.Step, unit func(j int, v float64) float64)
 		case data.StepViews:
 			return s, unit
 		case data.StepStandardise:
-			before := unit
+			entering := unit
 			unit = func(j int, v float64) float64 {
-				return before(j, v*s.Deviation[j]+s.Mean[j])
+				return entering(j, v*s.Deviation[j]+s.Mean[j])
 			}
 		}
 	}
@@ -38,7 +38,8 @@ const points = 41
 
 // curvesOf are what columns add where the others are at their means, the ones that change
 // predictions most first. Each is around 0.
-func curvesOf(m *saved.Fit, step *data.Step, unit func(j int, v float64) float64) (curves []plot.Curve, err error) {
+func curvesOf(m *saved.Fit, step *data.Step,
+	unit func(j int, v float64) float64) (curves []plot.Curve, err error) {
 	names := m.Recipe.Features()
 	for j, c := range step.Parts[0].Curves {
 		knots := c.Knots
@@ -50,7 +51,7 @@ func curvesOf(m *saved.Fit, step *data.Step, unit func(j int, v float64) float64
 		if low == high {
 			continue
 		}
-		of := plot.Curve{Column: names[j]}
+		curve := plot.Curve{Column: names[j]}
 		inTable := func(x float64) float64 {
 			v := unit(j, x)
 			if math.Abs(v) < 1e-6*(unit(j, high)-unit(j, low)) {
@@ -58,26 +59,28 @@ func curvesOf(m *saved.Fit, step *data.Step, unit func(j int, v float64) float64
 			}
 			return v
 		}
-		at := floats.Span(make([]float64, points), low, high)
-		at = append(at, knots...)
-		slices.Sort(at)
-		values := make([]float32, len(at)*step.Cols)
-		for i, x := range at {
+		grid := floats.Span(make([]float64, points), low, high)
+		grid = append(grid, knots...)
+		slices.Sort(grid)
+		values := make([]float32, len(grid)*step.Cols)
+		for i, x := range grid {
 			values[i*step.Cols+j] = float32(x)
-			of.X = append(of.X, inTable(x))
+			curve.X = append(curve.X, inTable(x))
 		}
 		for _, knot := range knots {
-			of.Knots = append(of.Knots, inTable(knot))
+			curve.Knots = append(curve.Knots, inTable(knot))
 		}
-		made, err := apply(step, values)
+		views, err := apply(step, values)
 		if err != nil {
 			return nil, err
 		}
 		for class := range max(1, len(m.Classes)) {
-			curves = append(curves, effects(m, made, class, of))
+			curves = append(curves, effects(m, views, class, curve))
 		}
 	}
-	slices.SortStableFunc(curves, func(a, b plot.Curve) int { return cmp.Compare(b.Change, a.Change) })
+	slices.SortStableFunc(curves, func(a, b plot.Curve) int {
+		return cmp.Compare(b.Change, a.Change)
+	})
 	return curves, nil
 }
 
@@ -90,15 +93,15 @@ func apply(step *data.Step, values []float32) (data.Matrix, error) {
 	return step.Apply(x)
 }
 
-// effects gives a curve the predictions of all tasks for rows that the step has made, of several
-// classes those of one.
-func effects(m *saved.Fit, made data.Matrix, class int, c plot.Curve) plot.Curve {
+// effects gives a curve the predictions of all tasks for rows of views. Of several classes it
+// takes one.
+func effects(m *saved.Fit, x data.Matrix, class int, c plot.Curve) plot.Curve {
 	if m.Classes != nil {
 		c.Column += ": " + m.Classes[class]
 	}
 	c.Shared = make([]float64, len(c.X))
 	for t := range m.Tasks {
-		y := effect(m, made, t, class)
+		y := effect(m, x, t, class)
 		c.Tasks = append(c.Tasks, y)
 		c.Change += floats.Max(y) - floats.Min(y)
 		floats.AddScaled(c.Shared, 1/float64(len(m.Tasks)), y)
@@ -112,9 +115,9 @@ func effects(m *saved.Fit, made data.Matrix, class int, c plot.Curve) plot.Curve
 
 // effect is the prediction of a task for rows that the step has made, less its mean. A task that
 // cannot have the class has none.
-func effect(m *saved.Fit, made data.Matrix, task, class int) []float64 {
+func effect(m *saved.Fit, x data.Matrix, task, class int) []float64 {
 	l := m.Linear(task)
-	y := multitask.ClassScores(l.Scores(made), class, len(l.B))
+	y := multitask.ClassScores(l.Scores(x), class, len(l.B))
 	if math.IsInf(l.B[class], -1) {
 		clear(y)
 	}
@@ -125,7 +128,7 @@ func effect(m *saved.Fit, made data.Matrix, task, class int) []float64 {
 // weight is how much a feature counts in predictions, in the unit of the table.
 type weight struct {
 	Feature string `json:"feature"`
-	// Shared is that of the mean of all tasks, and Tasks are those of each.
+	// Shared is the weight of the mean of all tasks, and Tasks have the weight of each.
 	Shared float64   `json:"shared"`
 	Tasks  []float64 `json:"tasks"`
 	// Deviation is a standard deviation of the feature where the fit was standardised, else 1.
@@ -136,27 +139,29 @@ type weight struct {
 // not more than two. Those come first that count most in a task, or in the saved.Average, by
 // their deviations.
 func weightsOf(m *saved.Fit, class, task int) []weight {
-	all := make([]weight, len(m.Features))
+	weights := make([]weight, len(m.Features))
 	for j, name := range m.Features {
-		all[j].Feature = name
-		all[j].Deviation = 1
+		weights[j].Feature = name
+		weights[j].Deviation = 1
 		if m.Scale != nil {
-			all[j].Deviation = m.Scale.Deviation[j]
+			weights[j].Deviation = m.Scale.Deviation[j]
 		}
 	}
 	for i := saved.Average; i < len(m.Tasks); i++ {
 		l := m.Linear(i)
-		for j := range all {
+		for j := range weights {
 			if v := l.W[j*len(l.B)+class]; i == saved.Average {
-				all[j].Shared = v
+				weights[j].Shared = v
 			} else {
-				all[j].Tasks = append(all[j].Tasks, v)
+				weights[j].Tasks = append(weights[j].Tasks, v)
 			}
 		}
 	}
 	counts := func(w weight) float64 { return math.Abs(w.Scaled(w.of(task))) }
-	slices.SortStableFunc(all, func(a, b weight) int { return cmp.Compare(counts(b), counts(a)) })
-	return all
+	slices.SortStableFunc(weights, func(a, b weight) int {
+		return cmp.Compare(counts(b), counts(a))
+	})
+	return weights
 }
 
 // of is that of a task, or of the saved.Average.

@@ -29,7 +29,7 @@ type dataFeaturesCmd struct {
 }
 
 func (c *dataFeaturesCmd) Validate() error {
-	if c.Out != "" && strings.ToLower(filepath.Ext(c.Out)) != ".npz" { // the parser finds what is missing
+	if c.Out != "" && strings.ToLower(filepath.Ext(c.Out)) != ".npz" { // the parser finds missing flags
 		return fmt.Errorf("--out=%s: its name must end in .npz", c.Out)
 	}
 	return nil
@@ -75,7 +75,7 @@ func (c *dataFeaturesCmd) Run(e *env) error {
 		Read:     images.Options{Short: 256, Crop: extractor.Size, MaxPixels: int(c.MaxPixels)},
 		Workers:  int(c.Workers), Progress: e.reporter(),
 	}
-	made := extracted{
+	record := extracted{
 		Net: extractor.Name, Layer: c.Layer, Weights: filepath.Base(c.Weights), SHA256: sum,
 		Read: config.Read, Versions: versions(),
 	}
@@ -84,7 +84,7 @@ func (c *dataFeaturesCmd) Run(e *env) error {
 	if r != nil && len(r.Skipped) > 0 {
 		for _, s := range r.Skipped {
 			e.remark("skipped %s: %v", s.Name, s.Err)
-			made.Skipped = append(made.Skipped, s.Name)
+			record.Skipped = append(record.Skipped, s.Name)
 		}
 		e.remark("%d of %d pictures skipped", len(r.Skipped), len(pictures.Files))
 	}
@@ -95,10 +95,10 @@ func (c *dataFeaturesCmd) Run(e *env) error {
 		return err
 	}
 	r.Dataset.Name = c.Out
-	made.Dataset = describe(r.Dataset)
-	made.Files = r.Files
-	if err := errors.Join(saveJSON(c.Out+".json", made), os.RemoveAll(partial)); err != nil {
+	record.Dataset = describe(r.Dataset)
+	record.Files = r.Files
+	if err := errors.Join(saveJSON(c.Out+".json", record), os.RemoveAll(partial)); err != nil {
 		return err
 	}
-	return e.print(made, func(w io.Writer) { made.Dataset.write(w) })
+	return e.print(record, func(w io.Writer) { record.Dataset.write(w) })
 }

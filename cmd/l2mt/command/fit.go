@@ -206,7 +206,7 @@ func (c *fitCmd) older() (*saved.Prior, error) {
 	return prior, nil
 }
 
-// few leaves out of several candidates those that take too long with the tasks of a table.
+// few leaves out candidates that take too long with the tasks of a table.
 func (c *fitCmd) few(candidates []solve.Candidate, t *table.Table) []solve.Candidate {
 	return slices.DeleteFunc(candidates, func(x solve.Candidate) bool {
 		if x.Model == nil || len(candidates) == 1 {

@@ -13,7 +13,7 @@ import (
 	"l2mt/data/files"
 )
 
-// grid is a table for print and for pages. The last cell of a row says what it is of.
+// grid is a table for print and for pages. The last cell of a row names the row.
 type grid struct {
 	Heads []string
 	Rows  [][]string
@@ -21,7 +21,7 @@ type grid struct {
 
 func newGrid(heads ...string) *grid { return &grid{Heads: heads} }
 
-// row adds a row of texts and numbers, of which those that are not whole have four decimals.
+// row adds a row of texts and numbers. Fractions have four decimals.
 func (g *grid) row(cells ...any) {
 	var row []string
 	for _, c := range cells {

@@ -44,18 +44,20 @@ func (c *inferCmd) Run(e *env) error {
 	if err := withoutHead(network, c.Network); err != nil && c.Out != "" {
 		return err
 	}
-	b, err := solve.NewBench(network, p, solve.Options{Workers: cmp.Or(c.Workers, runtime.GOMAXPROCS(0)), Progress: e.reporter()})
+	b, err := solve.NewBench(network, p,
+		solve.Options{Workers: cmp.Or(c.Workers, runtime.GOMAXPROCS(0)),
+			Progress: e.reporter()})
 	if err != nil {
 		return err
 	}
-	seen, err := network.Features(p)
+	features, err := network.Features(p)
 	if err != nil {
 		return err
 	}
-	recipe := table.Numbers(seen.Features, seen.Cols())
+	recipe := table.Numbers(features.Features, features.Cols())
 	recipe.Task = "task"
 	r := &fitReport{scale: solve.Identity, structures: c.Structures}
-	r.table = &table.Table{Problem: seen.Labelled(), Recipe: recipe}
+	r.table = &table.Table{Problem: features.Labelled(), Recipe: recipe}
 	return r.run(e, b, nil, "", c.Out)
 }
 
@@ -89,17 +91,18 @@ func printOmega(e *env, network *solve.Finder, p *data.ProblemData) error {
 	if err != nil {
 		return err
 	}
-	of := found{Problem: p.Name, Omega: compare.Entries(f.Omega), Expected: compare.Float(f.Estimated)}
+	result := found{Problem: p.Name, Omega: compare.Entries(f.Omega),
+		Expected: compare.Float(f.Estimated)}
 	for _, t := range p.Tasks {
-		of.Tasks = append(of.Tasks, t.Name)
+		result.Tasks = append(result.Tasks, t.Name)
 	}
-	return e.print(of, func(w io.Writer) {
-		fmt.Fprintf(w, "problem %s, %d tasks\n", of.Problem, len(of.Tasks))
+	return e.print(result, func(w io.Writer) {
+		fmt.Fprintf(w, "problem %s, %d tasks\n", result.Problem, len(result.Tasks))
 		title := "task correlations that the network finds"
-		if of.Expected <= math.MaxFloat64 { // else the network says nothing
-			title += fmt.Sprintf("; relative error expected %.4f", of.Expected)
+		if result.Expected <= math.MaxFloat64 { // else the network says nothing
+			title += fmt.Sprintf("; relative error expected %.4f", result.Expected)
 		}
-		writeCorrelations(w, title, of.Tasks, correlationOf(f.Omega), nil)
+		writeCorrelations(w, title, result.Tasks, correlationOf(f.Omega), nil)
 	})
 }
 
@@ -118,8 +121,10 @@ func (r *fitReport) writeTest(w io.Writer) {
 	fmt.Fprintln(w)
 	t := newGrid("test "+what, "STL", "relative", "task")
 	for i, task := range r.Tasks {
-		t.row(r.Test.Fit.Task[i], r.Test.STL.Task[i], r.Test.Fit.Task[i]/r.Test.STL.Task[i], task.Task)
+		t.row(r.Test.Fit.Task[i], r.Test.STL.Task[i],
+			r.Test.Fit.Task[i]/r.Test.STL.Task[i], task.Task)
 	}
-	t.row(r.Test.Fit.Mean, r.Test.STL.Mean, r.Test.Fit.Mean/r.Test.STL.Mean, "mean")
+	t.row(r.Test.Fit.Mean, r.Test.STL.Mean,
+		r.Test.Fit.Mean/r.Test.STL.Mean, "mean")
 	t.write(w)
 }

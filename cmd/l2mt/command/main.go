@@ -1,5 +1,5 @@
 // Package command is the command line of l2mt, for programs that link pieces of
-// their own beside those of this module:
+// their own beside the pieces of this module:
 //
 //	package main
 //

@@ -34,11 +34,11 @@ type taskReport struct {
 func meanOf(tasks []taskReport) taskReport {
 	m := taskReport{Task: "mean of tasks", By: map[string]evidence.Score{}}
 	for by := range tasks[0].By {
-		var all []evidence.Score
+		var scores []evidence.Score
 		for _, t := range tasks {
-			all = append(all, t.By[by])
+			scores = append(scores, t.By[by])
 		}
-		m.By[by] = evidence.MeanScore(all)
+		m.By[by] = evidence.MeanScore(scores)
 	}
 	return m
 }
@@ -164,7 +164,9 @@ func (m measured) ends(r table.Recipe) (ends []taskReport) {
 			ranked = append(ranked, t)
 		}
 	}
-	slices.SortStableFunc(ranked, func(a, b taskReport) int { return cmp.Compare(key(a), key(b)) })
+	slices.SortStableFunc(ranked, func(a, b taskReport) int {
+		return cmp.Compare(key(a), key(b))
+	})
 	n := len(ranked)
 	if n < 2*halfListed {
 		return m.Tasks[:2*halfListed]
@@ -195,11 +197,11 @@ func (m measured) write(w io.Writer, r table.Recipe, kind data.Kind, every bool)
 	if !every && len(listed) > fewTasks {
 		listed = m.ends(r)
 	}
-	more := len(m.Tasks) - len(listed)
+	hidden := len(m.Tasks) - len(listed)
 	for i, v := range listed {
-		if more > 0 && i == halfListed {
+		if hidden > 0 && i == halfListed {
 			gap := slices.Repeat([]any{""}, len(heads))
-			t.row(append(gap, fmt.Sprintf("(%d more: --tasks)", more))...)
+			t.row(append(gap, fmt.Sprintf("(%d more: --tasks)", hidden))...)
 		}
 		row(v, goodOf(v.By[byModel], kind))
 	}

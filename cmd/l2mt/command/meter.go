@@ -18,7 +18,8 @@ import (
 // a bar on a terminal, and a line every ten seconds elsewhere.
 func newMeter(w io.Writer) progress.Reporter {
 	f, ok := w.(*os.File)
-	return &meter{w: w, now: time.Now, every: 10 * time.Second, terminal: ok && term.IsTerminal(int(f.Fd()))}
+	return &meter{w: w, now: time.Now, every: 10 * time.Second,
+		terminal: ok && term.IsTerminal(int(f.Fd()))}
 }
 
 // mostDescribed bounds the text before a bar, which would wrap to two lines on a narrow terminal.
@@ -35,7 +36,7 @@ type meter struct {
 	bar           *progressbar.ProgressBar // nil where there is no terminal
 	stage, status string
 	done, total   int
-	begin, last   time.Time // last is that of the last line
+	begin, last   time.Time // of the stage and of the last line
 }
 
 func (m *meter) Start(stage string, total int) {
@@ -48,8 +49,10 @@ func (m *meter) Start(stage string, total int) {
 	m.begin = m.now()
 	m.last = m.now()
 	if m.terminal {
-		m.bar = progressbar.NewOptions(cmp.Or(total, -1), progressbar.OptionSetWriter(m.w), progressbar.OptionThrottle(100*time.Millisecond),
-			progressbar.OptionSetDescription(stage), progressbar.OptionShowCount(), progressbar.OptionShowIts(), progressbar.OptionFullWidth(), progressbar.OptionClearOnFinish())
+		m.bar = progressbar.NewOptions(cmp.Or(total, -1),
+			progressbar.OptionSetWriter(m.w), progressbar.OptionThrottle(100*time.Millisecond),
+			progressbar.OptionSetDescription(stage), progressbar.OptionShowCount(),
+			progressbar.OptionShowIts(), progressbar.OptionFullWidth(), progressbar.OptionClearOnFinish())
 	}
 }
 
@@ -59,7 +62,7 @@ func (m *meter) Advance(n int, status string) {
 	m.done += n
 	m.status = cmp.Or(status, m.status)
 	switch now := m.now(); {
-	case m.bar != nil && n > 0: // what is said at the end of a stage is too long for the bar
+	case m.bar != nil && n > 0: // the last status of a stage is too long for the bar
 		if text := m.stage + " (" + status + ")"; status != "" && len(text) <= mostDescribed {
 			m.bar.Describe(text)
 		}

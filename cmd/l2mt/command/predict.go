@@ -70,7 +70,9 @@ func (c *predictCmd) Run(e *env) error {
 		if err := csv.NewWriter(w).WriteAll([][]string{l.Heads}); err != nil {
 			return err
 		}
-		return predictRows(e, rows, func(b *saved.Block) { b.Text = lines(l, b) }, func(b *saved.Block) error {
+		return predictRows(e, rows, func(b *saved.Block) {
+			b.Text = lines(l, b)
+		}, func(b *saved.Block) error {
 			for _, a := range b.Answers {
 				if !math.IsNaN(a.Label) {
 					s.answers = append(s.answers, a)
@@ -81,7 +83,7 @@ func (c *predictCmd) Run(e *env) error {
 		})
 	}
 	if c.Out != "" {
-		var fault error // of what is read, not of the file that is written
+		var fault error // of the rows read, not of the file written
 		err = files.Write(c.Out, func(w io.Writer) error {
 			fault = c.encode(w, l.Words, write)
 			return fault
@@ -104,7 +106,7 @@ func (c *predictCmd) Run(e *env) error {
 	return nil
 }
 
-// encode lets write write lines of CSV, of which a file with such a name makes a Parquet file.
+// encode lets write write lines of CSV, which become a Parquet file if the file is called so.
 func (c *predictCmd) encode(w io.Writer, words []bool, write func(io.Writer) error) error {
 	if !strings.HasSuffix(strings.ToLower(c.Out), ".parquet") {
 		return write(w)
@@ -128,8 +130,9 @@ func lines(l *saved.Lines, b *saved.Block) []byte {
 const mostNotes = 8
 
 // predictRows predicts all rows, lets work finish each block and passes the blocks on in
-// order. Then it remarks what the model has not seen.
-func predictRows(e *env, rows *saved.Rows, work func(*saved.Block), sink func(*saved.Block) error) error {
+// order. Then it remarks on cells and tasks that are new to the model.
+func predictRows(e *env, rows *saved.Rows,
+	work func(*saved.Block), sink func(*saved.Block) error) error {
 	defer room()()
 	report := e.reporter()
 	report.Start("predicting", 0)

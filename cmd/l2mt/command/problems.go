@@ -47,12 +47,13 @@ type problemsSampleCmd struct {
 	data.SampleConfig `embed:""`
 }
 
-// Validate checks what is to be drawn before the dataset is read.
+// Validate checks the flags before the dataset is read.
 func (c *problemsSampleCmd) Validate() error {
 	if n := len(c.Case); n > 0 && (n < 3 || c.Test == 0) {
 		return fmt.Errorf("--case=%s --test=%d: it takes three classes or more, and makes a test problem", strings.Join(c.Case, ","), c.Test)
 	}
-	if c.Groups && (c.Case != nil || c.DisjointClasses || c.DisjointRows) || !c.Groups && (c.All || c.Kind != "") {
+	if c.Groups && (c.Case != nil || c.DisjointClasses || c.DisjointRows) ||
+		!c.Groups && (c.All || c.Kind != "") {
 		return errors.New("--all and --kind go with --groups; --case, --disjoint-classes and --disjoint-rows do not")
 	}
 	return c.Defaults().Validate()
@@ -83,21 +84,23 @@ func (c *problemsSampleCmd) Run(e *env) error {
 // study puts the case in the place of the test problems: a problem whose tasks tell the first
 // of some classes from each other one. No training problem has these tasks.
 func (c *problemsSampleCmd) study(d *data.Dataset, train, test *data.ProblemFile) error {
-	all := c.SampleConfig
+	draw := c.SampleConfig
 	pairs := len(d.Classes) * (len(d.Classes) - 1) / 2
-	all.Train = 0
-	all.Test = 1
-	all.MinTasks = pairs
-	all.MaxTasks = pairs
-	all.DisjointRows = false
-	_, every, err := data.SampleProblems(d, all)
+	draw.Train = 0
+	draw.Test = 1
+	draw.MinTasks = pairs
+	draw.MaxTasks = pairs
+	draw.DisjointRows = false
+	_, every, err := data.SampleProblems(d, draw)
 	if err != nil {
 		return fmt.Errorf("--case: %w", err)
 	}
 	one := &data.Problem{Name: "case study", Prepare: c.Prepare}
 	for _, class := range c.Case[1:] {
 		tasks := every.Problems[0].Tasks
-		i := slices.IndexFunc(tasks, func(t *data.Task) bool { return isPair(t, class, c.Case[0]) })
+		i := slices.IndexFunc(tasks, func(t *data.Task) bool {
+			return isPair(t, class, c.Case[0])
+		})
 		if i < 0 {
 			return data.ErrInvalid.Errorf("--case: %s has no pair of classes %q and %q; its classes are %q", d.Name, class, c.Case[0], d.Classes)
 		}
@@ -112,10 +115,14 @@ func (c *problemsSampleCmd) study(d *data.Dataset, train, test *data.ProblemFile
 	}
 	for _, p := range train.Problems {
 		p.Tasks = slices.DeleteFunc(p.Tasks, func(t *data.Task) bool {
-			return slices.ContainsFunc(c.Case[1:], func(class string) bool { return isPair(t, class, c.Case[0]) })
+			return slices.ContainsFunc(c.Case[1:], func(class string) bool {
+				return isPair(t, class, c.Case[0])
+			})
 		})
 	}
-	train.Problems = slices.DeleteFunc(train.Problems, func(p *data.Problem) bool { return len(p.Tasks) < 2 })
+	train.Problems = slices.DeleteFunc(train.Problems, func(p *data.Problem) bool {
+		return len(p.Tasks) < 2
+	})
 	return nil
 }
 
@@ -186,7 +193,8 @@ func (e *env) printSummaries(rows []summary) error {
 	return e.print(rows, func(w io.Writer) {
 		t := newGrid("problems", "tasks", "per problem", "train rows", "validation", "test", "file")
 		for _, r := range rows {
-			t.row(r.Problems, r.Tasks, fmt.Sprintf("%d..%d", r.MinTasks, r.MaxTasks), r.TrainRows, r.Validation, r.TestRows, r.File)
+			t.row(r.Problems, r.Tasks, fmt.Sprintf("%d..%d", r.MinTasks, r.MaxTasks),
+				r.TrainRows, r.Validation, r.TestRows, r.File)
 		}
 		t.write(w)
 	})
@@ -206,7 +214,8 @@ type summary struct {
 
 // summarise describes the problem file of a path.
 func summarise(path string, f *data.ProblemFile) summary {
-	s := summary{File: path, Problems: len(f.Problems), MinTasks: len(f.Problems[0].Tasks)}
+	s := summary{File: path, Problems: len(f.Problems),
+		MinTasks: len(f.Problems[0].Tasks)}
 	for _, p := range f.Problems {
 		s.Tasks += len(p.Tasks)
 		s.MinTasks = min(s.MinTasks, len(p.Tasks))

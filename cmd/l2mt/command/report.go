@@ -37,7 +37,7 @@ type page struct {
 	Versions map[string]string
 }
 
-// part is what one folder has.
+// part is the content of one folder.
 type part struct {
 	Name, Dir string
 	Of        any
@@ -50,7 +50,10 @@ func (c *reportCmd) Run(e *env) error {
 	readers := map[string]func(dir string) (any, error){
 		saved.ReportFile: func(dir string) (any, error) { return openFit(dir) },
 		tableFile:        func(dir string) (any, error) { return loadTable(dir) },
-		sweepFile:        func(dir string) (any, error) { s := new(swept); return s, loadJSON(filepath.Join(dir, sweepFile), s) },
+		sweepFile: func(dir string) (any, error) {
+			s := new(swept)
+			return s, loadJSON(filepath.Join(dir, sweepFile), s)
+		},
 		model.ConfigFile: func(dir string) (any, error) { return model.Load(dir) }, // saved models have weights too
 	}
 	err := filepath.WalkDir(c.Dir, func(path string, entry fs.DirEntry, err error) error {
@@ -65,8 +68,11 @@ func (c *reportCmd) Run(e *env) error {
 			if err := files.Settle(path); err != nil {
 				return err
 			}
-			if _, err := os.Stat(filepath.Join(dir, sweepFile)); err == nil && entry.Name() == sweepRuns {
-				return fs.SkipDir // its points have what came of them
+			if entry.Name() != sweepRuns {
+				return nil
+			}
+			if _, err := os.Stat(filepath.Join(dir, sweepFile)); err == nil {
+				return fs.SkipDir // its points have the results
 			}
 			return nil
 		}
@@ -74,12 +80,13 @@ func (c *reportCmd) Run(e *env) error {
 		if read == nil {
 			return nil
 		}
-		of, err := read(dir)
+		content, err := read(dir)
 		if err != nil {
 			return fmt.Errorf("%s: %w", dir, err)
 		}
 		name, err := filepath.Rel(c.Dir, dir)
-		p.Parts[entry.Name()] = append(p.Parts[entry.Name()], part{name, dir, of})
+		p.Parts[entry.Name()] = append(p.Parts[entry.Name()],
+			part{name, dir, content})
 		return err
 	})
 	if err == nil && len(p.Parts) == 0 {
@@ -95,7 +102,9 @@ func (c *reportCmd) Run(e *env) error {
 	if err := files.Write(path, p.write); err != nil {
 		return err
 	}
-	return e.print(map[string]string{"report": path}, func(w io.Writer) { fmt.Fprintln(w, path) })
+	return e.print(map[string]string{"report": path}, func(w io.Writer) {
+		fmt.Fprintln(w, path)
+	})
 }
 
 // fitPart is a fitted model with the report of its fit.
@@ -109,8 +118,8 @@ type fitPart struct {
 	Largest float64
 }
 
-// mostColumns bounds the columns that are shown, mostCurves those that are drawn, and mostDrawn
-// the tasks of a heat map.
+// mostColumns bounds the columns shown, mostCurves the columns drawn, and mostDrawn the tasks of a
+// heat map.
 const (
 	mostColumns = 15
 	mostCurves  = 6
@@ -128,7 +137,9 @@ func openFit(dir string) (*fitPart, error) {
 	f := &fitPart{Report: shown.report, Shown: shown}
 	f.Report.table = &table.Table{Recipe: shown.Recipe}
 	gain := func(t taskReport) files.Float { return t.By[byModel].Error - t.By[bySTL].Error }
-	slices.SortStableFunc(f.Report.Tasks, func(a, b taskReport) int { return cmp.Compare(gain(a), gain(b)) })
+	slices.SortStableFunc(f.Report.Tasks, func(a, b taskReport) int {
+		return cmp.Compare(gain(a), gain(b))
+	})
 	for _, t := range f.Report.Tasks {
 		for _, score := range t.By {
 			if v := float64(score.Error); v > f.Most { // NaN is not
@@ -163,15 +174,15 @@ func uniform(correlation [][]float64) bool {
 }
 
 // dot is a mark at a share of a track, within it, or nothing where there is no number.
-func dot(class string, v any, of float64) template.HTML {
+func dot(class string, v any, width float64) template.HTML {
 	x := reflect.ValueOf(v).Float()
-	if math.IsNaN(x) || of == 0 {
+	if math.IsNaN(x) || width == 0 {
 		return ""
 	}
-	return template.HTML(fmt.Sprintf(`<i class="%s" style="left:%.2f%%"></i>`, class, 100*max(0, min(x/of, 1))))
+	return template.HTML(fmt.Sprintf(`<i class="%s" style="left:%.2f%%"></i>`, class, 100*max(0, min(x/width, 1))))
 }
 
-// curves are those of the training of a network, if they are there.
+// curves draws the training of a network, if its metrics are there.
 func curves(n part) (*plot.Picture, error) {
 	metrics, err := loadMetrics(n.Dir)
 	return plot.Training(metrics), optional(err)
@@ -191,8 +202,10 @@ func (p page) write(w io.Writer) error {
 		"bend":       plot.Curve.Draw,
 		"accuracy":   plot.Accuracy,
 		"dot":        dot,
-		"weight":     func(class string, v, largest float64) template.HTML { return dot(class, v+largest, 2*largest) },
-		"percent":    percent,
+		"weight": func(class string, v, largest float64) template.HTML {
+			return dot(class, v+largest, 2*largest)
+		},
+		"percent": percent,
 		"number": func(v any) string {
 			if f := reflect.ValueOf(v).Float(); !math.IsNaN(f) {
 				return number(f)
@@ -204,8 +217,8 @@ func (p page) write(w io.Writer) error {
 			return map[string]any{"Title": title, "Picture": svg}, err
 		},
 		// A file is shown unchanged, if there is one.
-		"file": func(title string, of part, name string) (any, error) {
-			text, err := os.ReadFile(filepath.Join(of.Dir, name))
+		"file": func(title string, folder part, name string) (any, error) {
+			text, err := os.ReadFile(filepath.Join(folder.Dir, name))
 			return map[string]string{"Title": title, "Text": string(text)}, optional(err)
 		},
 	}).Parse(reportText)

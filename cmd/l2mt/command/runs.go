@@ -49,7 +49,9 @@ func (c *runsCmd) Run(e *env) error {
 		if len(metrics) == 0 {
 			return data.ErrInvalid.Errorf("%s: %s has no epochs", dir, metricsFile)
 		}
-		i := slices.IndexFunc(rows, func(s *seeds) bool { return slices.Equal(s.Settings, used.settings()) })
+		i := slices.IndexFunc(rows, func(s *seeds) bool {
+			return slices.Equal(s.Settings, used.settings())
+		})
 		if i < 0 {
 			i = len(rows)
 			rows = append(rows, &seeds{Settings: used.settings()})
@@ -85,7 +87,8 @@ func (c *runsCmd) Run(e *env) error {
 	return e.print(rows, func(w io.Writer) {
 		t := newGrid("runs", "best epochs", "found", "seconds", "settings")
 		for i, s := range rows {
-			t.row(len(s.Dirs), strings.Trim(fmt.Sprint(s.Epochs), "[]"), over(s.Found), over(s.Seconds), names[i])
+			t.row(len(s.Dirs), strings.Trim(fmt.Sprint(s.Epochs), "[]"),
+				over(s.Found), over(s.Seconds), names[i])
 		}
 		t.write(w)
 		fmt.Fprintln(w, "found: error of the covariances found on held-out problems at the last epoch, over that of single-task learning; +- half the interval of 95 % over seeds")
@@ -102,10 +105,11 @@ func over(numbers []files.Float) string {
 	if len(x) < 2 || math.IsNaN(mean) {
 		return decimals(files.Float(mean))
 	}
-	return fmt.Sprintf("%.4f +- %.4f", mean, interval(deviation/math.Sqrt(float64(len(x))), len(x)))
+	return fmt.Sprintf("%.4f +- %.4f", mean,
+		interval(deviation/math.Sqrt(float64(len(x))), len(x)))
 }
 
-// interval is half of that of 95 % around a mean of n numbers with a standard error.
+// interval is half the interval of 95 % around a mean of n numbers with a standard error.
 func interval(standardError float64, n int) float64 {
 	return standardError * distuv.StudentsT{Sigma: 1, Nu: float64(n - 1)}.Quantile(0.975)
 }

@@ -60,7 +60,7 @@ type scoreTable struct {
 // table measures what has been gathered.
 func (s *scoring) table() *scoreTable {
 	m := s.models[0]
-	each := max(1, len(m.Classes))
+	columns := max(1, len(m.Classes))
 	t := &scoreTable{Model: m.Model, Kind: m.Kind, recipe: m.Recipe}
 	means := map[int][]float64{}
 	measure := func(name string, answers []saved.Answer) taskReport {
@@ -73,20 +73,21 @@ func (s *scoring) table() *scoreTable {
 			y = append(y, a.Label)
 			scores[byMean] = append(scores[byMean], means[a.Task]...)
 			for n, by := range []string{byModel, bySTL}[:len(s.models)] {
-				scores[by] = append(scores[by], a.Scores[n*each:][:each]...)
+				scores[by] = append(scores[by], a.Scores[n*columns:][:columns]...)
 			}
 		}
-		temperature := map[string]float64{byModel: m.Temperature, byMean: 1, bySTL: s.models[len(s.models)-1].Temperature}
-		of := taskReport{name, map[string]evidence.Score{}}
+		temperature := map[string]float64{byModel: m.Temperature, byMean: 1,
+			bySTL: s.models[len(s.models)-1].Temperature}
+		report := taskReport{name, map[string]evidence.Score{}}
 		for by, f := range scores {
 			score := evidence.ScoreOf(f, y, m.Kind, temperature[by])
 			if m.Threshold > 0 && len(y) > 0 {
 				score.Decide(f, y, m.Cut())
 			}
 			score.Rows = score.Held
-			of.By[by] = score
+			report.By[by] = score
 		}
-		return of
+		return report
 	}
 	byTask := map[int][]saved.Answer{}
 	for _, a := range s.answers {

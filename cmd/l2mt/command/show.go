@@ -148,8 +148,8 @@ func (s *shownModel) write(w io.Writer) {
 		t.row(of.Rows, biases, deviation, name)
 	}
 	t.named(w)
-	if more := len(s.Tasks) - mostListed; more > 0 {
-		fmt.Fprintf(w, "(%d more: --json has all)\n", more)
+	if rest := len(s.Tasks) - mostListed; rest > 0 {
+		fmt.Fprintf(w, "(%d more: --json has all)\n", rest)
 	}
 	s.writeColumns(w)
 	if s.Correlation != nil {
@@ -182,23 +182,23 @@ func (s *shownModel) writeColumns(w io.Writer) {
 	}
 	if s.Curves != nil {
 		wrap(w, fmt.Sprintf("\nwhat columns add at the knots of their curves, of %s, and how far tasks are from their mean", whose))
-		most := 0
+		widest := 0
 		for _, c := range s.Curves {
-			most = max(most, len(c.Knots))
+			widest = max(widest, len(c.Knots))
 		}
-		t := grid{Heads: slices.Concat([]string{"knots"}, make([]string, most-1), []string{"tasks", "column"})}
+		t := grid{Heads: slices.Concat([]string{"knots"}, make([]string, widest-1), []string{"tasks", "column"})}
 		for _, c := range s.Curves {
 			y := c.Shared
 			if s.task != saved.Average {
 				y = c.Tasks[s.task]
 			}
-			at := slices.Repeat([]any{""}, most)
-			adds := slices.Repeat([]any{""}, most)
+			row := slices.Repeat([]any{""}, widest)
+			adds := slices.Repeat([]any{""}, widest)
 			for i, knot := range c.Knots {
-				at[i] = number(knot)
+				row[i] = number(knot)
 				adds[i] = number(y[slices.Index(c.X, knot)])
 			}
-			t.row(append(at, "", c.Column)...)
+			t.row(append(row, "", c.Column)...)
 			t.row(append(adds, number(c.Apart), "  adds")...)
 		}
 		t.named(w)

@@ -62,7 +62,7 @@ func (e *env) keep(path string) (kept string, remove func(), err error) {
 		return path, func() {}, nil
 	}
 	dir, err := os.MkdirTemp("", "l2mt-")
-	remove = func() { _ = os.RemoveAll(dir) } // the system removes what is left
+	remove = func() { _ = os.RemoveAll(dir) } // the system removes the rest
 	name := "stdin.csv"
 	if filepath.Ext(path) != "" {
 		name = filepath.Base(path)

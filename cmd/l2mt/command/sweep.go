@@ -67,11 +67,11 @@ func (c *sweepCmd) Run(e *env) error {
 		return nil
 	}
 	if x.store != nil && x.tests == "" {
-		all := &runsCmd{Out: filepath.Join(c.Out, "curves.png")}
+		comparison := &runsCmd{Out: filepath.Join(c.Out, "curves.png")}
 		for _, r := range runs {
-			all.Dirs = append(all.Dirs, r.network)
+			comparison.Dirs = append(comparison.Dirs, r.network)
 		}
-		return all.Run(e)
+		return comparison.Run(e)
 	}
 	result, tables, err := x.gather(runs)
 	if err != nil {
@@ -83,8 +83,8 @@ func (c *sweepCmd) Run(e *env) error {
 	return e.print(result, func(w io.Writer) { writeSweep(w, result) })
 }
 
-// make makes the runs one after the other. Runs of equal problems and experience share those of
-// the first. What is there each command finds, and does not make it again.
+// make makes the runs one after the other. Runs of equal problems and experience share the files
+// of the first. Each command finds files that are there, and does not make them again.
 func (c *sweepCmd) make(e *env, x *experiment, runs []*experimentRun, build buildFlags) error {
 	shard, shards, _ := shardOf(c.Part) // Validate has read it
 	first := map[string]string{}
@@ -103,13 +103,14 @@ func (c *sweepCmd) make(e *env, x *experiment, runs []*experimentRun, build buil
 			continue
 		}
 		e.remark("run %d of %d: %s", i+1, len(runs), r.name())
-		s.collect.Workers, s.evaluate.Workers = c.Workers, c.Workers
+		s.collect.Workers = c.Workers
+		s.evaluate.Workers = c.Workers
 		s.guard(build)
 		if err := s.run(e, x); err != nil {
 			return fmt.Errorf("run %s: %w", r.name(), err)
 		}
 		r.network = s.learn.Out
-		r.from = filepath.Base(cmp.Or(x.tests, s.made))
+		r.from = filepath.Base(cmp.Or(x.tests, s.folder))
 		if s.evaluate.Problems == "" {
 			continue
 		}
@@ -127,14 +128,14 @@ func (c *sweepCmd) make(e *env, x *experiment, runs []*experimentRun, build buil
 	return nil
 }
 
-// guard lets the stages go on with what a build has made.
+// guard lets the stages go on with the files of a build.
 func (s *stages) guard(build buildFlags) {
 	s.collect.buildFlags = build
 	s.learn.buildFlags = build
 	s.evaluate.buildFlags = build
 }
 
-// run makes what is missing of a run.
+// run makes the missing files of a run.
 func (s *stages) run(e *env, x *experiment) error {
 	quiet := *e
 	quiet.stdout = io.Discard
@@ -158,13 +159,16 @@ func (s *stages) run(e *env, x *experiment) error {
 	return s.evaluate.Run(&quiet)
 }
 
-// gather makes the tables of the points over their seeds, and compares L2MT at those that have
+// gather makes the tables of the points over their seeds, and compares L2MT at points that have
 // problems in common.
-func (x *experiment) gather(runs []*experimentRun) (result *swept, tables []*compare.Table, err error) {
+func (x *experiment) gather(runs []*experimentRun) (result *swept,
+	tables []*compare.Table, err error) {
 	result = &swept{Title: x.Title, Axis: x.Vary.Label}
 	for _, p := range x.Vary.Cases {
-		at := slices.DeleteFunc(slices.Clone(runs), func(r *experimentRun) bool { return r.Name != p.Name })
-		table, err := compare.Summarise(overSeeds(at))
+		cases := slices.DeleteFunc(slices.Clone(runs), func(r *experimentRun) bool {
+			return r.Name != p.Name
+		})
+		table, err := compare.Summarise(overSeeds(cases))
 		if err != nil {
 			return nil, nil, err
 		}
@@ -179,14 +183,16 @@ func (x *experiment) gather(runs []*experimentRun) (result *swept, tables []*com
 				return nil, nil, fmt.Errorf("%s: %w", row.Title, err)
 			}
 			title := strings.TrimSuffix(row.Title+", "+p.Name, ", ")
-			result.Correlations = append(result.Correlations, plot.Correlation{Title: title, Tasks: at[0].tasks, Correlation: correlationOf(omega)})
+			result.Correlations = append(result.Correlations,
+				plot.Correlation{Title: title, Tasks: cases[0].tasks, Correlation: correlationOf(omega)})
 		}
 		for i, other := range tables {
 			a := find(other, compare.L2MT, compare.Plain)
 			b := find(table, compare.L2MT, compare.Plain)
 			stl := find(other, compare.STL, compare.Labelled)
 			if a != nil && b != nil && slices.Equal(table.Problems, other.Problems) {
-				result.Pairs = append(result.Pairs, compare.Pair{A: x.Vary.Cases[i].Name, B: p.Name, Paired: compare.Against(a.Test, b.Test, stl.Error)})
+				result.Pairs = append(result.Pairs, compare.Pair{A: x.Vary.Cases[i].Name,
+					B: p.Name, Paired: compare.Against(a.Test, b.Test, stl.Error)})
 			}
 		}
 		tables = append(tables, table)
@@ -195,7 +201,7 @@ func (x *experiment) gather(runs []*experimentRun) (result *swept, tables []*com
 }
 
 // overSeeds are the outcomes of runs. Errors of several seeds on one problem count as their mean.
-func overSeeds(runs []*experimentRun) (all []compare.Outcome) {
+func overSeeds(runs []*experimentRun) (outcomes []compare.Outcome) {
 	var seeds []float64 // so many are the mean in each
 	for _, r := range runs {
 		for _, row := range r.table.Rows {
@@ -204,22 +210,23 @@ func overSeeds(runs []*experimentRun) (all []compare.Outcome) {
 			}
 			for k, name := range r.table.Problems {
 				problem := r.from + " " + name
-				i := slices.IndexFunc(all, func(o compare.Outcome) bool {
+				i := slices.IndexFunc(outcomes, func(o compare.Outcome) bool {
 					return o.Problem == problem && o.Model == row.Model && o.Variant == row.Variant
 				})
 				if i < 0 {
-					i = len(all)
+					i = len(outcomes)
 					seeds = append(seeds, 0)
-					all = append(all, compare.Outcome{Problem: problem, Method: compare.Method{Model: row.Model, Variant: row.Variant}, Omega: row.Omega})
+					outcomes = append(outcomes, compare.Outcome{Problem: problem,
+						Method: compare.Method{Model: row.Model, Variant: row.Variant}, Omega: row.Omega})
 				}
 				seeds[i]++
 				mean := func(to *float64, v float64) { *to += (v - *to) / seeds[i] }
-				mean(&all[i].Validation.Mean, row.Validation[k])
-				mean(&all[i].Test.Mean, row.Test[k])
+				mean(&outcomes[i].Validation.Mean, row.Validation[k])
+				mean(&outcomes[i].Test.Mean, row.Test[k])
 			}
 		}
 	}
-	return all
+	return outcomes
 }
 
 func find(table *compare.Table, model string, v compare.Variant) *compare.Row {
@@ -249,7 +256,8 @@ func (x *experiment) shown(table *compare.Table) (rows []compare.Row) {
 func (c *sweepCmd) save(x *experiment, result *swept, tables []*compare.Table) error {
 	for i, p := range result.Points {
 		dir := filepath.Join(c.Out, "points", url.QueryEscape(p.Name))
-		if err := errors.Join(os.MkdirAll(dir, 0o755), saveTable(dir, tables[i])); err != nil {
+		if err := errors.Join(os.MkdirAll(dir, 0o755),
+			saveTable(dir, tables[i])); err != nil {
 			return err
 		}
 	}

@@ -107,7 +107,7 @@ func (c *trainCmd) Run(e *env) error {
 
 // examples opens the experience, for a network behind a head or nil.
 func (c *trainCmd) examples(e *env, head layers.Head) (train.Source, error) {
-	var all []train.Source
+	var sources []train.Source
 	for _, dir := range c.Experience {
 		examples, err := train.Open(dir, c.Dataset, head)
 		if err != nil {
@@ -116,11 +116,11 @@ func (c *trainCmd) examples(e *env, head layers.Head) (train.Source, error) {
 		if head != nil && !examples.ThroughHead {
 			e.remark("warning: the tuples of %s were made on the features as they are in the dataset, not on those of the head: l2mt collect --head makes such", dir)
 		}
-		all = append(all, examples)
+		sources = append(sources, examples)
 	}
-	source := all[0]
-	if len(all) > 1 {
-		source = train.Join(all...)
+	source := sources[0]
+	if len(sources) > 1 {
+		source = train.Join(sources...)
 	}
 	if c.First < 0 || c.First > source.Len() {
 		return nil, errUsage.Errorf("--first=%d: the experience has %d problems", c.First, source.Len())
@@ -153,7 +153,8 @@ type trained struct {
 
 // train trains a network, and keeps beside it what it used, its metrics, their
 // picture and where the problems of the experience lie.
-func (c *trainCmd) train(e *env, config train.Config, head layers.Head, examples train.Source) (*trained, error) {
+func (c *trainCmd) train(e *env, config train.Config,
+	head layers.Head, examples train.Source) (*trained, error) {
 	var from []string
 	for _, dir := range c.Experience {
 		from = append(from, filepath.Base(dir))
@@ -172,7 +173,8 @@ func (c *trainCmd) train(e *env, config train.Config, head layers.Head, examples
 		return nil, err
 	}
 	options := train.Options{
-		Head: head.Clone(), Out: c.Out, Progress: e.reporter(), Epoch: keepMetrics(c.Out), Provenance: provenance,
+		Head: head.Clone(), Out: c.Out,
+		Progress: e.reporter(), Epoch: keepMetrics(c.Out), Provenance: provenance,
 	}
 	start := time.Now()
 	var report *train.Report
@@ -190,11 +192,15 @@ func (c *trainCmd) train(e *env, config train.Config, head layers.Head, examples
 	used.Training = config
 	used.HeldOut = report.HeldOut
 	if _, err := os.Stat(filepath.Join(c.Out, secondsFile)); err != nil { // a finished run takes no time again
-		if err := saveJSON(filepath.Join(c.Out, secondsFile), map[string]float64{"training": time.Since(start).Seconds()}); err != nil {
+		if err := saveJSON(filepath.Join(c.Out, secondsFile),
+			map[string]float64{"training": time.Since(start).Seconds()}); err != nil {
 			return nil, err
 		}
 	}
-	return &trained{c.Out, config.Seed, report.Best, report.Metrics[report.Best], report.Metrics[0].Found, report.Network.Provenance[train.MetricKey], report.Warnings}, errors.Join(
+	best := report.Metrics[report.Best]
+	metric := report.Network.Provenance[train.MetricKey]
+	result := &trained{c.Out, config.Seed, report.Best, best, report.Metrics[0].Found, metric, report.Warnings}
+	return result, errors.Join(
 		used.save(c.Out),
 		keepMetrics(c.Out)(report.Metrics),
 		plot.Training(report.Metrics).Save(filepath.Join(c.Out, "training.png")))
@@ -202,7 +208,8 @@ func (c *trainCmd) train(e *env, config train.Config, head layers.Head, examples
 
 func (r *trained) write(w io.Writer) {
 	t := newGrid("seed", "best epoch", "finds", "at the start", "best tuple", "loss", "network")
-	t.row(r.Seed, r.Epoch, r.Best.Found, r.Start, r.Best.Tuple, r.Best.Loss, r.Dir)
+	t.row(r.Seed, r.Epoch, r.Best.Found,
+		r.Start, r.Best.Tuple, r.Best.Loss, r.Dir)
 	t.write(w)
 	if !math.IsNaN(float64(r.Start)) {
 		fmt.Fprintln(w, "finds: the error of the covariances found on held-out problems, over that of single-task learning")

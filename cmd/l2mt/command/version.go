@@ -32,7 +32,8 @@ func (versionCmd) Run(e *env) error {
 // network that commands take if they are given none, with its checksum.
 func versions() map[string]string {
 	v := map[string]string{
-		"l2mt": "unknown", "go": runtime.Version(), "system": runtime.GOOS + "/" + runtime.GOARCH, "cpus": strconv.Itoa(runtime.NumCPU()),
+		"l2mt": "unknown", "go": runtime.Version(), "system": runtime.GOOS + "/" + runtime.GOARCH,
+		"cpus":               strconv.Itoa(runtime.NumCPU()),
 		"pretrained network": pretrained.Name + ", " + pretrained.Checksum(),
 	}
 	if kernels, err := linalg.Select(); err == nil {

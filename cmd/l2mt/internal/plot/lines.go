@@ -153,6 +153,6 @@ func Accuracy(predicted [][2]float64, classes bool) *Picture {
 	if classes {
 		return panels(4.5, 3.5, scatter("Calibration", "came true", y, ends))
 	}
-	both := scatter("Predicted and true", "true", y, ends)
-	return panels(8.5, 3.5, both, scatter("Residuals", "true less predicted", residuals, []float64{0, 0}))
+	truth := scatter("Predicted and true", "true", y, ends)
+	return panels(8.5, 3.5, truth, scatter("Residuals", "true less predicted", residuals, []float64{0, 0}))
 }
