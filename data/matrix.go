@@ -146,11 +146,6 @@ func (x *Stored) Row(i int) Row {
 	return Row{Index: x.index[b:e:e], Value: x.value[b:e:e]}
 }
 
-// values are the entries of row i.
-func (x *Stored) values(i int) []float32 {
-	return x.value[x.begin[i]:x.end[i]]
-}
-
 // Take returns the given rows; they share their entries with x.
 func (x *Stored) Take(rows []int) Matrix {
 	t := &Stored{cols: x.cols, index: x.index, value: x.value,
@@ -241,7 +236,7 @@ func (x *Stored) float64s() iter.Seq2[int, []float64] {
 		for from := 0; from < x.Rows(); from += someRows {
 			rows = rows[:0]
 			for i := from; i < min(from+someRows, x.Rows()); i++ {
-				for _, v := range x.values(i) {
+				for _, v := range x.Row(i).Value {
 					rows = append(rows, float64(v))
 				}
 			}

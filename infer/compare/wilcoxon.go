@@ -4,6 +4,8 @@ import (
 	"cmp"
 	"math"
 	"slices"
+
+	"gonum.org/v1/gonum/floats"
 )
 
 // exactPairs is the number of differences up to which Wilcoxon counts instead
@@ -59,16 +61,11 @@ func probabilityUpTo(s, n int) float64 {
 	exactly[0] = 1
 	for rank := 1; rank <= n; rank++ {
 		for sum := s; sum >= 0; sum-- {
-			extreme := 0.0
+			exactly[sum] /= 2
 			if sum >= rank {
-				extreme = exactly[sum-rank]
+				exactly[sum] += exactly[sum-rank] / 2
 			}
-			exactly[sum] = (exactly[sum] + extreme) / 2
 		}
 	}
-	p := 0.0
-	for _, v := range exactly {
-		p += v
-	}
-	return p
+	return floats.Sum(exactly)
 }

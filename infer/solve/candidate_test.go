@@ -8,7 +8,6 @@ import (
 	"testing"
 
 	"l2mt/data"
-	"l2mt/infer/solve/solvetest"
 	"l2mt/model/multitask"
 )
 
@@ -28,7 +27,7 @@ func mixtures() (all []Mixture) {
 // A covariance is the sum that the comment of Mixture gives, and has the trace 1.
 func TestMixtureIsTheSumOfItsParts(t *testing.T) {
 	const m = 3
-	said := solvetest.Covariance(data.Stream(1, "mixtures"), m)
+	said := covariance(data.Stream(1, "mixtures"), m)
 	for _, x := range mixtures() {
 		got, trace := x.omega(make([]bool, m), said), 0.0
 		for i := range m {
@@ -137,7 +136,7 @@ func TestGivenCovariancesAreToldApart(t *testing.T) {
 	b := bench(t, nil, made(1, "p", data.Regression, 3), Options{})
 	var losses []float64
 	for seed := range uint64(3) {
-		given := must(multitask.Given(solvetest.Covariance(data.Stream(seed, "given"), 3)))(t)
+		given := must(multitask.Given(covariance(data.Stream(seed, "given"), 3)))(t)
 		losses = append(losses, judge(t, b, Candidate{Model: given}).Loss)
 	}
 	if slices.Sort(losses); len(slices.Compact(losses)) != 3 {

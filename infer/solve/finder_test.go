@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"math/rand/v2"
 	"testing"
 
 	"gonum.org/v1/gonum/mat"
@@ -45,7 +46,7 @@ func TestNoModelHasABetterCovariance(t *testing.T) {
 		rivals[i] = modelCovariances(t, p)
 		r := data.Stream(4, "rivals", uint64(i))
 		for range 30 {
-			rivals[i] = append(rivals[i], solvetest.Covariance(r, len(p.Tasks)))
+			rivals[i] = append(rivals[i], covariance(r, len(p.Tasks)))
 		}
 	}
 	negative, positive, falling := 0, 0, 0
@@ -262,4 +263,13 @@ func TestNothingToSolve(t *testing.T) {
 			t.Errorf("%s, Omega: %v", what, err)
 		}
 	}
+}
+
+// covariance draws a covariance of trace 1 and random rank.
+func covariance(r *rand.Rand, m int) *mat.SymDense {
+	g := mat.NewDense(m, 1+r.IntN(m), nil)
+	g.Apply(func(_, _ int, _ float64) float64 { return r.NormFloat64() }, g)
+	var omega mat.SymDense
+	omega.SymOuterK(1, g)
+	return multitask.Normalised(&omega)
 }

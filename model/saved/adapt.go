@@ -104,19 +104,15 @@ func (n *newTasks) fit(ctx context.Context, s *Fit) (*Fit, error) {
 		task := s.Doubt.Tasks[last]
 		task.Left = found.Left[i]
 		doubt.Tasks = append(doubt.Tasks, task)
-		fit.Tasks = append(fit.Tasks, s.newTask(name, n.tasks[i].Y))
+		older := s.Tasks[0]
+		y := n.tasks[i].Y
+		fit.Tasks = append(fit.Tasks, Task{
+			Name: name, Negative: older.Negative, Positive: older.Positive,
+			Rows: len(y), Mean: s.mean(y), Spread: s.Spread,
+		})
 	}
 	doubt.Tasks = append(doubt.Tasks, s.Doubt.Tasks[last])
 	fit.W = new(mat.Dense)
 	fit.W.Augment(s.W, w)
 	return &fit, nil
-}
-
-// newTask is a task that the fit does not have, with the targets y.
-func (s *Fit) newTask(name string, y []float64) Task {
-	t := s.Tasks[0]
-	return Task{
-		Name: name, Negative: t.Negative, Positive: t.Positive,
-		Rows: len(y), Mean: s.mean(y), Spread: s.Spread,
-	}
 }

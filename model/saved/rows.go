@@ -252,6 +252,10 @@ func (r *Rows) fill(b *Block, text *format.Block) error {
 		return r.in.Fault(lines[row], err)
 	}
 	maps.Copy(b.notes, unseen.Notes())
+	substitute := "the mean of its tasks"
+	if r.fit.Shared != nil {
+		substitute = "what its tasks have in common"
+	}
 	for j := range b.Rows {
 		for k, a := range r.Asked {
 			if r.column >= 0 {
@@ -261,7 +265,7 @@ func (r *Rows) fill(b *Block, text *format.Block) error {
 				}
 			}
 			if a.Task == Average {
-				r.unknown(b, a.Name)
+				b.notes[fmt.Sprintf("rows are of the task %q, which the model does not know; they have %s", a.Name, substitute)]++
 			}
 			a.Label = r.label(b, labels[k], j, a.Task)
 			b.Answers = append(b.Answers, a)
@@ -281,15 +285,6 @@ func (r *Rows) known(name string) (task int, known bool) {
 		task, known = r.number[format.Key(name)]
 	}
 	return task, known
-}
-
-// unknown notes a row of a task that the model does not have.
-func (r *Rows) unknown(b *Block, name string) {
-	have := "the mean of its tasks"
-	if r.fit.Shared != nil {
-		have = "what its tasks have in common"
-	}
-	b.notes[fmt.Sprintf("rows are of the task %q, which the model does not know; they have %s", name, have)]++
 }
 
 // label is what row j of a task should be, NaN where there is no label, or one that the model
@@ -315,15 +310,6 @@ func (r *Rows) label(b *Block, c *format.Column, j, task int) float64 {
 	return math.NaN()
 }
 
-// far notes cells outside of the values that their columns were fitted on.
-func (r *Rows) far(b *Block, cells []int) {
-	for j, n := range cells {
-		if n > 0 {
-			b.notes[fmt.Sprintf("cells of column %q are outside of the values that the model was fitted on, where curves go on straight and kernels end", r.features[j])] += n
-		}
-	}
-}
-
 // farKernel is the value of a kernel with the nearest landmark below which a row is far from all.
 const farKernel = 0.05
 
@@ -345,8 +331,10 @@ func (r *Rows) predict(b *Block, given data.Matrix) error {
 		if r.keeps {
 			b.x = x
 		}
-		if n == 0 {
-			r.far(b, strangers)
+		for j, count := range strangers {
+			if n == 0 && count > 0 {
+				b.notes[fmt.Sprintf("cells of column %q are outside of the values that the model was fitted on, where curves go on straight and kernels end", r.features[j])] += count
+			}
 		}
 		if last := len(m.Recipe.Steps) - 1; n == 0 &&
 			last >= 0 && m.Recipe.Steps[last].Compared() > 0 {

@@ -9,12 +9,9 @@ import (
 	"slices"
 	"testing"
 
-	"gonum.org/v1/gonum/mat"
-
 	"l2mt/data"
 	"l2mt/layers"
 	"l2mt/model"
-	"l2mt/model/multitask"
 )
 
 // Features is d of the problems.
@@ -116,22 +113,6 @@ func Poisoned(p *data.ProblemData) *data.ProblemData {
 	return other
 }
 
-// Apart moves the labelled rows of the classes of a problem apart, so that hardly one is
-// misclassified. What is chosen for it takes a tenth of the time.
-func Apart(p *data.ProblemData) *data.ProblemData {
-	for _, t := range p.Tasks {
-		for _, s := range []data.Samples{t.TrainSet, t.ValidationSet} {
-			for j, y := range s.Y {
-				row := s.X.Row(j).Value
-				for k := range row {
-					row[k] += float32(2 * y)
-				}
-			}
-		}
-	}
-	return p
-}
-
 // Headed is a random network on 3 features that a head makes, and the same
 // network on these features as those of the dataset.
 func Headed(t testing.TB) (with, without *model.Network) {
@@ -141,13 +122,4 @@ func Headed(t testing.TB) (with, without *model.Network) {
 	with.Head = head
 	without = Network(t, 1, func(c *model.Config) { c.Features = head.Out() })
 	return with, without
-}
-
-// Covariance draws a covariance of trace 1 and random rank.
-func Covariance(r *rand.Rand, m int) *mat.SymDense {
-	g := mat.NewDense(m, 1+r.IntN(m), nil)
-	g.Apply(func(_, _ int, _ float64) float64 { return r.NormFloat64() }, g)
-	var omega mat.SymDense
-	omega.SymOuterK(1, g)
-	return multitask.Normalised(&omega)
 }
