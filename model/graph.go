@@ -70,10 +70,10 @@ func (ps *programs) program(p *Payload, tuples int) (*program, error) {
 	if kept := ps.kept[s]; kept != nil {
 		return kept, nil
 	}
-	made, err := ps.compile(p, s)
-	for range again {
+	compiled, err := ps.compile(p, s)
+	for range repeats {
 		if errors.Is(err, layers.ErrAlike) {
-			made, err = ps.compile(p, s)
+			compiled, err = ps.compile(p, s)
 		}
 	}
 	if err != nil {
@@ -82,18 +82,18 @@ func (ps *programs) program(p *Payload, tuples int) (*program, error) {
 	if len(ps.kept) == mostPrograms {
 		clear(ps.kept)
 	}
-	ps.kept[s] = made
-	return made, nil
+	ps.kept[s] = compiled
+	return compiled, nil
 }
 
 // again is how often a graph is built once more whose operations Gorgonia takes for one by chance:
 // among five hundred graphs of some hundred nodes that happens to one in a hundred runs.
-const again = 2
+const repeats = 2
 
 // compile makes the graph for a shape.
-func (ps *programs) compile(p *Payload, s shape) (made *program, err error) {
-	made = &program{shape: s}
-	if made.slot, err = p.slot(); err != nil {
+func (ps *programs) compile(p *Payload, s shape) (compiled *program, err error) {
+	compiled = &program{shape: s}
+	if compiled.slot, err = p.slot(); err != nil {
 		return nil, err
 	}
 	if ps.config.inParts(p.tasks) && ps.parted {
@@ -101,10 +101,10 @@ func (ps *programs) compile(p *Payload, s shape) (made *program, err error) {
 			return nil, err
 		}
 	}
-	made.graph, err = ps.memory.Build(func(g *layers.Graph) {
-		ps.define(g, newCore(g, ps.config, made, ps.head))
+	compiled.graph, err = ps.memory.Build(func(g *layers.Graph) {
+		ps.define(g, newCore(g, ps.config, compiled, ps.head))
 	})
-	return made, err
+	return compiled, err
 }
 
 // core is the part that both graphs share: the inputs and

@@ -27,7 +27,7 @@ func (s *Sigma) Fits(p *data.ProblemData) bool {
 const sigmaKey = "sigma"
 
 // tensors are the arrays of the metric in a file.
-func (s *Sigma) tensors() (all []Tensor) {
+func (s *Sigma) tensors() (tensors []Tensor) {
 	if s == nil {
 		return nil
 	}
@@ -35,9 +35,9 @@ func (s *Sigma) tensors() (all []Tensor) {
 		rows, cols := m.Dims()
 		t := Tensor{Name: sigmaNames[i], DType: safetensors.F32, Shape: []int{rows, cols}}
 		t.Value = m.RawMatrix().Data
-		all = append(all, t)
+		tensors = append(tensors, t)
 	}
-	return all
+	return tensors
 }
 
 var sigmaNames = []string{sigmaKey + ".scale", sigmaKey + ".right", sigmaKey + ".left"}

@@ -107,11 +107,15 @@ func Preset(name string, features int) (Config, error) {
 	m, err := model.Preset(name, features)
 	c := Config{Model: m}
 	if name == "paper" {
-		c.Update, c.Start, c.EmbeddingRate = ByTuple, FromPreset, 0.01
+		c.Update = ByTuple
+		c.Start = FromPreset
+		c.EmbeddingRate = 0.01
 		c.HeldOut = -1
 	}
 	if name == "pairwise" {
-		c.Epochs, c.Rate, c.Start = 10, 0.003, FromRegression
+		c.Epochs = 10
+		c.Rate = 0.003
+		c.Start = FromRegression
 	}
 	return c, err
 }
@@ -156,4 +160,6 @@ func (c *Config) own() settings.Table {
 }
 
 // Settings is the table of the configuration: sections "model" and "train".
-func (c *Config) Settings() settings.Table { return append(c.Model.Settings(), c.own()...) }
+func (c *Config) Settings() settings.Table {
+	return append(c.Model.Settings(), c.own()...)
+}

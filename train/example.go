@@ -64,14 +64,15 @@ func (j joined) Len() (n int) {
 
 // Example brings example i of all sources.
 func (j joined) Example(i int) (e Example, err error) {
-	all := j.Len()
+	total := j.Len()
 	for _, s := range j {
 		if n := s.Len(); i >= n {
 			i -= n
 			continue
 		}
 		e, err = s.Example(i)
-		e.Weight = cmp.Or(e.Weight, 1) * float64(all) / float64(len(j)*s.Len())
+		e.Weight = cmp.Or(e.Weight,
+			1) * float64(total) / float64(len(j)*s.Len())
 		return e, err
 	}
 	return e, data.ErrInvalid.Errorf("there is no example %d", i)
@@ -83,14 +84,15 @@ type prepared struct {
 	payload *model.Payload
 	tuples  []model.Tuple
 	weight  float64
-	at      int     // in the source
+	index   int     // in the source
 	tester  *tester // of covariances, nil where none are measured
 }
 
 // prepare makes the examples that have tuples ready, with the features that the
 // frozen layers of a head make, and the digest of all that a run learns from. The
 // configuration gets the names of their features, which are the same in all of them.
-func prepare(ctx context.Context, c *Config, source Source, head model.Head, report progress.Reporter) (examples []prepared, sum string, err error) {
+func prepare(ctx context.Context, c *Config, source Source, head model.Head,
+	report progress.Reporter) (examples []prepared, sum string, err error) {
 	h := sha256.New()
 	frozen := c.TrainHead.frozen(head)
 	if frozen > 0 {
@@ -112,7 +114,8 @@ func prepare(ctx context.Context, c *Config, source Source, head model.Head, rep
 			return nil, "", err
 		}
 		if head != nil && e.Problem.Cols() != head.In() {
-			return nil, "", data.ErrMismatch.Errorf("problem %q: it has %d features, but the head takes %d", e.Problem.Name, e.Problem.Cols(), head.In())
+			return nil, "", data.ErrMismatch.Errorf("problem %q: it has %d features, but the head takes %d", e.Problem.Name,
+				e.Problem.Cols(), head.In())
 		}
 		digest(h, e)
 		if head == nil && !c.Model.FeatureFree() {
@@ -126,7 +129,8 @@ func prepare(ctx context.Context, c *Config, source Source, head model.Head, rep
 		if err != nil {
 			return nil, "", err
 		}
-		examples = append(examples, prepared{p.Name, payload, e.Tuples, cmp.Or(e.Weight, 1), i, nil})
+		examples = append(examples,
+			prepared{p.Name, payload, e.Tuples, cmp.Or(e.Weight, 1), i, nil})
 		if frozen > 0 {
 			report.Advance(1, p.Name)
 		}
@@ -162,7 +166,8 @@ func steps(examples []prepared, update Update) []prepared {
 	var single []prepared
 	for _, e := range examples {
 		for i := range e.tuples {
-			single = append(single, prepared{e.name, e.payload, e.tuples[i : i+1], e.weight, e.at, e.tester})
+			single = append(single, prepared{e.name, e.payload,
+				e.tuples[i : i+1], e.weight, e.index, e.tester})
 		}
 	}
 	return single

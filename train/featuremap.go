@@ -61,7 +61,7 @@ func (t *trainer) taskWeights(ctx context.Context, source Source) (means, weight
 		if tasks >= mostTasks {
 			break
 		}
-		e, err := source.Example(p.at)
+		e, err := source.Example(p.index)
 		if err != nil {
 			return nil, nil, err
 		}
@@ -71,17 +71,17 @@ func (t *trainer) taskWeights(ctx context.Context, source Source) (means, weight
 		if e.Problem, err = t.network.Features(e.Problem); err != nil {
 			return nil, nil, err
 		}
-		few, err := model.Means(t.config.Model, e.Problem)
+		embeddings, err := model.Means(t.config.Model, e.Problem)
 		if err != nil {
 			return nil, nil, err
 		}
-		all, err := ownWeights(ctx, e)
+		targets, err := ownWeights(ctx, e)
 		if err != nil {
 			return nil, nil, fmt.Errorf("start: problem %q: %w", p.name, err)
 		}
 		for i := range e.Problem.Tasks {
-			a = append(a, unit(few.RawRowView(i))...)
-			w = append(w, unit(mat.Col(nil, i, all))...)
+			a = append(a, unit(embeddings.RawRowView(i))...)
+			w = append(w, unit(mat.Col(nil, i, targets))...)
 			tasks++
 		}
 		report.Advance(1, p.name)
@@ -89,7 +89,8 @@ func (t *trainer) taskWeights(ctx context.Context, source Source) (means, weight
 	if tasks == 0 {
 		return nil, nil, nil
 	}
-	return mat.NewDense(tasks, len(a)/tasks, a), mat.NewDense(tasks, len(w)/tasks, w), nil
+	return mat.NewDense(tasks, len(a)/tasks, a),
+		mat.NewDense(tasks, len(w)/tasks, w), nil
 }
 
 // ownWeights is W of every task of a problem on its own, fitted to all of its rows with the
@@ -101,14 +102,15 @@ func ownWeights(ctx context.Context, e Example) (*mat.Dense, error) {
 		return nil, err
 	}
 	lambda1 := 1e-2
-	least := math.Inf(1)
+	lowest := math.Inf(1)
 	for _, t := range e.Tuples {
-		if t.Lambda1 > 0 && t.O < least {
+		if t.Lambda1 > 0 && t.O < lowest {
 			lambda1 = t.Lambda1
-			least = t.O
+			lowest = t.O
 		}
 	}
-	r, err := multitask.FitFixed(ctx, multitask.Uniform(len(p.Tasks)), problem, lambda1, multitask.Options{Tolerance: 1e-4})
+	r, err := multitask.FitFixed(ctx, multitask.Uniform(len(p.Tasks)),
+		problem, lambda1, multitask.Options{Tolerance: 1e-4})
 	if err != nil {
 		return nil, err
 	}

@@ -38,7 +38,8 @@ type tuning struct {
 
 func newTuning(head model.Head, train TrainHead) tuning {
 	t := tuning{layers: head[train.frozen(head):]}
-	t.first, t.second = t.layers.Zero(), t.layers.Zero()
+	t.first = t.layers.Zero()
+	t.second = t.layers.Zero()
 	if head != nil {
 		t.sum = head.Sum()
 	}
@@ -48,8 +49,10 @@ func newTuning(head model.Head, train TrainHead) tuning {
 // step is a step of the optimiser.
 func (h *tuning) step(moved Move, gradient model.Head) {
 	for i, l := range h.layers {
-		move(moved, l.W, gradient[i].W, h.first[i].W, h.second[i].W)
-		move(moved, l.B, gradient[i].B, h.first[i].B, h.second[i].B)
+		move(moved, l.W, gradient[i].W,
+			h.first[i].W, h.second[i].W)
+		move(moved, l.B, gradient[i].B,
+			h.first[i].B, h.second[i].B)
 	}
 }
 

@@ -37,7 +37,7 @@ func Open(dir, dataset string, head model.Head) (*Experience, error) {
 		t := Through(head, "")
 		through = &t
 	}
-	made := store.Manifest
+	manifest := store.Manifest
 	if e.problems, e.ThroughHead, err = store.Problems(dataset, through); err == nil {
 		e.index, err = store.Complete()
 	}
@@ -45,17 +45,19 @@ func Open(dir, dataset string, head model.Head) (*Experience, error) {
 		return nil, err
 	}
 	for _, p := range e.problems.File().Problems {
-		e.ids = append(e.ids, experience.ProblemID(p, made.Dataset.SHA256))
+		e.ids = append(e.ids, experience.ProblemID(p, manifest.Dataset.SHA256))
 	}
-	e.like = Example{Dataset: made.Dataset.Name(), InMetric: made.Config["o"] == experience.Labelled, ThroughHead: e.ThroughHead}
+	e.like = Example{Dataset: manifest.Dataset.Name(),
+		InMetric: manifest.Config["o"] == experience.Labelled, ThroughHead: e.ThroughHead}
 	return e, nil
 }
 
 // Through is the transform of problems by a head.
 func Through(head model.Head, name string) experience.Transform {
-	return experience.Transform{Name: name, Identity: head.String() + " " + head.Sum(), Apply: func(p *data.ProblemData) (*data.ProblemData, error) {
-		return model.Through(head, len(head), p)
-	}}
+	return experience.Transform{Name: name, Identity: head.String() + " " + head.Sum(),
+		Apply: func(p *data.ProblemData) (*data.ProblemData, error) {
+			return model.Through(head, len(head), p)
+		}}
 }
 
 // Len is the number of problems.
@@ -80,7 +82,8 @@ func (e *Experience) Example(i int) (x Example, err error) {
 func Tuples(records []*experience.Record) (tuples []model.Tuple) {
 	for _, r := range records {
 		if r.Status == experience.OK {
-			tuples = append(tuples, model.Tuple{Omega: slices.Concat(r.Omega...), O: r.Result.O, Lambda1: r.Result.Lambda1})
+			tuples = append(tuples, model.Tuple{Omega: slices.Concat(r.Omega...),
+				O: r.Result.O, Lambda1: r.Result.Lambda1})
 		}
 	}
 	return tuples

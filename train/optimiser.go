@@ -10,7 +10,7 @@ import (
 // Move is a step of a number, given its value, its gradient, and the two numbers that the
 // optimiser remembers of it, zero at first. It returns how far the value moves, and what is
 // remembered from now on, with which a run is resumed too.
-type Move func(value, gradient, first, second float64) (far, newFirst, newSecond float64)
+type Move func(value, gradient, first, second float64) (step, newFirst, newSecond float64)
 
 // Rule is an optimiser: its step at a rate, by the number of the step, from 1.
 type Rule func(time int, rate float64) Move
@@ -113,9 +113,9 @@ func move[T float32 | float64](moved Move, value, gradient, first, second []T) {
 	for j, g := range gradient {
 		m := float64(first[j])
 		v := float64(second[j])
-		far, m, v := moved(float64(value[j]), float64(g), m, v)
+		step, m, v := moved(float64(value[j]), float64(g), m, v)
 		first[j] = T(m)
 		second[j] = T(v)
-		value[j] += T(far)
+		value[j] += T(step)
 	}
 }

@@ -37,14 +37,14 @@ const (
 type known struct {
 	*data.ProblemData        // a task for every class
 	names             string // of the columns
-	few               int    // labelled rows of a class in a problem
+	labelled          int    // labelled rows of a class in a problem
 }
 
 // newKnown gathers the rows. It is nil where rows have no classes, or problems are of several
 // datasets.
 func newKnown(n *model.Network, source Source) (*known, error) {
 	k := &known{ProblemData: &data.ProblemData{Problem: &data.Problem{Name: "experience"}}}
-	seen := map[int]bool{} // rows of the dataset
+	taken := map[int]bool{} // rows of the dataset
 	rows := map[string][]data.Matrix{}
 	labelled := 0
 	sides := 0
@@ -64,19 +64,19 @@ func newKnown(n *model.Network, source Source) (*known, error) {
 		}
 		k.names = model.NamesOf(p)
 		for _, t := range p.Tasks {
-			few := len(t.TrainSet.Y) + len(t.ValidationSet.Y)
-			labelled += few
+			count := len(t.TrainSet.Y) + len(t.ValidationSet.Y)
+			labelled += count
 			sides += max(2, p.Several())
 			index := slices.Concat(t.Train, t.Validation, t.Test)
-			if len(index) != few+len(t.TestSet.Y) {
+			if len(index) != count+len(t.TestSet.Y) {
 				return nil, nil // they are no rows of a dataset
 			}
 			for _, set := range []data.Samples{t.TrainSet, t.ValidationSet, t.TestSet} {
 				for j, y := range set.Y {
-					if seen[index[j]] {
+					if taken[index[j]] {
 						continue
 					}
-					seen[index[j]] = true
+					taken[index[j]] = true
 					name := className(p, t, y)
 					rows[name] = append(rows[name], set.X.Take([]int{j}))
 				}
@@ -97,7 +97,7 @@ func newKnown(n *model.Network, source Source) (*known, error) {
 		return cmp.Compare(a.Name, b.Name)
 	}
 	slices.SortFunc(k.Tasks, byName)
-	k.few = max(1, labelled/max(1, sides))
+	k.labelled = max(1, labelled/max(1, sides))
 	return k, nil
 }
 
@@ -140,18 +140,18 @@ func (t *trainer) learnSigma(ctx context.Context, source Source) error {
 	report.Start("how classes scatter", parts*heldProblems)
 	defer report.Finish()
 	for part := range parts {
-		var inside, outside []data.TaskData
+		var inner, outer []data.TaskData
 		for i, c := range order {
 			if i%parts == part {
-				inside = append(inside, k.Tasks[c])
+				inner = append(inner, k.Tasks[c])
 			} else {
-				outside = append(outside, k.Tasks[c])
+				outer = append(outer, k.Tasks[c])
 			}
 		}
-		scatter := k.scatter(outside)
+		scatter := k.scatter(outer)
 		for number := range heldProblems {
 			r := data.Stream(t.config.Seed, "problem of classes left out", uint64(part), uint64(number))
-			p := k.draw(r, inside)
+			p := k.draw(r, inner)
 			for i, ridge := range ridges {
 				e, err := judged(ctx, scatter.Metric(ridge).Problem(p))
 				if err != nil {
@@ -200,10 +200,10 @@ func (k *known) draw(r *rand.Rand, classes []data.TaskData) *data.ProblemData {
 		t := data.TaskData{Task: &data.Task{Name: fmt.Sprint(i), Kind: data.Classification}}
 		for side, class := range pairs[i] {
 			order := r.Perm(class.TrainSet.X.Rows())
-			few := min(k.few, len(order)/2)
-			some := min(few+mostAsked, len(order))
-			join(&t.TrainSet, class, order[:few], side)
-			join(&t.TestSet, class, order[few:some], side)
+			labelled := min(k.labelled, len(order)/2)
+			drawn := min(labelled+mostAsked, len(order))
+			join(&t.TrainSet, class, order[:labelled], side)
+			join(&t.TestSet, class, order[labelled:drawn], side)
 		}
 		p.Tasks = append(p.Tasks, t)
 	}

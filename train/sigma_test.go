@@ -123,8 +123,8 @@ func TestKnownRowsCountOnce(t *testing.T) {
 			}
 		}
 	}
-	if len(k.Tasks) != len(want) || k.few != 4 {
-		t.Errorf("%d classes with %d labelled rows; want %d with 4", len(k.Tasks), k.few, len(want))
+	if len(k.Tasks) != len(want) || k.labelled != 4 {
+		t.Errorf("%d classes with %d labelled rows; want %d with 4", len(k.Tasks), k.labelled, len(want))
 	}
 	for _, task := range k.Tasks {
 		got, sum := mat.NewVecDense(6, nil), mat.NewVecDense(6, nil)

@@ -58,20 +58,20 @@ func marginError(scores, y []float64) (soft float64, slopes []float64) {
 	var right, rival []int // where the scores of each margin are
 	for j, v := range y {
 		row := slices.Clone(scores[j*k:][:k])
-		own := row[int(v)]
-		if math.IsInf(own, -1) {
+		score := row[int(v)]
+		if math.IsInf(score, -1) {
 			continue
 		}
 		row[int(v)] = math.Inf(-1)
-		other := data.ClassOf(row)
-		margin = append(margin, (own-row[other])/2)
+		nearest := data.ClassOf(row)
+		margin = append(margin, (score-row[nearest])/2)
 		ones = append(ones, 1)
 		right = append(right, j*k+int(v))
-		rival = append(rival, j*k+other)
+		rival = append(rival, j*k+nearest)
 	}
 	known := float64(len(margin)) / float64(len(y))
-	soft, of := softError(margin, ones, data.Classification)
-	for i, s := range of {
+	soft, derivatives := softError(margin, ones, data.Classification)
+	for i, s := range derivatives {
 		slopes[right[i]] += known * s / 2
 		slopes[rival[i]] -= known * s / 2
 	}

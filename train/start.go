@@ -63,7 +63,8 @@ func regress(n *model.Network, examples []prepared, head ...model.Connected) err
 
 // solveRidge is (G + rho I)^-1 R, rho being a share of the mean eigenvalue of G, to which
 // rho I is added.
-func solveRidge(g *mat.SymDense, share float64, right mat.Matrix) (x *mat.Dense, rho float64, err error) {
+func solveRidge(g *mat.SymDense, share float64,
+	right mat.Matrix) (x *mat.Dense, rho float64, err error) {
 	n := g.SymmetricDim()
 	rho = share * mat.Trace(g) / float64(n)
 	for i := range n {

@@ -58,18 +58,19 @@ type state struct {
 // tensors are those of a state, which share the numbers of the run. They are float64
 // whatever the network's precision is, so that a run goes on from the very same numbers.
 // The best weights of trained layers are in the network beside the state.
-func (t *trainer) tensors() (all []model.Tensor) {
+func (t *trainer) tensors() (tensors []model.Tensor) {
 	add := func(prefix string, params model.Params) {
 		for _, p := range params {
-			p.Name, p.DType = prefix+p.Name, safetensors.F64
-			all = append(all, p)
+			p.Name = prefix + p.Name
+			p.DType = safetensors.F64
+			tensors = append(tensors, p)
 		}
 	}
 	add(paramsPrefix, t.network.Params)
 	add("first.", t.optimiser.First)
 	add("second.", t.optimiser.Second)
 	add("best.", t.state.best)
-	return slices.Concat(all,
+	return slices.Concat(tensors,
 		model.HeadArrays(headPrefix+"value.", t.tuning.layers),
 		model.HeadArrays(headPrefix+"first.", t.tuning.first),
 		model.HeadArrays(headPrefix+"second.", t.tuning.second))
@@ -80,7 +81,11 @@ func (t *trainer) save() error {
 		return nil
 	}
 	s := t.state
-	s.Schema, s.Config, s.Digest, s.Head, s.Time = stateSchema, t.config, t.digest, t.tuning.sum, t.optimiser.Time
+	s.Schema = stateSchema
+	s.Config = t.config
+	s.Digest = t.digest
+	s.Head = t.tuning.sum
+	s.Time = t.optimiser.Time
 	text, err := json.Marshal(s)
 	if err == nil {
 		metadata := map[string]string{stateKey: string(text), sumKey: checksum(text)}
@@ -96,7 +101,8 @@ func checksum(text []byte) string { return fmt.Sprintf("%x", sha256.Sum256(text)
 
 // resume goes on from the state in the directory, or begins where there is none.
 func (t *trainer) resume(ctx context.Context, source Source) error {
-	path, err := filepath.Join(t.options.Out, StateFile), fs.ErrNotExist
+	path := filepath.Join(t.options.Out, StateFile)
+	err := fs.ErrNotExist
 	if t.options.Out != "" {
 		err = t.restore(path)
 	}
@@ -133,20 +139,22 @@ func (t *trainer) restore(path string) error {
 	if checksum(text) != metadata[sumKey] {
 		return fmt.Errorf("%w: its state does not have the checksum that it says", errDamaged)
 	}
-	var there state
-	if err := files.DecodeSchema(text, stateSchema, &there); errors.Is(err, files.ErrSchema) {
+	var saved state
+	if err := files.DecodeSchema(text, stateSchema, &saved); errors.Is(err, files.ErrSchema) {
 		return err
 	} else if err != nil {
 		return fmt.Errorf("%w: %w", errDamaged, err)
 	}
-	if err := t.check(there); err != nil {
+	if err := t.check(saved); err != nil {
 		return err
 	}
-	t.state, t.optimiser.Time = there, there.Time
+	t.state = saved
+	t.optimiser.Time = saved.Time
 	t.state.best = t.network.Params.Clone()
 	for _, s := range t.tensors() {
-		i := slices.IndexFunc(tensors, func(there model.Tensor) bool { return there.Name == s.Name })
-		if i < 0 || len(tensors[i].Value) != len(s.Value) || len(tensors[i].Single) != len(s.Single) {
+		i := slices.IndexFunc(tensors, func(kept model.Tensor) bool { return kept.Name == s.Name })
+		if i < 0 || len(tensors[i].Value) != len(s.Value) ||
+			len(tensors[i].Single) != len(s.Single) {
 			return fmt.Errorf("%w: the tensor %q is missing or has another size", errDamaged, s.Name)
 		}
 		copy(s.Value, tensors[i].Value)
@@ -165,7 +173,8 @@ func (t *trainer) check(s state) error {
 		return errors.New("the run there learns from other experience or problems; give the same, or another directory")
 	case s.Head != t.tuning.sum:
 		return errors.New("the run there began with another head; give the same, or another directory")
-	case len(s.Metrics) == 0 || len(s.Metrics)-1 > t.config.Epochs || s.Step < 0 || s.Step >= len(t.steps) || s.Time < 0:
+	case len(s.Metrics) == 0 || len(s.Metrics)-1 > t.config.Epochs ||
+		s.Step < 0 || s.Step >= len(t.steps) || s.Time < 0:
 		return fmt.Errorf("%w: it is not a state that a run can be in", errDamaged)
 	}
 	return nil

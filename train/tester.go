@@ -39,14 +39,18 @@ const leastUnit = 0.01
 func newTester(ctx context.Context, n *model.Network, e Example) (*tester, error) {
 	t := &tester{}
 	for _, tuple := range e.Tuples {
-		if tuple.Lambda1 > 0 && tuple.O > 0 && (t.best.O == 0 || tuple.O < t.best.O) {
+		if tuple.Lambda1 > 0 && tuple.O > 0 &&
+			(t.best.O == 0 || tuple.O < t.best.O) {
 			t.best = tuple
 		}
 	}
-	if t.best.O == 0 || slices.ContainsFunc(e.Problem.Tasks, func(t data.TaskData) bool { return len(t.TestSet.Y) == 0 }) {
+	if t.best.O == 0 || slices.ContainsFunc(e.Problem.Tasks, func(t data.TaskData) bool {
+		return len(t.TestSet.Y) == 0
+	}) {
 		return nil, nil
 	}
-	p, err := e.Problem, error(nil)
+	p := e.Problem
+	err := error(nil)
 	if e.ThroughHead {
 		p, err = n.Features(p)
 	}
@@ -66,13 +70,15 @@ func newTester(ctx context.Context, n *model.Network, e Example) (*tester, error
 	if err != nil || held.Error == 0 {
 		return nil, err
 	}
-	t.problem, t.stl = p, held.Error/t.best.O
+	t.problem = p
+	t.stl = held.Error / t.best.O
 	return t, nil
 }
 
 // fit fits a covariance and measures it on the test rows.
 func (t *tester) fit(ctx context.Context, omega *mat.SymDense) (*evidence.HeldOut, error) {
-	fit, err := multitask.FitFixed(ctx, omega, t.train, t.best.Lambda1, multitask.Options{Tolerance: 1e-7, MaxIterations: 50})
+	fit, err := multitask.FitFixed(ctx, omega, t.train,
+		t.best.Lambda1, multitask.Options{Tolerance: 1e-7, MaxIterations: 50})
 	if err != nil {
 		return nil, err
 	}
@@ -90,9 +96,9 @@ func (t *tester) soft(ctx context.Context, omega *mat.SymDense) (float64, *mat.S
 	rows := make([]data.Samples, len(held.Y))
 	derivatives := make([][]float64, len(held.Y))
 	for i, y := range held.Y {
-		var of float64
-		of, derivatives[i] = softError(held.Scores[i], y, t.problem.Kind())
-		soft += of / float64(len(rows))
+		var part float64
+		part, derivatives[i] = softError(held.Scores[i], y, t.problem.Kind())
+		soft += part / float64(len(rows))
 		floats.Scale(1/float64(len(rows)), derivatives[i])
 		rows[i] = t.problem.Tasks[i].TestSet
 	}
@@ -128,7 +134,7 @@ func (t *trainer) prepareTesters(ctx context.Context, source Source) error {
 	}
 	for _, examples := range measured {
 		for i := range examples {
-			e, err := source.Example(examples[i].at)
+			e, err := source.Example(examples[i].index)
 			if err == nil {
 				examples[i].tester, err = newTester(ctx, t.network, e)
 			}
@@ -170,6 +176,7 @@ func (t *trainer) measureFound(ctx context.Context, m *Metrics) error {
 	if err := work.Wait(); err != nil {
 		return err
 	}
-	m.Found, m.Tuple = files.Float(stat.Mean(o, weights)), files.Float(stat.Mean(tuple, weights)) // NaN of none
+	m.Found = files.Float(stat.Mean(o, weights))
+	m.Tuple = files.Float(stat.Mean(tuple, weights)) // NaN of none
 	return nil
 }

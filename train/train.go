@@ -145,13 +145,15 @@ func newTrainer(ctx context.Context, c Config, source Source, o Options) (*train
 	if t.network, err = model.NewNetwork(c.Model, c.Seed); err != nil {
 		return nil, err
 	}
-	t.network.Provenance, t.network.Head = o.Provenance, o.Head
+	t.network.Provenance = o.Provenance
+	t.network.Head = o.Head
 	t.tuning = newTuning(o.Head, c.TrainHead)
 	if err := t.prepareTesters(ctx, source); err != nil {
 		return nil, err
 	}
 	t.steps = steps(t.training, c.Update) // with their testers
-	if t.graph, err = model.NewTrainingGraph(c.Model, outcomes(t.training...), t.tuning.layers...); err != nil {
+	if t.graph, err = model.NewTrainingGraph(c.Model,
+		outcomes(t.training...), t.tuning.layers...); err != nil {
 		return nil, err
 	}
 	if t.forward, err = model.NewForward(t.network, t.tuning.layers...); err != nil {
@@ -200,14 +202,16 @@ func (t *trainer) begin(ctx context.Context, source Source) error {
 
 func (t *trainer) finished() bool {
 	done := len(t.state.Metrics) - 1
-	return done == t.config.Epochs || (t.config.Patience > 0 && done-Best(t.state.Metrics) >= t.config.Patience)
+	return done == t.config.Epochs ||
+		(t.config.Patience > 0 && done-Best(t.state.Metrics) >= t.config.Patience)
 }
 
 // epoch does one epoch, or what is left of one that was interrupted.
 func (t *trainer) epoch(ctx context.Context) error {
 	number := len(t.state.Metrics)
 	order := shuffle(t.config.Seed, number, len(t.steps))
-	t.options.Progress.Start(fmt.Sprintf("epoch %d/%d", number, t.config.Epochs), len(order)-t.state.Step)
+	t.options.Progress.Start(fmt.Sprintf("epoch %d/%d", number, t.config.Epochs),
+		len(order)-t.state.Step)
 	defer t.options.Progress.Finish()
 	deviation := 0.0
 	begin := time.Now()
@@ -223,22 +227,26 @@ func (t *trainer) epoch(ctx context.Context) error {
 		t.state.Loss += result.Loss
 		t.state.Residual += result.Residual
 		deviation = result.Deviation
-		t.options.Progress.Advance(1, fmt.Sprintf("loss %.4f", t.state.Loss/float64(t.state.Step)))
+		t.options.Progress.Advance(1,
+			fmt.Sprintf("loss %.4f", t.state.Loss/float64(t.state.Step)))
 	}
-	m := Metrics{Epoch: number, Loss: t.state.Loss / float64(len(order)), Residual: t.state.Residual / float64(len(order)), Deviation: deviation}
+	m := Metrics{Epoch: number, Loss: t.state.Loss / float64(len(order)),
+		Residual: t.state.Residual / float64(len(order)), Deviation: deviation}
 	if err := t.evaluate(ctx, &m); err != nil {
 		return err
 	}
 	t.state.Metrics = append(t.state.Metrics, m)
-	t.state.Step, t.state.Loss, t.state.Residual = 0, 0, 0
+	t.state.Step = 0
+	t.state.Loss = 0
+	t.state.Residual = 0
 	if Best(t.state.Metrics) == number {
 		if err := t.keepBest(); err != nil {
 			return err
 		}
 	}
 	status := m.String()
-	if more := t.config.Epochs - number; more > 0 {
-		left := time.Since(begin) * time.Duration(more)
+	if rest := t.config.Epochs - number; rest > 0 {
+		left := time.Since(begin) * time.Duration(rest)
 		status += fmt.Sprintf(", %v to go", left.Round(time.Second))
 	}
 	t.options.Progress.Advance(0, status)
@@ -269,7 +277,8 @@ func (t *trainer) learn(ctx context.Context, s prepared) (model.Step, error) {
 		}
 		return share * t.config.Rate
 	})
-	t.tuning.step(t.optimiser.rule(t.optimiser.Time, share*t.config.HeadRate), result.Head)
+	t.tuning.step(t.optimiser.rule(t.optimiser.Time,
+		share*t.config.HeadRate), result.Head)
 	return result, nil
 }
 
@@ -342,10 +351,13 @@ func (t *trainer) report() *Report {
 	held := sha256.New()
 	fmt.Fprint(held, t.digest)
 	for _, e := range t.heldOut {
-		fmt.Fprint(held, " ", e.at)
+		fmt.Fprint(held, " ", e.index)
 	}
-	r := &Report{Network: &network, Best: Best(t.state.Metrics), Metrics: t.state.Metrics, HeldOut: hex.EncodeToString(held.Sum(nil))}
-	warn := func(format string, args ...any) { r.Warnings = append(r.Warnings, fmt.Sprintf(format, args...)) }
+	r := &Report{Network: &network, Best: Best(t.state.Metrics),
+		Metrics: t.state.Metrics, HeldOut: hex.EncodeToString(held.Sum(nil))}
+	warn := func(format string, args ...any) {
+		r.Warnings = append(r.Warnings, fmt.Sprintf(format, args...))
+	}
 	best := r.Metrics[r.Best]
 	start := r.Metrics[0]
 	last := r.Metrics[len(r.Metrics)-1]

@@ -46,8 +46,8 @@ func guard(read func() error) (err error) {
 		if fault := recover(); fault != nil {
 			err = fmt.Errorf("%v", fault)
 		}
-		named := errors.Is(err, data.ErrFormat) || errors.Is(err, data.ErrInvalid)
-		if err != nil && err != io.EOF && !named {
+		kind := errors.Is(err, data.ErrFormat) || errors.Is(err, data.ErrInvalid)
+		if err != nil && err != io.EOF && !kind {
 			err = data.ErrFormat.Errorf("the Parquet file is damaged or cut short: %w", err)
 		}
 	}()

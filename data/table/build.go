@@ -22,22 +22,25 @@ import (
 // build makes the problem of what has been read.
 func (r *reader) build(paths []string) error {
 	r.suggest()
-	for _, step := range []func() error{r.expand, r.values, r.split, r.faulty, r.finishTasks, r.remark, r.steps} {
+	for _, step := range []func() error{r.expand, r.values,
+		r.split, r.faulty, r.finishTasks, r.remark, r.steps} {
 		if err := step(); err != nil {
 			return err
 		}
 	}
-	r.Problem = &data.ProblemData{Problem: &data.Problem{Name: baseName(paths[0]), Classes: r.classes}}
+	r.Problem = &data.ProblemData{Problem: &data.Problem{Name: baseName(paths[0]),
+		Classes: r.classes}}
 	r.Problem.OwnUnits = len(r.Recipe.Targets) > 1
 	if !r.Recipe.ByPosition {
 		r.Problem.Features = r.Recipe.Features()
 	}
 	together := r.together()
-	none := data.Samples{X: r.x.Take(nil)}
+	empty := data.Samples{X: r.x.Take(nil)}
 	for _, t := range r.tasks {
-		r.Problem.Problem.Tasks = append(r.Problem.Problem.Tasks, t.made)
+		r.Problem.Problem.Tasks = append(r.Problem.Problem.Tasks, t.task)
 		r.Problem.Tasks = append(r.Problem.Tasks, data.TaskData{
-			Task: t.made, TrainSet: data.Samples{X: r.x.Take(t.rows), Y: t.y}, ValidationSet: none, TestSet: none,
+			Task: t.task, TrainSet: data.Samples{X: r.x.Take(t.rows),
+				Y: t.y}, ValidationSet: empty, TestSet: empty,
 		})
 		var numbers, held []int
 		var times []float64
@@ -45,8 +48,8 @@ func (r *reader) build(paths []string) error {
 			if together != nil {
 				numbers = append(numbers, together[row])
 			}
-			if r.when != nil {
-				times = append(times, r.when[row])
+			if r.times != nil {
+				times = append(times, r.times[row])
 			}
 			if r.places[row].sheet >= len(paths) {
 				held = append(held, j)
@@ -55,7 +58,7 @@ func (r *reader) build(paths []string) error {
 		if together != nil {
 			r.Together = append(r.Together, numbers)
 		}
-		if r.when != nil {
+		if r.times != nil {
 			r.Times = append(r.Times, times)
 		}
 		if len(r.Validation) > 0 {
@@ -127,13 +130,13 @@ func (r *reader) hashes(labels bool) []uint64 {
 func (r *reader) copies() []int {
 	var different []int
 	first := make([]int, r.x.Rows())
-	seen := map[uint64]int{}
+	firsts := map[uint64]int{}
 	for i, hash := range r.hashes(true) {
-		if _, known := seen[hash]; !known {
-			seen[hash] = i
+		if _, known := firsts[hash]; !known {
+			firsts[hash] = i
 			different = append(different, i)
 		}
-		first[i] = seen[hash]
+		first[i] = firsts[hash]
 	}
 	n := len(first) - len(different)
 	if n == 0 || !r.continuous(different) {
@@ -178,13 +181,13 @@ func (r *reader) twins() {
 	owner := map[uint64]*task{}
 	alike := 0
 	for _, t := range r.tasks {
-		own := map[uint64]bool{}
+		rowsOfTask := map[uint64]bool{}
 		for _, row := range t.rows {
 			hash := hashes[row]
-			if own[hash] {
+			if rowsOfTask[hash] {
 				alike++
 			}
-			own[hash] = true
+			rowsOfTask[hash] = true
 			if owner[hash] == nil {
 				owner[hash] = t
 			} else if owner[hash] != t {
@@ -202,8 +205,8 @@ func (r *reader) twins() {
 			}
 		}
 	}
-	many := manyTwins * float64(rows)
-	if float64(twins) > many && float64(alike) < many {
+	limit := manyTwins * float64(rows)
+	if float64(twins) > limit && float64(alike) < limit {
 		r.note("%d of %d rows have the same features as a row of another task; if they are of one thing, give the column that names it with --group, so that folds hold them out together", twins, rows)
 	}
 }
@@ -212,7 +215,9 @@ func (r *reader) twins() {
 // those that cannot be learned if that is asked for.
 func (r *reader) finishTasks() error {
 	if r.task != nil {
-		slices.SortFunc(r.tasks, func(a, b *task) int { return CompareNames(a.name, b.name) })
+		slices.SortFunc(r.tasks, func(a, b *task) int {
+			return CompareNames(a.name, b.name)
+		})
 	}
 	kind, err := r.kind()
 	if err != nil {
@@ -221,17 +226,18 @@ func (r *reader) finishTasks() error {
 	if r.skipped > 0 {
 		r.note("%d rows without a label are left out", r.skipped)
 	}
-	var all []format.Label
+	var labels []format.Label
 	if kind == data.Classification {
-		if all, err = r.findClasses(); err != nil {
+		if labels, err = r.findClasses(); err != nil {
 			return err
 		}
 	}
 	var kept []*task
 	var fault error
 	for _, t := range r.tasks {
-		err := t.learn(kind, r.Positive, all, r.classes != nil)
-		if samples := (data.Samples{Y: t.y}); err == nil && r.SkipTasks && samples.Borrows(kind == data.Classification) {
+		err := t.learn(kind, r.Positive, labels, r.classes != nil)
+		if samples := (data.Samples{Y: t.y}); err == nil &&
+			r.SkipTasks && samples.Borrows(kind == data.Classification) {
 			err = data.ErrInvalid.Errorf("task %q: it has a single row, or one class", t.name)
 		}
 		if err == nil {
@@ -265,7 +271,9 @@ func CompareNames(a, b string) int {
 		if v, err := strconv.ParseFloat(name, 64); err == nil {
 			return format.Label{Number: v}
 		}
-		return format.Label{Text: digits.ReplaceAllStringFunc(name, func(number string) string { return fmt.Sprintf("%20s", number) })}
+		return format.Label{Text: digits.ReplaceAllStringFunc(name, func(number string) string {
+			return fmt.Sprintf("%20s", number)
+		})}
 	}
 	return cmp.Or(label(a).Compare(label(b)), cmp.Compare(a, b))
 }
@@ -319,7 +327,8 @@ func (r *reader) wrongCells() {
 	for i, from := range r.features {
 		c := &r.Recipe.Columns[i]
 		value := make([]float32, len(r.places)*c.width())
-		r.faults = append(r.faults, r.Recipe.features(c, value, c.width(), from, Unseen{}))
+		r.faults = append(r.faults,
+			r.Recipe.features(c, value, c.width(), from, Unseen{}))
 	}
 }
 
@@ -330,13 +339,13 @@ func (r *reader) makeColumns() error {
 	}
 	var whole []*format.Column
 	for _, c := range r.features {
-		made, err := r.makes(c)
+		column, err := r.makes(c)
 		if err != nil {
 			r.faults = append(r.faults, fault{row: -1, rows: 1, err: err})
 			continue
 		}
 		whole = append(whole, c)
-		r.Recipe.Columns = append(r.Recipe.Columns, made)
+		r.Recipe.Columns = append(r.Recipe.Columns, column)
 	}
 	r.features = whole
 	return nil
@@ -378,7 +387,7 @@ func (r *reader) recall() error {
 func (r *reader) tell() {
 	const words, dates, blanks = "words are categories", "dates are numbers", "blanks are means, and a column more says so"
 	names := map[string][]string{}
-	var all []string
+	var notes []string
 	for _, c := range r.Recipe.Columns {
 		if c.Date != "" {
 			names[dates] = append(names[dates], c.Name)
@@ -391,22 +400,22 @@ func (r *reader) tell() {
 	}
 	for _, what := range []string{words, dates, blanks} {
 		if names[what] != nil {
-			all = append(all, what+": "+format.Abridge(names[what]))
+			notes = append(notes, what+": "+format.Abridge(names[what]))
 		}
 	}
-	if all != nil {
-		r.note("%s (--strict refuses them)", strings.Join(all, "; "))
+	if notes != nil {
+		r.note("%s (--strict refuses them)", strings.Join(notes, "; "))
 	}
 }
 
 // makes says what features come of a column.
 func (r *reader) makes(c *format.Column) (Column, error) {
-	made := Column{Name: c.Name, Date: r.dates[c.Name]}
+	column := Column{Name: c.Name, Date: r.dates[c.Name]}
 	count := 0
 	rows := c.Counts()
 	for k, n := range rows {
 		if r.Recipe.IsMissing(c.Texts[k]) {
-			made.Gaps = made.Gaps || n > 0 && !r.Strict
+			column.Gaps = column.Gaps || n > 0 && !r.Strict
 			rows[k] = 0
 		}
 		count += rows[k]
@@ -415,41 +424,42 @@ func (r *reader) makes(c *format.Column) (Column, error) {
 	numbers := slices.DeleteFunc(slices.Clone(c.Numbers), math.IsNaN)
 	count += len(numbers)
 	fault := func(what string) (Column, error) {
-		return made, data.ErrInvalid.Errorf("column %q: %s", c.Name, what)
+		return column, data.ErrInvalid.Errorf("column %q: %s", c.Name, what)
 	}
-	if made.Gaps && count == 0 {
+	if column.Gaps && count == 0 {
 		return fault("all its values are missing; leave it out with --ignore")
 	}
 	if !c.AsText {
-		r.centre(&made, [][]float64{numbers}, nil)
-		return made, nil
+		r.centre(&column, [][]float64{numbers}, nil)
+		return column, nil
 	}
-	if made.Date != "" {
-		made.Levels = datesVary(c, made.Date)
+	if column.Date != "" {
+		column.Levels = datesVary(c, column.Date)
 	}
 	for k, text := range c.Texts {
-		if rows[k] > 0 && made.Date == "" {
-			made.Levels = append(made.Levels, text)
+		if rows[k] > 0 && column.Date == "" {
+			column.Levels = append(column.Levels, text)
 		}
 	}
-	slices.SortFunc(made.Levels, CompareNames)
-	if n := len(made.Levels); n > mostLevels || r.found[c.Name] && n >= enoughToTell && 2*n > count {
+	slices.SortFunc(column.Levels, CompareNames)
+	if n := len(column.Levels); n > mostLevels ||
+		r.found[c.Name] && n >= enoughToTell && 2*n > count {
 		return fault(fmt.Sprintf("%d of its %d values are different words; is it an identifier? then leave it out with --ignore, or say --categorical", n, count))
 	}
 	var weights []float64
-	values := make([][]float64, made.parts())
+	values := make([][]float64, column.parts())
 	for k, text := range c.Texts {
 		if rows[k] > 0 {
 			weights = append(weights, float64(rows[k]))
 		}
-		for j, v := range made.values(text) {
+		for j, v := range column.values(text) {
 			if rows[k] > 0 {
 				values[j] = append(values[j], v)
 			}
 		}
 	}
-	r.centre(&made, values, weights)
-	return made, nil
+	r.centre(&column, values, weights)
+	return column, nil
 }
 
 // blurred is the share of a column's range that single precision may move a value by.
@@ -469,8 +479,8 @@ func (r *reader) centre(c *Column, features [][]float64, weights []float64) {
 		mean, variance := stat.PopMeanVariance(values, weights)
 		c.Mean[k] = mean
 		counts := func(v float64) bool { return v != 0 && v != 1 }
-		far := variance > 0 && math.Abs(mean) > unlike*math.Sqrt(variance)
-		if far && centres && slices.ContainsFunc(values, counts) {
+		shifted := variance > 0 && math.Abs(mean) > unlike*math.Sqrt(variance)
+		if shifted && centres && slices.ContainsFunc(values, counts) {
 			offset[k] = mean
 			c.Offset = offset
 		}
@@ -537,7 +547,8 @@ func (r *reader) fit(kind string) (data.Step, error) {
 	}
 	for j := range step.Mean {
 		i := 0
-		for i < r.x.Rows() && (r.x.Row(i).Value[j] == 0 || r.x.Row(i).Value[j] == 1) {
+		for i < r.x.Rows() && (r.x.Row(i).Value[j] == 0 ||
+			r.x.Row(i).Value[j] == 1) {
 			i++
 		}
 		if i == r.x.Rows() {

@@ -40,7 +40,8 @@ func Dataset(path string, o Options) (*data.Dataset, error) {
 	if o.Format.Kind, err = r.kind(); err != nil {
 		return nil, err
 	}
-	f := &format.Frame{X: r.x, Label: *r.targets[0].Column, Notes: r.Notes}
+	f := &format.Frame{X: r.x,
+		Label: *r.targets[0].Column, Notes: r.Notes}
 	if !r.Recipe.ByPosition {
 		f.Features = r.Recipe.Features()
 	}
@@ -62,7 +63,8 @@ func (r *reader) usual(names []string) {
 		label = len(names) - 1
 		r.Targets = names[label:]
 	}
-	if j := format.GroupColumn(names); r.Task == "" && j >= 0 && j != label && !slices.Contains(r.Ignore, names[j]) {
+	if j := format.GroupColumn(names); r.Task == "" && j >= 0 &&
+		j != label && !slices.Contains(r.Ignore, names[j]) {
 		r.Task = names[j]
 		r.task = r.owner(r.Task, true)
 	}
@@ -70,7 +72,8 @@ func (r *reader) usual(names []string) {
 
 // readDataset reads a file of a format that is not text, which has numbers only.
 func (r *reader) readDataset(paths []string) error {
-	if len(paths) > 1 || len(r.Validation)+len(r.Ignore)+len(r.Categorical)+len(r.NA) > 0 || len(r.Group) > 0 || r.Time != "" || r.MissingColumns != "" {
+	if len(paths) > 1 || len(r.Validation)+len(r.Ignore)+len(r.Categorical)+
+		len(r.NA) > 0 || len(r.Group) > 0 || r.Time != "" || r.MissingColumns != "" {
 		return data.ErrInvalid.Errorf("%s: several files, files for validation, groups, and columns to ignore, of categories or missing go with CSV and TSV; of this format there is one file, in which groups are tasks", paths[0])
 	}
 	o := r.Format

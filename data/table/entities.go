@@ -131,22 +131,22 @@ func (r *reader) repeats(ranks []float64) bool {
 			total++
 		}
 	}
-	each := total / float64(levels)
-	if levels < enoughToTell || each < fewestRepeats || each > mostRepeats || r.tells(ranks) {
+	size := total / float64(levels)
+	if levels < enoughToTell || size < fewestRepeats || size > mostRepeats || r.tells(ranks) {
 		return false
 	}
-	apart := 0.0
+	between := 0.0
 	last := 0.0
 	chance := 0.0
 	for k, n := range rows {
 		mean := sums[k] / max(1, n)
 		squares -= n * mean * mean
 		if k > 0 {
-			apart += (mean - last) * (mean - last) / 2
+			between += (mean - last) * (mean - last) / 2
 		}
 		last = mean
 		chance += 1 / max(1, n)
 	}
-	within := squares / (total - float64(levels))
-	return apart-chance*within > alike*within*float64(levels)
+	noise := squares / (total - float64(levels))
+	return between-chance*noise > alike*noise*float64(levels)
 }

@@ -34,7 +34,7 @@ func (t *target) gaps(n int) {
 // values looks at what the targets hold.
 func (r *reader) values() error {
 	for _, t := range r.targets {
-		var wrong fault
+		var problem fault
 		t.different = map[format.Label]bool{}
 		t.whole = true
 		for i := range r.places {
@@ -43,7 +43,7 @@ func (r *reader) values() error {
 			}
 			l := t.Label(i)
 			if v, _ := strconv.ParseFloat(l.Text, 64); math.IsInf(v, 0) {
-				wrong.add(i, data.ErrInvalid.Errorf("column %q, the target: it is %s; it must be finite", t.Name, l))
+				problem.add(i, data.ErrInvalid.Errorf("column %q, the target: it is %s; it must be finite", t.Name, l))
 			} else if l.Text != "" {
 				t.words.add(i, nil)
 			}
@@ -52,8 +52,8 @@ func (r *reader) values() error {
 				t.different[l] = true
 			}
 		}
-		if wrong.rows > 0 {
-			r.faults = append(r.faults, wrong)
+		if problem.rows > 0 {
+			r.faults = append(r.faults, problem)
 		} else if _, why := t.kind(r.Kind); why != "" {
 			word := t.Label(t.words.row)
 			t.words.err = data.ErrFormat.Errorf("column %q: %q: %s", t.Name, word, why)
@@ -65,7 +65,7 @@ func (r *reader) values() error {
 
 // kind says what the target is taken for, which is nothing if it has one value, or why it has
 // words that it may not have.
-func (t *target) kind(asked data.Kind) (kind data.Kind, wrong string) {
+func (t *target) kind(asked data.Kind) (kind data.Kind, problem string) {
 	words := 0
 	for l := range t.different {
 		if l.Text != "" {
@@ -100,7 +100,8 @@ func (r *reader) kind() (kind data.Kind, err error) {
 			first = t
 			kind = k
 		case k != kind:
-			return "", data.ErrInvalid.Errorf("columns %q and %q: one is %s (%s), the other %s (%s); fit them separately, or say the kind of both", first.Name, t.Name, kind, first.contents(), k, t.contents())
+			return "", data.ErrInvalid.Errorf("columns %q and %q: one is %s (%s), the other %s (%s); fit them separately, or say the kind of both", first.Name, t.Name,
+				kind, first.contents(), k, t.contents())
 		}
 	}
 	if r.Kind == "" && kind == data.Regression && first.whole {
@@ -128,8 +129,8 @@ type task struct {
 	target  *target
 	rows    []int
 	classes []format.Label // those of the rows
-	of      []int32        // their number for every row
-	made    *data.Task
+	index   []int32        // their number for every row
+	task    *data.Task
 	y       []float64 // of the rows
 }
 
@@ -138,32 +139,35 @@ const mostClasses = 1000
 
 // findClasses finds those of the tasks, and returns those of all together. They are told apart
 // from each other if one task has more than two, or a single one of more than two.
-func (r *reader) findClasses() (all []format.Label, err error) {
+func (r *reader) findClasses() (classes []format.Label, err error) {
 	several := false
 	for _, t := range r.tasks {
-		t.classes, t.of = t.target.Classes(t.rows)
-		all = append(all, t.classes...)
-		several = several || len(t.classes) > 2 || len(t.classes) == 1 && len(t.target.different) > 2
+		t.classes, t.index = t.target.Classes(t.rows)
+		classes = append(classes, t.classes...)
+		several = several || len(t.classes) > 2 ||
+			len(t.classes) == 1 && len(t.target.different) > 2
 	}
-	slices.SortFunc(all, format.Label.Compare)
-	all = slices.Compact(all)
+	slices.SortFunc(classes, format.Label.Compare)
+	classes = slices.Compact(classes)
 	switch {
-	case several && len(all) > mostClasses:
-		return nil, data.ErrInvalid.Errorf("target %q: it has %d classes, from %q to %q; there can be %d, and regression takes numbers", r.tasks[0].target.Name, len(all), all[0], all[len(all)-1], mostClasses)
+	case several && len(classes) > mostClasses:
+		return nil, data.ErrInvalid.Errorf("target %q: it has %d classes, from %q to %q; there can be %d, and regression takes numbers", r.tasks[0].target.Name,
+			len(classes), classes[0], classes[len(classes)-1], mostClasses)
 	case several && r.Positive != "":
-		return nil, data.ErrInvalid.Errorf("--positive: %q: there are %d classes, from %q to %q; of two one is positive", r.Positive, len(all), all[0], all[len(all)-1])
+		return nil, data.ErrInvalid.Errorf("--positive: %q: there are %d classes, from %q to %q; of two one is positive", r.Positive,
+			len(classes), classes[0], classes[len(classes)-1])
 	case several:
-		for _, c := range all {
+		for _, c := range classes {
 			r.classes = append(r.classes, c.String())
 		}
 	}
-	return all, nil
+	return classes, nil
 }
 
 // learn makes the task of the labels, or says why they cannot be learned. Its y has
 // the number of the class among all if there are several.
-func (t *task) learn(kind data.Kind, positive string, all []format.Label, several bool) error {
-	t.made = &data.Task{Name: t.name, Kind: kind}
+func (t *task) learn(kind data.Kind, positive string, classes []format.Label, several bool) error {
+	t.task = &data.Task{Name: t.name, Kind: kind}
 	t.y = make([]float64, len(t.rows))
 	fault := func(format string, args ...any) error {
 		return data.ErrInvalid.Errorf("task %q: "+format, append([]any{t.name}, args...)...)
@@ -177,11 +181,11 @@ func (t *task) learn(kind data.Kind, positive string, all []format.Label, severa
 		}
 		return nil
 	}
-	number := func(c format.Label) float64 { return float64(slices.Index(all, c)) }
+	number := func(c format.Label) float64 { return float64(slices.Index(classes, c)) }
 	if !several {
 		pair := slices.SortedFunc(maps.Keys(t.target.different), format.Label.Compare)
-		if len(all) == 2 {
-			pair = slices.Clone(all)
+		if len(classes) == 2 {
+			pair = slices.Clone(classes)
 		} else if len(pair) != 2 { // tasks may have pairs of their own
 			pair = slices.Clone(t.classes)
 		}
@@ -191,14 +195,14 @@ func (t *task) learn(kind data.Kind, positive string, all []format.Label, severa
 		if format.Key(positive) == format.Key(pair[0].String()) {
 			slices.Reverse(pair)
 		}
-		t.made.Negative = pair[0].String()
-		t.made.Positive = pair[1].String()
-		if positive != "" && format.Key(positive) != format.Key(t.made.Positive) {
-			return fault("its classes are %q and %q; %q cannot be the positive one", t.made.Negative, t.made.Positive, positive)
+		t.task.Negative = pair[0].String()
+		t.task.Positive = pair[1].String()
+		if positive != "" && format.Key(positive) != format.Key(t.task.Positive) {
+			return fault("its classes are %q and %q; %q cannot be the positive one", t.task.Negative, t.task.Positive, positive)
 		}
 		number = func(c format.Label) float64 { return float64(2*slices.Index(pair, c) - 1) }
 	}
-	for j, k := range t.of {
+	for j, k := range t.index {
 		t.y[j] = number(t.classes[k])
 	}
 	return nil

@@ -90,7 +90,8 @@ func Read(paths []string, o Options) (*Table, error) {
 
 // newReader has read nothing yet.
 func newReader(o Options) *reader {
-	r := &reader{Options: o, named: map[string]*format.Column{}, found: map[string]bool{}, dates: map[string]string{}}
+	r := &reader{Options: o, byName: map[string]*format.Column{},
+		found: map[string]bool{}, dates: map[string]string{}}
 	r.Recipe.NA = o.NA
 	r.Recipe.Strict = o.Strict
 	return r
@@ -102,7 +103,7 @@ type reader struct {
 	Table
 	sheets   []sheet
 	columns  []*format.Column          // all that are read, in the first of the files that has them
-	named    map[string]*format.Column // those of features and targets
+	byName   map[string]*format.Column // those of features and targets
 	features []*format.Column          // of which those AsText are categories
 	blurred  []string                  // columns that single precision is too little for
 	found    map[string]bool           // columns of words that nobody called categories
@@ -110,7 +111,7 @@ type reader struct {
 	task     *format.Column            // names the task of a row; nil if none does
 	groups   []*format.Column          // name together what belongs together
 	time     *format.Column            // says when a row is from; nil if none does
-	when     []float64                 // by it, of every row
+	times    []float64                 // by it, of every row
 	targets  []*target
 	places   []place // of the rows
 	perFile  bool    // every file is a task
@@ -124,9 +125,9 @@ type reader struct {
 
 // sheet is a file that has been read.
 type sheet struct {
-	path string
-	bare bool            // without a header
-	has  map[string]bool // the names of its columns, but those that are ignored
+	path  string
+	bare  bool            // without a header
+	names map[string]bool // the names of its columns, but those that are ignored
 }
 
 // What columns may be.
@@ -176,8 +177,8 @@ func (r *reader) faulty() error {
 			errs = append(errs, err)
 		}
 	}
-	if more := len(errs) - mostFaults; more > 0 {
-		errs = append(errs[:mostFaults], data.ErrInvalid.Errorf("(and faults of %d more columns)", more))
+	if rest := len(errs) - mostFaults; rest > 0 {
+		errs = append(errs[:mostFaults], data.ErrInvalid.Errorf("(and faults of %d more columns)", rest))
 	}
 	return errors.Join(errs...)
 }
@@ -269,7 +270,7 @@ func (r *reader) readSheet(path string) error {
 	if written := rows.Written(); written != "" && len(r.sheets) == 0 {
 		r.note("%s (--separator, --decimal)", written)
 	}
-	s := sheet{path: path, bare: rows.Names == nil, has: map[string]bool{}}
+	s := sheet{path: path, bare: rows.Names == nil, names: map[string]bool{}}
 	names := rows.Names
 	if len(r.sheets) > 0 && s.bare != r.sheets[0].bare {
 		return data.ErrMismatch.Errorf("%s: it has a header and %s has none, or the other way round", path, r.sheets[0].path)
@@ -341,14 +342,14 @@ func (r *reader) columnsOf(s sheet, names []string) (columns []*format.Column, e
 					of.one[k].At = j
 					columns = append(columns, of.one[k])
 				}
-				switch before := roles[j]; {
+				switch former := roles[j]; {
 				case of.role == isTime: // what it is stays
-				case before == "":
+				case former == "":
 					roles[j] = of.role
-				case before == isIgnored && of.role == isTarget: // of those that a pattern matches
+				case former == isIgnored && of.role == isTarget: // of those that a pattern matches
 				case of.role == isGroup: // what it is stays
 				default:
-					return nil, data.ErrInvalid.Errorf("column %q: it cannot be %s and %s", names[j], before, of.role)
+					return nil, data.ErrInvalid.Errorf("column %q: it cannot be %s and %s", names[j], former, of.role)
 				}
 			}
 		}
@@ -361,10 +362,10 @@ func (r *reader) columnsOf(s sheet, names []string) (columns []*format.Column, e
 			continue
 		case role == "" && name == "":
 			return nil, data.ErrInvalid.Errorf("column %d has no name, as if it were the numbers of the rows; name it, or leave it out with --ignore %d", j, j)
-		case s.has[name]:
+		case s.names[name]:
 			return nil, data.ErrInvalid.Errorf("two columns are called %q; rename one, or leave it out by its number with --ignore %d", name, j)
 		}
-		s.has[name] = true
+		s.names[name] = true
 		if role != isTask && role != isGroup {
 			c := r.column(name, role)
 			c.At = j
@@ -384,7 +385,7 @@ func (r *reader) columnsOf(s sheet, names []string) (columns []*format.Column, e
 
 // column is that of a name in all files. A new one has the rows before.
 func (r *reader) column(name, role string) *format.Column {
-	if c := r.named[name]; c != nil {
+	if c := r.byName[name]; c != nil {
 		return c
 	}
 	c := &format.Column{Name: name, AsText: role == isCategory, Joins: true}
@@ -392,7 +393,7 @@ func (r *reader) column(name, role string) *format.Column {
 		isText := func(older Column) bool { return older.Name == name && older.Levels != nil }
 		c.AsText = slices.ContainsFunc(r.After.Columns, isText)
 	}
-	r.named[name] = c
+	r.byName[name] = c
 	r.columns = append(r.columns, c)
 	if role == isTarget {
 		r.target(c).gaps(len(r.places))
@@ -406,10 +407,10 @@ func (r *reader) column(name, role string) *format.Column {
 // align checks that all files have the same columns, by name.
 func (r *reader) align() error {
 	for _, c := range r.features {
-		has := func(s sheet) bool { return s.has[c.Name] }
-		lacks := slices.IndexFunc(r.sheets, func(s sheet) bool { return !has(s) })
+		present := func(s sheet) bool { return s.names[c.Name] }
+		lacks := slices.IndexFunc(r.sheets, func(s sheet) bool { return !present(s) })
 		if lacks >= 0 && r.MissingColumns == "" {
-			first := r.sheets[slices.IndexFunc(r.sheets, has)]
+			first := r.sheets[slices.IndexFunc(r.sheets, present)]
 			return data.ErrMismatch.Errorf("%s: there is no column %q, which %s has (--missing-columns mean fills it in)", r.sheets[lacks].path, c.Name, first.path)
 		}
 	}
@@ -436,11 +437,14 @@ func (r *reader) labelled() {
 	var rows []int
 	var missing fault
 	for i := range r.places {
-		if slices.ContainsFunc(r.targets, func(t *target) bool { return !r.gap(t.Column, i) }) {
+		if slices.ContainsFunc(r.targets, func(t *target) bool {
+			return !r.gap(t.Column, i)
+		}) {
 			rows = append(rows, i)
 		} else if len(r.targets) == 1 && !r.SkipUnlabelled {
 			c := r.targets[0].Column
-			missing.add(i, data.ErrInvalid.Errorf("column %q, the target: it is missing (%q); fill it in, leave such rows out with --skip-unlabelled, or say with --na what means missing", c.Name, c.Texts[c.Text(i)]))
+			missing.add(i,
+				data.ErrInvalid.Errorf("column %q, the target: it is missing (%q); fill it in, leave such rows out with --skip-unlabelled, or say with --na what means missing", c.Name, c.Texts[c.Text(i)]))
 		}
 	}
 	r.faults = append(r.faults, missing)

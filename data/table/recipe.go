@@ -187,7 +187,7 @@ func (r *Recipe) Validate() error {
 // Bind finds the recipe's columns in a table with the given names (nil without a
 // header) and number of columns: where each is, -1 for none. Other columns are passed
 // over. A column that the table lacks is an error unless absent is set.
-func (r *Recipe) Bind(names []string, width int, absent bool) (at []int, err error) {
+func (r *Recipe) Bind(names []string, width int, absent bool) (places []int, err error) {
 	var ours, missing []string
 	for _, c := range r.Columns {
 		ours = append(ours, c.Name)
@@ -207,12 +207,12 @@ func (r *Recipe) Bind(names []string, width int, absent bool) (at []int, err err
 		} else if slices.Contains(names[j+1:], name) {
 			return nil, data.ErrInvalid.Errorf("two columns are called %q", name)
 		}
-		at = append(at, j)
+		places = append(places, j)
 	}
 	if len(missing) > 0 && !absent {
 		return nil, data.ErrMismatch.Errorf("there is no column %s; there are %s (--missing-columns mean fills it in)", format.Abridge(missing), format.Abridge(names))
 	}
-	return at, nil
+	return places, nil
 }
 
 // Unseen counts the levels of categories that the recipe does not know.
@@ -237,33 +237,37 @@ func (u Unseen) Notes() map[string]int {
 
 // ColumnsAt returns the columns of a table that features are made of, without rows. They
 // are where Bind has found them.
-func (r *Recipe) ColumnsAt(at []int) []*format.Column {
+func (r *Recipe) ColumnsAt(places []int) []*format.Column {
 	var columns []*format.Column
 	for i, c := range r.Columns {
-		columns = append(columns, &format.Column{Name: c.Name, At: at[i], AsText: c.Levels != nil})
+		columns = append(columns,
+			&format.Column{Name: c.Name, At: places[i], AsText: c.Levels != nil})
 	}
 	return columns
 }
 
 // Make returns the features, before the steps and less their Offsets, of n rows of the columns.
 // An error is one of the row.
-func (r *Recipe) Make(columns []*format.Column, n int, unseen Unseen) (value []float32, row int, err error) {
+func (r *Recipe) Make(columns []*format.Column,
+	n int, unseen Unseen) (value []float32, row int, err error) {
 	d := r.Width()
-	at := 0
+	start := 0
 	value = make([]float32, n*d)
 	for i := range r.Columns {
 		c := &r.Columns[i]
 		columns[i].Pad(n)
-		if f := r.features(c, value[min(at, len(value)):], d, columns[i], unseen); f.rows > 0 {
+		if f := r.features(c, value[min(start, len(value)):],
+			d, columns[i], unseen); f.rows > 0 {
 			return nil, f.row, f.err
 		}
-		at += c.width()
+		start += c.width()
 	}
 	return value, 0, nil
 }
 
 // features writes the features that come of a column, d to a row, over zeros.
-func (r *Recipe) features(c *Column, value []float32, d int, from *format.Column, unseen Unseen) (wrong fault) {
+func (r *Recipe) features(c *Column, value []float32,
+	d int, from *format.Column, unseen Unseen) (problem fault) {
 	values := make([][]float32, len(from.Texts))
 	missing := make([]bool, len(from.Texts))
 	for t, text := range from.Texts {
@@ -278,11 +282,12 @@ func (r *Recipe) features(c *Column, value []float32, d int, from *format.Column
 		case t < 0 && (from.AsText || math.IsNaN(from.Numbers[i])): // of a file without the column
 			copy(part, mean)
 		case t < 0:
-			if c.narrow(part[:0], from.Numbers[i]); math.IsInf(float64(part[0]), 0) {
-				wrong.add(i, numberError(c.Name, from.Label(i).String()))
+			if c.narrow(part[:0],
+				from.Numbers[i]); math.IsInf(float64(part[0]), 0) {
+				problem.add(i, numberError(c.Name, from.Label(i).String()))
 			}
 		case missing[t] && (r.Strict || c.Mean == nil):
-			wrong.add(i, data.ErrInvalid.Errorf("column %q: the value is missing (%q); fill it in, or fit without --strict or without the column (--ignore)", c.Name, from.Texts[t]))
+			problem.add(i, data.ErrInvalid.Errorf("column %q: the value is missing (%q); fill it in, or fit without --strict or without the column (--ignore)", c.Name, from.Texts[t]))
 		case missing[t]:
 			if copy(part, mean); c.Gaps {
 				part[c.parts()] = 1
@@ -290,16 +295,16 @@ func (r *Recipe) features(c *Column, value []float32, d int, from *format.Column
 				unseen[UnseenLevel{Column: c.Name}]++
 			}
 		case c.Levels == nil:
-			wrong.add(i, numberError(c.Name, from.Texts[t]))
+			problem.add(i, numberError(c.Name, from.Texts[t]))
 		case values[t] != nil:
 			copy(part, values[t])
 		case c.Date != "":
-			wrong.add(i, data.ErrFormat.Errorf("column %q: %q is not a date such as %s; write it so", c.Name, from.Texts[t], c.Date))
+			problem.add(i, data.ErrFormat.Errorf("column %q: %q is not a date such as %s; write it so", c.Name, from.Texts[t], c.Date))
 		default:
 			unseen[UnseenLevel{c.Name, from.Texts[t]}]++
 		}
 	}
-	return wrong
+	return problem
 }
 
 // IsMissing reports whether a cell says that there is no value.

@@ -12,21 +12,21 @@ func (r *reader) date() {
 	if r.time == nil {
 		return
 	}
-	var wrong fault
+	var problem fault
 	layout := layoutOf(r.time.Texts, layouts)
 	for i := range r.places {
-		var at float64
+		var moment float64
 		if k := r.time.Text(i); k < 0 {
-			at = r.time.Numbers[i]
+			moment = r.time.Numbers[i]
 		} else if parts := dateParts(layout, r.time.Texts[k]); parts != nil {
-			at = parts["day"]
+			moment = parts["day"]
 		} else {
 			text := r.time.Texts[k]
-			wrong.add(i, data.ErrFormat.Errorf("column %q, the time: %q is no number, nor are all rows dates of one form; write them as 2006-01-31", r.time.Name, text))
+			problem.add(i, data.ErrFormat.Errorf("column %q, the time: %q is no number, nor are all rows dates of one form; write them as 2006-01-31", r.time.Name, text))
 		}
-		r.when = append(r.when, at)
+		r.times = append(r.times, moment)
 	}
-	r.faults = append(r.faults, wrong)
+	r.faults = append(r.faults, problem)
 }
 
 // suggestTime notes columns that may say when rows are from: dates, years, and those that ascend

@@ -69,15 +69,15 @@ func layoutOf(words, layouts []string) string {
 // dateParts are the numbers that a date is made of, nil where a text is none. One is that of
 // its day of the week.
 func dateParts(layout, text string) map[string]float64 {
-	at, err := time.Parse(layout, text)
+	moment, err := time.Parse(layout, text)
 	if layout == "" || err != nil {
 		return nil
 	}
 	return map[string]float64{
-		"day":                 float64(at.Unix()) / (24 * 60 * 60),
-		"year":                float64(at.Year()),
-		"hour":                float64(at.Hour()) + float64(at.Minute())/60,
-		at.Weekday().String(): 1,
+		"day":                     float64(moment.Unix()) / (24 * 60 * 60),
+		"year":                    float64(moment.Year()),
+		"hour":                    float64(moment.Hour()) + float64(moment.Minute())/60,
+		moment.Weekday().String(): 1,
 	}
 }
 
@@ -119,14 +119,15 @@ func (r *reader) join() {
 // suggest notes a column of words that may name the tasks.
 func (r *reader) suggest() {
 	best := ""
-	most := 1
+	limit := 1
 	for _, c := range r.features {
-		if n := len(c.Texts); r.found[c.Name] && n > most && 5*n <= len(r.places) {
+		if n := len(c.Texts); r.found[c.Name] &&
+			n > limit && 5*n <= len(r.places) {
 			best = c.Name
-			most = n
+			limit = n
 		}
 	}
 	if r.task == nil && !r.perFile && len(r.targets) == 1 && best != "" {
-		r.note("column %q has %d words that repeat; if they name tasks, say --task %s", best, most, best)
+		r.note("column %q has %d words that repeat; if they name tasks, say --task %s", best, limit, best)
 	}
 }

@@ -52,22 +52,22 @@ func (r *reader) outliers(tasks []*task) {
 		y = append(y, t.y...)
 	}
 	median, deviation := middle(y)
-	if deviation == 0 || tasks[0].made.Kind == data.Classification {
+	if deviation == 0 || tasks[0].task.Kind == data.Classification {
 		return
 	}
-	var far []string
+	var outliers []string
 	for _, t := range tasks {
-		own, around := middle(t.y)
+		centre, around := middle(t.y)
 		for j, v := range t.y {
-			if min(math.Abs(v-median)/deviation, math.Abs(v-own)/around) > farOff {
+			if min(math.Abs(v-median)/deviation, math.Abs(v-centre)/around) > farOff {
 				place := r.fault(t.rows[j], fmt.Errorf("%v", v))
-				far = append(far, place.Error())
+				outliers = append(outliers, place.Error())
 			}
 		}
 	}
-	if far != nil {
+	if outliers != nil {
 		r.note("target %q: %d values are more than %d robust deviations from the median of their task and of all; correct those that are wrong, as they decide the fit: %s",
-			tasks[0].target.Name, len(far), farOff, format.Abridge(far))
+			tasks[0].target.Name, len(outliers), farOff, format.Abridge(outliers))
 	}
 }
 

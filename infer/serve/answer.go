@@ -43,7 +43,7 @@ func (s *Server) Handler() http.Handler {
 	}))
 	mux.HandleFunc("POST /invocations", s.named(s.invocations))
 	mux.HandleFunc("POST /models/{name}/invocations", s.named(s.invocations))
-	mux.HandleFunc("GET /metrics", s.seen.serve)
+	mux.HandleFunc("GET /metrics", s.counts.serve)
 	mux.HandleFunc("GET /{$}", s.named(s.page))
 	mux.HandleFunc("GET /form.js", script)
 	return mux
@@ -82,7 +82,7 @@ func (s *Server) invocations(w http.ResponseWriter, r *http.Request, m *model) {
 		code, err = s.status(err)
 		refuse(w, code, err)
 	}
-	s.seen.add(m.name, code, rows, time.Since(begin))
+	s.counts.add(m.name, code, rows, time.Since(begin))
 }
 
 // most is how many bytes a request may have.
@@ -134,20 +134,20 @@ func (s *Server) answer(
 		return 0, err
 	}
 	q.Params.set(&o)
-	text := &objects{most: s.MaxRows}
+	text := &objects{limit: s.MaxRows}
 	if err := text.predict(r.Context(), fit, o, q.Params.Interval); err != nil {
 		return 0, err
 	}
 	w.Header().Set("Content-Type", "application/json")
-	_, _ = w.Write(text.all) // who asked may have gone
+	_, _ = w.Write(text.text) // who asked may have gone
 	return text.rows, nil
 }
 
 // objects are predictions as text of JSON.
 type objects struct {
-	all   []byte
+	text  []byte
 	rows  int
-	most  int // rows
+	limit int // rows
 	lines *saved.Lines
 	heads []string // with their colons
 }
@@ -165,24 +165,24 @@ func (t *objects) predict(ctx context.Context, fit *saved.Fit, o saved.RowOption
 	for _, head := range t.lines.Heads {
 		t.heads = append(t.heads, quoted(head)+":")
 	}
-	t.all = []byte(`{"predictions":[`)
+	t.text = []byte(`{"predictions":[`)
 	if err := rows.Each(ctx, t.write, t.add); err != nil {
 		return err
 	}
 	notes, _ := rows.Notes()
 	said, err := json.Marshal(append([]string{}, notes...))
-	t.all = append(bytes.TrimSuffix(t.all, []byte(",")), `],"notes":`...)
-	t.all = append(t.all, said...)
-	t.all = append(t.all, "}\n"...)
+	t.text = append(bytes.TrimSuffix(t.text, []byte(",")), `],"notes":`...)
+	t.text = append(t.text, said...)
+	t.text = append(t.text, "}\n"...)
 	return err
 }
 
 // add adds a block.
 func (t *objects) add(b *saved.Block) error {
-	if t.rows += b.Rows; t.rows > t.most {
-		return errMany.Errorf("more than %d rows, which a request may have (--max-rows)", t.most)
+	if t.rows += b.Rows; t.rows > t.limit {
+		return errMany.Errorf("more than %d rows, which a request may have (--max-rows)", t.limit)
 	}
-	t.all = append(t.all, b.Text...)
+	t.text = append(t.text, b.Text...)
 	return nil
 }
 

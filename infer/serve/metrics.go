@@ -11,12 +11,12 @@ import (
 
 // metrics count what a server has done.
 type metrics struct {
-	lock     sync.Mutex
-	requests map[string]int // by labels
-	rows     map[string]int
-	within   map[string]int // requests that took at most the seconds of their label
-	seconds  float64
-	answered int
+	lock      sync.Mutex
+	requests  map[string]int // by labels
+	rows      map[string]int
+	latencies map[string]int // requests that took at most the seconds of their label
+	seconds   float64
+	answered  int
 }
 
 // bounds are seconds that requests are counted by.
@@ -29,7 +29,7 @@ func (m *metrics) add(model string, code, rows int, took time.Duration) {
 	if m.requests == nil {
 		m.requests = map[string]int{}
 		m.rows = map[string]int{}
-		m.within = map[string]int{}
+		m.latencies = map[string]int{}
 	}
 	m.requests[fmt.Sprintf("{model=%q,code=\"%d\"}", model, code)]++
 	m.rows[fmt.Sprintf("{model=%q}", model)] += rows
@@ -37,7 +37,7 @@ func (m *metrics) add(model string, code, rows int, took time.Duration) {
 	m.answered++
 	for _, bound := range bounds {
 		if took.Seconds() <= bound {
-			m.within[fmt.Sprintf("{le=\"%v\"}", bound)]++
+			m.latencies[fmt.Sprintf("{le=\"%v\"}", bound)]++
 		}
 	}
 }
@@ -57,7 +57,7 @@ func (m *metrics) serve(w http.ResponseWriter, r *http.Request) {
 	fmt.Fprint(w, "# HELP l2mt_rows_total Rows predicted.\n# TYPE l2mt_rows_total counter\n")
 	series("l2mt_rows_total", m.rows)
 	fmt.Fprint(w, "# HELP l2mt_request_seconds How long requests took.\n# TYPE l2mt_request_seconds histogram\n")
-	series("l2mt_request_seconds_bucket", m.within)
+	series("l2mt_request_seconds_bucket", m.latencies)
 	fmt.Fprintf(w, "l2mt_request_seconds_bucket{le=\"+Inf\"} %d\n", m.answered)
 	fmt.Fprintf(w, "l2mt_request_seconds_sum %v\nl2mt_request_seconds_count %d\n", m.seconds, m.answered)
 }

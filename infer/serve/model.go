@@ -21,9 +21,9 @@ type model struct {
 }
 
 func newModel(given string) (*model, error) {
-	name, dir, named := strings.Cut(given, "=")
+	name, dir, pair := strings.Cut(given, "=")
 	m := &model{name: name, dir: dir}
-	if !named {
+	if !pair {
 		m.dir = given
 		path, err := filepath.Abs(given)
 		if err != nil {

@@ -152,7 +152,7 @@ type text struct{ *bytes.Reader }
 func (text) Close() error { return nil }
 
 // table is the text of the frame, for a model that was fitted on such tables.
-func (f *frame) table(fit *saved.Fit, most int) (o saved.RowOptions, err error) {
+func (f *frame) table(fit *saved.Fit, limit int) (o saved.RowOptions, err error) {
 	found := f.Instances
 	switch {
 	case f.Split != nil:
@@ -170,8 +170,8 @@ func (f *frame) table(fit *saved.Fit, most int) (o saved.RowOptions, err error) 
 	if found.rows == 0 {
 		return o, data.ErrInvalid.Errorf("there are no rows; give some as dataframe_split, dataframe_records or instances")
 	}
-	if found.rows > most {
-		return o, errMany.Errorf("%d rows; a request may have %d (--max-rows)", found.rows, most)
+	if found.rows > limit {
+		return o, errMany.Errorf("%d rows; a request may have %d (--max-rows)", found.rows, limit)
 	}
 	if found.columns == nil {
 		found.columns = header(fit)

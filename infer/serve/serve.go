@@ -41,7 +41,7 @@ type Server struct {
 	Options
 	models []*model // the first answers where no name is given
 	memory *semaphore.Weighted
-	seen   metrics
+	counts metrics
 }
 
 const (

@@ -123,7 +123,8 @@ func NewBench(f *Finder, p *data.ProblemData, o Options) (*Bench, error) {
 
 // newBench is the bench of a problem with the features that the network works on.
 func newBench(f *Finder, p *data.ProblemData, o Options) (*Bench, error) {
-	b := &Bench{finder: f, problem: p.Labelled(), options: o, judged: map[string]*Judged{}}
+	b := &Bench{finder: f, problem: p.Labelled(),
+		options: o, judged: map[string]*Judged{}}
 	b.spaces = map[place]*space{}
 	b.found = map[bool][]*Found{}
 	b.options.Progress = cmp.Or(o.Progress, progress.Silent())
@@ -146,7 +147,7 @@ func newBench(f *Finder, p *data.ProblemData, o Options) (*Bench, error) {
 	}
 	b.learned = sync.OnceValue(func() (parts []part) {
 		for _, p := range b.parts {
-			parts = append(parts, newPart(f.of.Sigma.Problem(p.ProblemData)))
+			parts = append(parts, newPart(f.network.Sigma.Problem(p.ProblemData)))
 		}
 		return parts
 	})
@@ -157,11 +158,11 @@ func newBench(f *Finder, p *data.ProblemData, o Options) (*Bench, error) {
 func (b *Bench) Regrouped(together [][]int) (*Bench, error) {
 	o := b.options
 	o.Together = together
-	apart, err := newBench(b.finder, b.rows, o)
+	regrouped, err := newBench(b.finder, b.rows, o)
 	if err == nil && b.target != nil {
-		apart.target, err = b.target.Regrouped(together)
+		regrouped.target, err = b.target.Regrouped(together)
 	}
-	return apart, err
+	return regrouped, err
 }
 
 // partsOf are the parts as they are or in the metric of the experience.
@@ -174,7 +175,7 @@ func (b *Bench) partsOf(learned bool) []part {
 
 // hasLearned says that experience has taught a metric for the rows.
 func (b *Bench) hasLearned() bool {
-	return b.finder != nil && b.finder.of.Sigma.Fits(b.problem)
+	return b.finder != nil && b.finder.network.Sigma.Fits(b.problem)
 }
 
 func newPart(p *data.ProblemData) part {
@@ -236,14 +237,16 @@ func (b *Bench) ask(learned bool) ([]*Found, error) {
 	if b.finder == nil {
 		return nil, b.fault("there is no network to ask")
 	}
-	learned = learned && b.finder.of.Config.FeatureFree() // others have weights for the columns
+	learned = learned && b.finder.network.Config.FeatureFree() // others have weights for the columns
 	if found := b.found[learned]; found != nil {
 		return found, nil
 	}
 	found := make([]*Found, len(b.parts))
 	err := b.each(func(k int) (err error) {
 		p := b.partsOf(learned)[k]
-		found[k], err = b.finder.find(p.TrainingOnly(), func() *data.ProblemData { return p.moved().ProblemData })
+		found[k], err = b.finder.find(p.TrainingOnly(), func() *data.ProblemData {
+			return p.moved().ProblemData
+		})
 		return err
 	})
 	if err == nil {
@@ -264,20 +267,20 @@ type space struct {
 }
 
 // in brings the rows into a place.
-func (b *Bench) in(at place) (*space, error) {
-	if s := b.spaces[at]; s != nil {
+func (b *Bench) in(site place) (*space, error) {
+	if s := b.spaces[site]; s != nil {
 		return s, nil
 	}
 	parts := make([]inMetric, len(b.parts))
 	err := b.each(func(k int) error {
-		p := b.partsOf(at.learned)[k]
-		switch at.ridge {
+		p := b.partsOf(site.learned)[k]
+		switch site.ridge {
 		case 0:
 			parts[k] = inMetric{p.ProblemData, nil}
 		case 1:
 			parts[k] = p.moved()
 		default:
-			metric := p.scatter().Metric(at.ridge)
+			metric := p.scatter().Metric(site.ridge)
 			parts[k] = inMetric{metric.Problem(p.ProblemData), metric}
 		}
 		return nil
@@ -286,7 +289,9 @@ func (b *Bench) in(at place) (*space, error) {
 		return nil, err
 	}
 	s := &space{whole: parts[len(b.folds)]}
-	s.folds, err = b.evidence(s.whole.ProblemData, func(k int) *data.ProblemData { return parts[k].ProblemData })
+	s.folds, err = b.evidence(s.whole.ProblemData, func(k int) *data.ProblemData {
+		return parts[k].ProblemData
+	})
 	s.tuning = s.folds
 	if err == nil && b.few() {
 		s.tuning, err = evidence.NewLeaveOneOut(s.whole.ProblemData)
@@ -294,18 +299,19 @@ func (b *Bench) in(at place) (*space, error) {
 	if err != nil {
 		return nil, fmt.Errorf("problem %q: %w", b.problem.Name, err)
 	}
-	b.spaces[at] = s
+	b.spaces[site] = s
 	return s, nil
 }
 
 // evidence is what the folds hold out, of rows that each part has made.
-func (b *Bench) evidence(whole *data.ProblemData, made func(k int) *data.ProblemData) (*evidence.Folds, error) {
+func (b *Bench) evidence(whole *data.ProblemData,
+	problem func(k int) *data.ProblemData) (*evidence.Folds, error) {
 	if len(b.folds) == 0 {
 		return nil, nil
 	}
 	var folds []data.Fold
 	for k, fold := range b.folds {
-		folds = append(folds, data.Fold{ProblemData: made(k), Rows: fold.Rows})
+		folds = append(folds, data.Fold{ProblemData: problem(k), Rows: fold.Rows})
 	}
 	return evidence.NewFolds(whole, folds, b.options.Together)
 }
@@ -314,7 +320,8 @@ func (b *Bench) evidence(whole *data.ProblemData, made func(k int) *data.Problem
 // a fit wants more regularisation than with all.
 func (b *Bench) few() bool {
 	o := b.options
-	return len(b.folds) == 0 || evidence.Few(b.rows) && o.Together == nil && o.Held == nil && o.Times == nil
+	return len(b.folds) == 0 || evidence.Few(b.rows) &&
+		o.Together == nil && o.Held == nil && o.Times == nil
 }
 
 func (b *Bench) regression() bool { return b.rows.Kind() == data.Regression }
@@ -356,12 +363,12 @@ func (b *Bench) Judge(ctx context.Context, c Candidate) (*Judged, error) {
 }
 
 // judgeEach measures several candidates.
-func (b *Bench) judgeEach(ctx context.Context, candidates []Candidate) (all []*Judged, err error) {
+func (b *Bench) judgeEach(ctx context.Context, candidates []Candidate) (judged []*Judged, err error) {
 	if len(candidates) == 0 {
 		return nil, b.fault("there are no candidates")
 	}
 	var structures []*Judged
-	var others []*Judged
+	var rest []*Judged
 	for _, c := range candidates {
 		c.Balanced = c.View == "" && (c.Balanced || b.options.Balanced)
 		if err := b.check(c); err != nil {
@@ -373,18 +380,18 @@ func (b *Bench) judgeEach(ctx context.Context, candidates []Candidate) (all []*J
 			if c.View != "" {
 				structures = append(structures, j)
 			} else {
-				others = append(others, j)
+				rest = append(rest, j)
 			}
 			b.judged[c.Name()] = j
 		}
-		all = append(all, j)
+		judged = append(judged, j)
 	}
 	report := b.options.Progress
-	if work := len(structures)*len(b.folds) + len(others); work > 0 {
+	if work := len(structures)*len(b.folds) + len(rest); work > 0 {
 		report.Start("measuring on rows held out", work)
 		defer report.Finish()
 	}
-	for _, j := range others {
+	for _, j := range rest {
 		begin := time.Now()
 		if err := b.tune(ctx, j); err != nil {
 			return nil, fmt.Errorf("problem %q: %s: %w", b.problem.Name, j.Title(), err)
@@ -399,7 +406,7 @@ func (b *Bench) judgeEach(ctx context.Context, candidates []Candidate) (all []*J
 	for _, j := range structures {
 		j.Seconds = time.Since(begin).Seconds() / float64(len(structures))
 	}
-	return all, nil
+	return judged, nil
 }
 
 // measure fits structures to what each fold trains on, and predicts what it holds out. Variances
@@ -421,7 +428,8 @@ func (b *Bench) measure(ctx context.Context, structures []*Judged) error {
 		variances[k] = make([][][]float64, len(b.folds))
 	}
 	fold := func(k, workers int) error {
-		f, err := newFeatures(b.folds[k].ProblemData, slices.ContainsFunc(structures, (*Judged).near), b.options.After)
+		f, err := newFeatures(b.folds[k].ProblemData,
+			slices.ContainsFunc(structures, (*Judged).near), b.options.After)
 		if err != nil {
 			return err
 		}
@@ -503,11 +511,13 @@ func (b *Bench) tune(ctx context.Context, j *Judged) (err error) {
 		return err
 	}
 	o := evidence.Options{Lambda1: b.options.Lambda1, Workers: b.options.Workers}
-	if j.Chosen, err = evidence.Held(ctx, j.subject, s.tuning, o); err != nil || s.folds == nil || s.tuning == evidence.Evidence(s.folds) {
+	if j.Chosen, err = evidence.Held(ctx, j.subject, s.tuning, o); err != nil ||
+		s.folds == nil || s.tuning == evidence.Evidence(s.folds) {
 		return err
 	}
 	j.start = j.Fits[0]
-	j.HeldOut, err = s.folds.Judge(ctx, j.subject, j.Params, nil, evidence.Comparing(b.options.Workers))
+	j.HeldOut, err = s.folds.Judge(ctx, j.subject,
+		j.Params, nil, evidence.Comparing(b.options.Workers))
 	return err
 }
 
@@ -529,7 +539,8 @@ func (b *Bench) subject(c Candidate) (evidence.Subject, error) {
 	models := make([]multitask.Model, len(b.parts))
 	for k := range models {
 		var err error
-		models[k], err = multitask.GivenWith(c.omega(b.borrows, omegas[k]), c.Drawn, c.Balanced)
+		models[k], err = multitask.GivenWith(c.omega(b.borrows, omegas[k]),
+			c.Drawn, c.Balanced)
 		if err != nil {
 			return evidence.Subject{}, err
 		}

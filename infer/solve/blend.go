@@ -46,15 +46,15 @@ func newBlend(b *Bench, parts []*evidence.HeldOut, without int) *blend {
 		e.loss = mixed.Logistic{}
 	}
 	first := parts[0]
-	others := make([][]float64, len(first.Y))
+	rivals := make([][]float64, len(first.Y))
 	for i, targets := range first.Y {
 		for j, fold := range b.foldsOf(i) {
 			if fold != without {
-				others[i] = append(others[i], targets[j])
+				rivals[i] = append(rivals[i], targets[j])
 			}
 		}
 	}
-	e.center, e.scale = moments(b.rows, others)
+	e.center, e.scale = moments(b.rows, rivals)
 	for i, targets := range first.Y {
 		fold := b.foldsOf(i)
 		for j, y := range targets {
@@ -184,15 +184,15 @@ func (e *blend) likelihoods() []float64 {
 // descend minimises v'hv/2 - g'v over v >= 0, one weight after the other.
 func descend(h [][]float64, g, v []float64) (moved float64) {
 	for range blendRounds {
-		far := 0.0
+		distance := 0.0
 		for a := range v {
 			slope := g[a] - floats.Dot(h[a], v)
 			next := max(0, v[a]+slope/h[a][a])
-			far = max(far, math.Abs(next-v[a]))
+			distance = max(distance, math.Abs(next-v[a]))
 			v[a] = next
 		}
-		moved = max(moved, far)
-		if far < blendMoves {
+		moved = max(moved, distance)
+		if distance < blendMoves {
 			break
 		}
 	}

@@ -63,19 +63,23 @@ func (c Candidate) words() (name, title string) {
 	}
 	add := func(is bool, between, word, what string) {
 		if is && name != "" {
-			name, title = name+"-", title+between
+			name = name + "-"
+			title = title + between
 		}
 		if is {
-			name, title = name+word, title+what
+			name = name + word
+			title = title + what
 		}
 	}
 	share := func(share float64, word, whole, part string) {
 		p := math.Round(1e6*share) / 1e4
 		add(p == 100, " + ", word, whole)
-		add(p != 100 && p != 0, " + ", fmt.Sprintf("%s%g", word, p), fmt.Sprintf(part, p))
+		add(p != 100 && p != 0, " + ",
+			fmt.Sprintf("%s%g", word, p), fmt.Sprintf(part, p))
 	}
 	if c.Model != nil {
-		name, title = c.Model.Info().Name, c.Model.Info().Title
+		name = c.Model.Info().Name
+		title = c.Model.Info().Title
 	} else {
 		share(c.Network, "network", "the network's covariance", "%g %% of the network's covariance")
 		share(c.Pooled, "pooled", "one model for all", "by %g %% one model for all")
@@ -83,9 +87,11 @@ func (c Candidate) words() (name, title string) {
 	}
 	one := c.Drawn >= multitask.OneIntercept
 	add(c.Learned, ", ", "learned", "columns as experience weighs them")
-	add(c.Ridge > 0, ", ", fmt.Sprintf("metric%g", c.Ridge), fmt.Sprintf("columns weighed by how rows scatter (%g)", c.Ridge))
+	add(c.Ridge > 0, ", ", fmt.Sprintf("metric%g", c.Ridge),
+		fmt.Sprintf("columns weighed by how rows scatter (%g)", c.Ridge))
 	add(one, ", ", "one-intercept", "one intercept")
-	add(c.Drawn > 0 && !one, ", ", fmt.Sprintf("drawn%g", c.Drawn), fmt.Sprintf("intercepts that lean on %g rows of the others", c.Drawn))
+	add(c.Drawn > 0 && !one, ", ",
+		fmt.Sprintf("drawn%g", c.Drawn), fmt.Sprintf("intercepts that lean on %g rows of the others", c.Drawn))
 	add(c.Balanced, ", ", "balanced", "classes that count the same")
 	return name, title
 }
@@ -98,15 +104,15 @@ func ParseCandidate(name string) (c Candidate, ok bool) {
 		}
 	}
 	for part := range strings.SplitSeq(name, "-") {
-		at := strings.IndexAny(part+"0", "0123456789.")
-		number, err := strconv.ParseFloat(part[at:], 64)
+		digit := strings.IndexAny(part+"0", "0123456789.")
+		number, err := strconv.ParseFloat(part[digit:], 64)
 		share := number / 100
-		if part[at:] == "" {
+		if part[digit:] == "" {
 			share = 1
 		} else if err != nil {
 			return c, false
 		}
-		switch part[:at] {
+		switch part[:digit] {
 		case "network":
 			c.Network = share
 		case "pooled":
@@ -131,20 +137,20 @@ func ParseCandidate(name string) (c Candidate, ok bool) {
 func (x Mixture) omega(borrows []bool, network *mat.SymDense) *mat.SymDense {
 	m := len(borrows)
 	out := mat.NewSymDense(m, nil)
-	others := 0.0
+	rest := 0.0
 	for _, b := range borrows {
 		if !b {
-			others++
+			rest++
 		}
 	}
 	for i := range m {
 		for j := i; j < m; j++ {
 			v := x.Pooled
-			own := 1 - x.Network - x.Pooled
+			share := 1 - x.Network - x.Pooled
 			if borrows[i] || borrows[j] {
-				v += own / others
+				v += share / rest
 			} else if i == j {
-				v += own
+				v += share
 			}
 			out.SetSym(i, j, v/float64(m))
 		}

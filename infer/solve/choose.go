@@ -44,35 +44,37 @@ type Choice struct {
 // classes of many columns, where the evidence believes what fits by chance. There, and where few
 // tasks are classes, as in the problems that the network has learned from, candidates are problem
 // (1) in the common metric: with what the network finds, with half of that, and without.
-func (b *Bench) Candidates(without Parts) (all []Candidate) {
+func (b *Bench) Candidates(without Parts) (candidates []Candidate) {
 	if without.View == "" && b.options.After != nil {
-		all = []Candidate{{Structure: Structure{View: After}}}
+		candidates = []Candidate{{Structure: Structure{View: After}}}
 	}
 	if without.View != "" || !b.wide() {
-		all = append(all, b.structures(without.View)...)
+		candidates = append(candidates, b.structures(without.View)...)
 	}
-	if without.View == "" && (b.wide() || !b.regression() && len(b.rows.Tasks) <= fewTasks) {
-		all = append(all, b.metrics(without.NoNetwork)...)
+	if without.View == "" &&
+		(b.wide() || !b.regression() && len(b.rows.Tasks) <= fewTasks) {
+		candidates = append(candidates, b.metrics(without.NoNetwork)...)
 	}
-	return all
+	return candidates
 }
 
-func (b *Bench) structures(view string) (all []Candidate) {
-	for _, s := range []Structure{{Curves, Shared}, {Kernel, Shared}, {Curves, Alone}, {Kernel, Alone}} {
+func (b *Bench) structures(view string) (candidates []Candidate) {
+	for _, s := range []Structure{{Curves, Shared},
+		{Kernel, Shared}, {Curves, Alone}, {Kernel, Alone}} {
 		if view != "" {
 			s.View = view
 		}
 		if s == (Structure{Kernel, Alone}) && !b.rows.OwnUnits && len(b.rows.Tasks) > fewTasks {
 			continue // a kernel of the few rows of a task
 		}
-		if c := (Candidate{Structure: s}); !slices.Contains(all, c) {
-			all = append(all, c)
+		if c := (Candidate{Structure: s}); !slices.Contains(candidates, c) {
+			candidates = append(candidates, c)
 		}
 	}
-	return all
+	return candidates
 }
 
-func (b *Bench) metrics(noNetwork bool) (all []Candidate) {
+func (b *Bench) metrics(noNetwork bool) (candidates []Candidate) {
 	mixtures := []Mixture{{}, {Pooled: 0.8}}
 	if b.finder != nil && !noNetwork && !b.regression() {
 		mixtures = []Mixture{{Network: 1}, {Network: 0.5}, {}}
@@ -85,14 +87,14 @@ func (b *Bench) metrics(noNetwork bool) (all []Candidate) {
 	for _, ridge := range ridges {
 		for _, x := range mixtures {
 			c := Candidate{Mixture: x, Ridge: ridge, Drawn: Drawn, Learned: learned}
-			all = append(all, c)
+			candidates = append(candidates, c)
 			if c.Learned && ridge == 1 {
 				c.Learned = false // where the rows overrule the experience
-				all = append(all, c)
+				candidates = append(candidates, c)
 			}
 		}
 	}
-	return all
+	return candidates
 }
 
 const (
@@ -152,18 +154,18 @@ func (b *Bench) Best(ctx context.Context, candidates []Candidate) (*Choice, erro
 
 // weigh finds the weights of candidates. Where no rows can be held out it is the first.
 func (b *Bench) weigh(ctx context.Context, candidates []Candidate) (*Choice, error) {
-	var beside []Candidate
+	var measured []Candidate
 	if !b.wide() { // what a report compares with sees the same features
-		alone, pooled := rivals(candidates)
-		beside = []Candidate{alone, pooled, {Structure: Structure{View: Level}}}
+		single, pooled := rivals(candidates)
+		measured = []Candidate{single, pooled, {Structure: Structure{View: Level}}}
 	}
 	if !b.options.Until.IsZero() {
 		var err error
-		if candidates, err = b.timely(ctx, beside, candidates); err != nil {
+		if candidates, err = b.timely(ctx, measured, candidates); err != nil {
 			return nil, err
 		}
 	}
-	judged, err := b.judgeEach(ctx, append(slices.Clip(candidates), beside...))
+	judged, err := b.judgeEach(ctx, append(slices.Clip(candidates), measured...))
 	if err != nil {
 		return nil, err
 	}
@@ -193,11 +195,11 @@ func (b *Bench) weigh(ctx context.Context, candidates []Candidate) (*Choice, err
 
 // timely are the candidates that are judged by the time that is set, after what a report compares
 // with; where there is time for none, the first of the latter.
-func (b *Bench) timely(ctx context.Context, beside, candidates []Candidate) (timely []Candidate, err error) {
-	if beside == nil {
-		beside = candidates[:1]
+func (b *Bench) timely(ctx context.Context, measured, candidates []Candidate) (timely []Candidate, err error) {
+	if measured == nil {
+		measured = candidates[:1]
 	}
-	if _, err := b.judgeEach(ctx, beside); err != nil {
+	if _, err := b.judgeEach(ctx, measured); err != nil {
 		return nil, err
 	}
 	limited, cancel := context.WithDeadline(ctx, b.options.Until)
@@ -214,7 +216,7 @@ func (b *Bench) timely(ctx context.Context, beside, candidates []Candidate) (tim
 		timely = append(timely, c)
 	}
 	if timely == nil {
-		timely = beside[:1]
+		timely = measured[:1]
 	}
 	return timely, nil
 }
@@ -222,7 +224,8 @@ func (b *Bench) timely(ctx context.Context, beside, candidates []Candidate) (tim
 func newChoice(judged []*Judged, weights []float64, held *evidence.HeldOut) *Choice {
 	c := &Choice{HeldOut: held}
 	for k, j := range judged {
-		c.Weighed = append(c.Weighed, Weighed{j.Candidate, j.Name(), j.Title(), j.Loss, weights[k]})
+		c.Weighed = append(c.Weighed,
+			Weighed{j.Candidate, j.Name(), j.Title(), j.Loss, weights[k]})
 		c.parts = append(c.parts, j)
 	}
 	return c
@@ -241,10 +244,10 @@ func (c *Choice) First() *Judged {
 
 // surest is the structure of the largest weight, or nil.
 func (c *Choice) surest() (surest *Judged) {
-	most := 0.0
+	largest := 0.0
 	for k, w := range c.Weighed {
-		if w.View != "" && c.counts(k) && w.Weight >= most {
-			most = w.Weight
+		if w.View != "" && c.counts(k) && w.Weight >= largest {
+			largest = w.Weight
 			surest = c.parts[k]
 		}
 	}
@@ -252,11 +255,11 @@ func (c *Choice) surest() (surest *Judged) {
 }
 
 // least is the weight of a candidate below which it is left out.
-const least = 1e-3
+const lowest = 1e-3
 
 // counts says whether a candidate is one of those that are fitted.
 func (c *Choice) counts(k int) bool {
-	return c.Weighed[k].Weight > least || c.parts[k] == c.First()
+	return c.Weighed[k].Weight > lowest || c.parts[k] == c.First()
 }
 
 // Name is what the candidates that count are called, the one of the largest weight first.
@@ -271,8 +274,8 @@ const mostTitled = 2
 func (c *Choice) Title() string {
 	words := c.words((*Judged).Title)
 	title := strings.Join(words[:min(len(words), mostTitled)], " + ")
-	if more := len(words) - mostTitled; more > 0 {
-		title += fmt.Sprintf(" + %d more", more)
+	if rest := len(words) - mostTitled; rest > 0 {
+		title += fmt.Sprintf(" + %d more", rest)
 	}
 	return title
 }
@@ -290,7 +293,7 @@ func (c *Choice) words(word func(*Judged) string) []string {
 
 // Rivals are what a user would try instead of a choice: every task on its own, and one model for
 // all. They see columns by curves if the choice does.
-func (b *Bench) Rivals(c *Choice) (alone, pooled Candidate) {
+func (b *Bench) Rivals(c *Choice) (single, pooled Candidate) {
 	if b.wide() {
 		return Candidate{}, Candidate{Mixture: Mixture{Pooled: 1}, Drawn: Drawn}
 	}
@@ -301,7 +304,7 @@ func (b *Bench) Rivals(c *Choice) (alone, pooled Candidate) {
 	return rivals(candidates)
 }
 
-func rivals(candidates []Candidate) (alone, pooled Candidate) {
+func rivals(candidates []Candidate) (single, pooled Candidate) {
 	view := Straight
 	for _, c := range candidates {
 		if c.View == Curves || c.View == Kernel && view == Straight {

@@ -17,7 +17,7 @@ import (
 // Finder finds covariances with a trained network. Its methods may be called
 // from several goroutines.
 type Finder struct {
-	of *model.Network
+	network *model.Network
 
 	mu      sync.Mutex
 	forward *model.Forward
@@ -29,13 +29,13 @@ func NewFinder(n *model.Network) (*Finder, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Finder{of: n, forward: forward}, nil
+	return &Finder{network: n, forward: forward}, nil
 }
 
 // Features returns a problem with the features that the network works on: those
 // that its head makes, or the problem itself if it has none.
 func (f *Finder) Features(p *data.ProblemData) (*data.ProblemData, error) {
-	q, err := f.of.Features(p)
+	q, err := f.network.Features(p)
 	if err != nil {
 		return nil, err
 	}
@@ -44,18 +44,18 @@ func (f *Finder) Features(p *data.ProblemData) (*data.ProblemData, error) {
 
 // FeaturesOf is Features of several problems.
 func (f *Finder) FeaturesOf(problems []*data.ProblemData) ([]*data.ProblemData, error) {
-	made := make([]*data.ProblemData, len(problems))
+	features := make([]*data.ProblemData, len(problems))
 	for i, p := range problems {
 		var err error
-		if made[i], err = f.Features(p); err != nil {
+		if features[i], err = f.Features(p); err != nil {
 			return nil, err
 		}
 	}
-	return made, nil
+	return features, nil
 }
 
 // Head has the widths of the network's head, as "1280-1000"; empty if it has none.
-func (f *Finder) Head() string { return f.of.Config.Head }
+func (f *Finder) Head() string { return f.network.Config.Head }
 
 // telling are the tasks whose training rows have different labels.
 func telling(p *data.ProblemData) (tasks []int) {
@@ -96,7 +96,9 @@ func (f *Finder) Omega(p *data.ProblemData) (*Found, error) {
 	if err != nil {
 		return nil, err
 	}
-	return f.find(p, func() *data.ProblemData { return data.NewMetric(p, 1).Problem(p.TrainingOnly()) })
+	return f.find(p, func() *data.ProblemData {
+		return data.NewMetric(p, 1).Problem(p.TrainingOnly())
+	})
 }
 
 // Found is a covariance with what the network says about it.
@@ -114,11 +116,14 @@ func (f *Finder) find(p *data.ProblemData, inMetric func() *data.ProblemData) (*
 	if err := checkFeatures(p); err != nil {
 		return nil, err
 	}
-	m, tasks := len(p.Tasks), telling(p)
+	m := len(p.Tasks)
+	tasks := telling(p)
 	if len(tasks) < min(2, m) {
 		return &Found{&infer.Solution{Omega: multitask.Uniform(m)}, 1}, nil
 	}
-	payload, err := model.PrepareIn(f.of.Config, only(p, tasks), func() *data.ProblemData { return only(inMetric(), tasks) })
+	payload, err := model.PrepareIn(f.network.Config, only(p, tasks), func() *data.ProblemData {
+		return only(inMetric(), tasks)
+	})
 	if err != nil {
 		return nil, err
 	}
@@ -128,11 +133,11 @@ func (f *Finder) find(p *data.ProblemData, inMetric func() *data.ProblemData) (*
 	if err != nil {
 		return nil, fmt.Errorf("problem %q: %w", p.Name, err)
 	}
-	s, err := Omega(estimate.Asked(f.of.Direction()))
+	s, err := Omega(estimate.Asked(f.network.Direction()))
 	if err != nil {
 		return nil, fmt.Errorf("problem %q: %w", p.Name, err)
 	}
-	found := &Found{s, f.of.RelativeError(estimate.Value(s.Omega))}
+	found := &Found{s, f.network.RelativeError(estimate.Value(s.Omega))}
 	if len(tasks) < m {
 		s.Omega = spread(s.Omega, tasks, m)
 	}
@@ -142,18 +147,18 @@ func (f *Finder) find(p *data.ProblemData, inMetric func() *data.ProblemData) (*
 // spread is the covariance of m tasks, of that of the ones asked about.
 func spread(omega *mat.SymDense, tasks []int, m int) *mat.SymDense {
 	k := len(tasks)
-	of := mat.NewDense(m, k, nil)
+	columns := mat.NewDense(m, k, nil)
 	for i := range m {
-		if at, told := slices.BinarySearch(tasks, i); told {
-			of.Set(i, at, 1)
+		if column, known := slices.BinarySearch(tasks, i); known {
+			columns.Set(i, column, 1)
 			continue
 		}
 		for at := range k {
-			of.Set(i, at, 1/float64(k))
+			columns.Set(i, at, 1/float64(k))
 		}
 	}
 	var half, product mat.Dense
-	half.Mul(of, omega)
-	product.Mul(&half, of.T())
+	half.Mul(columns, omega)
+	product.Mul(&half, columns.T())
 	return multitask.Normalised(mat.NewSymDense(m, mat.DenseCopyOf(product.T()).RawMatrix().Data))
 }

@@ -32,7 +32,7 @@ func metricOf(p *data.ProblemData) func() *data.ProblemData {
 // estimate is what the network says of a problem whose features it takes as they are.
 func estimate(t testing.TB, n *Finder, p *data.ProblemData) *model.Estimate {
 	t.Helper()
-	payload := must(model.PrepareIn(n.of.Config, p, metricOf(p)))(t)
+	payload := must(model.PrepareIn(n.network.Config, p, metricOf(p)))(t)
 	return must(n.forward.Estimate(payload))(t)
 }
 
@@ -55,7 +55,7 @@ func TestNoModelHasABetterCovariance(t *testing.T) {
 			for _, link := range model.Links() {
 				n := random(t, seed, func(c *model.Config) { c.Estimator, c.Link = estimator, link })
 				for i, p := range problems {
-					e, found, direction := estimate(t, n, p), must(n.find(p, metricOf(p)))(t), n.of.Direction()
+					e, found, direction := estimate(t, n, p), must(n.find(p, metricOf(p)))(t), n.network.Direction()
 					if found.Rho > 0 {
 						positive++
 					} else {
@@ -69,7 +69,7 @@ func TestNoModelHasABetterCovariance(t *testing.T) {
 						if v := direction * e.Value(rival); v < best-1e-9*(1+math.Abs(best)) {
 							t.Fatalf("seed %d, %s, %s, problem %s: direction * f is %v at the covariance found, but %v at rival %d", seed, estimator, link, p.Name, best, v, k)
 						}
-						if o := n.of.RelativeError(e.Value(rival)); o < found.Estimated-1e-9 {
+						if o := n.network.RelativeError(e.Value(rival)); o < found.Estimated-1e-9 {
 							t.Fatalf("seed %d, %s, %s, problem %s: the network expects the error %v of the covariance found, but %v of rival %d", seed, estimator, link, p.Name, found.Estimated, o, k)
 						}
 					}

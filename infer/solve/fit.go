@@ -89,7 +89,7 @@ func (b *Bench) tuned(ctx context.Context, j *Judged) (*multitask.Result, error)
 	}
 	r = r.Restored(s.whole.metric)
 	if j.Learned {
-		r = r.Restored(b.finder.of.Sigma.Metric)
+		r = r.Restored(b.finder.network.Sigma.Metric)
 	}
 	return r, nil
 }
@@ -99,7 +99,7 @@ func (b *Bench) tuned(ctx context.Context, j *Judged) (*multitask.Result, error)
 // among them it is for the features that their steps make.
 func (b *Bench) sum(ctx context.Context, f *Fitted) (*multitask.Result, error) {
 	c := f.Choice
-	seen, err := b.seen(f)
+	view, err := b.seen(f)
 	if err != nil {
 		return nil, err
 	}
@@ -114,11 +114,11 @@ func (b *Bench) sum(ctx context.Context, f *Fitted) (*multitask.Result, error) {
 		var r *multitask.Result
 		if j.View == "" {
 			r, err = b.tuned(ctx, j)
-			if err == nil && seen != nil {
-				r = seen.embed(r)
+			if err == nil && view != nil {
+				r = view.embed(r)
 			}
 		} else {
-			r, err = f.fitted(ctx, seen, j, b.workers())
+			r, err = f.fitted(ctx, view, j, b.workers())
 		}
 		if err != nil {
 			return nil, err
@@ -131,7 +131,7 @@ func (b *Bench) sum(ctx context.Context, f *Fitted) (*multitask.Result, error) {
 		floats.AddScaled(sum.W.RawMatrix().Data, weight, r.W.RawMatrix().Data)
 		floats.AddScaled(sum.B, weight, r.B)
 		omega := multitask.Normalised(r.Omega).RawSymmetric().Data
-		floats.AddScaled(sum.Omega.RawSymmetric().Data, max(weight, least), omega)
+		floats.AddScaled(sum.Omega.RawSymmetric().Data, max(weight, lowest), omega)
 		left -= weight
 		if j == c.First() {
 			sum.Params = r.Params
@@ -139,7 +139,7 @@ func (b *Bench) sum(ctx context.Context, f *Fitted) (*multitask.Result, error) {
 		}
 	}
 	b.level(sum, left)
-	if seen != nil {
+	if view != nil {
 		f.split(sum)
 	}
 	return sum, nil
@@ -158,26 +158,26 @@ func (b *Bench) seen(f *Fitted) (*features, error) {
 	if !mixed {
 		return nil, nil
 	}
-	seen, err := newFeatures(b.problem, kernel, b.options.After)
+	view, err := newFeatures(b.problem, kernel, b.options.After)
 	if err == nil {
-		f.steps = seen.steps
-		f.problem = seen.ProblemData
+		f.steps = view.steps
+		f.problem = view.ProblemData
 	}
-	return seen, err
+	return view, err
 }
 
 // fitted fits a structure. The one that counts most says where the targets vary, and how sure
 // predictions are.
 func (f *Fitted) fitted(
-	ctx context.Context, seen *features, j *Judged, workers int,
+	ctx context.Context, view *features, j *Judged, workers int,
 ) (*multitask.Result, error) {
-	p, err := seen.fit(ctx, j.Structure, workers, nil)
+	p, err := view.fit(ctx, j.Structure, workers, nil)
 	if err != nil {
 		return nil, err
 	}
 	if j == f.Choice.surest() {
-		f.Shares = shares(p.fits, seen.Kind() == data.Regression)
-		f.doubt = seen.doubt(p)
+		f.Shares = shares(p.fits, view.Kind() == data.Regression)
+		f.doubt = view.doubt(p)
 	}
 	return p.Result, nil
 }
@@ -207,7 +207,7 @@ const logisticNoise = math.Pi * math.Pi / 3
 
 // shares are the parts of the variance of targets or, of classes, of scores, the mean over the
 // classes.
-func shares(fits []*mixed.Fit, regression bool) (all []Share) {
+func shares(fits []*mixed.Fit, regression bool) (parts []Share) {
 	total := 0.0
 	var sums []mixed.Component
 	noise := 0.0
@@ -232,9 +232,9 @@ func shares(fits []*mixed.Fit, regression bool) (all []Share) {
 	}
 	total += noise
 	for _, c := range sums {
-		all = append(all, Share{c.Name, c.Common / total, c.Own / total})
+		parts = append(parts, Share{c.Name, c.Common / total, c.Own / total})
 	}
-	return append(all, Share{Name: "noise", Own: noise / total})
+	return append(parts, Share{Name: "noise", Own: noise / total})
 }
 
 // Scores are the predictions of a task for rows with the features of the problem.

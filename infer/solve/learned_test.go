@@ -33,18 +33,18 @@ func learned(t *testing.T, preset string) (*Finder, *data.ProblemData) {
 // are for X.
 func TestFitsInTheMetricOfTheExperience(t *testing.T) {
 	f, p := learned(t, "pairwise")
-	bare := *f.of
+	bare := *f.network
 	bare.Sigma = nil
 	before := must(NewFinder(&bare))(t)
 	o := Options{Lambda1: []float64{0.1}}
 	for _, c := range []Candidate{{}, {Ridge: 1, Drawn: Drawn}, {Ridge: 1, Mixture: Mixture{Network: 0.5}}} {
-		want := fit(t, bench(t, before, f.of.Sigma.Problem(p), o), c)
+		want := fit(t, bench(t, before, f.network.Sigma.Problem(p), o), c)
 		c.Learned = true
 		got := fit(t, bench(t, f, p, o), c)
 		var a, b mat.Dense
 		for i, task := range p.Tasks {
 			x := task.TestSet.X
-			mapped := f.of.Sigma.Problem(p).Tasks[i].TestSet.X
+			mapped := f.network.Sigma.Problem(p).Tasks[i].TestSet.X
 			for j := range x.Rows() {
 				u := must(got.Scores(i, x.Take([]int{j})))(t)
 				v := must(want.Scores(i, mapped.Take([]int{j})))(t)

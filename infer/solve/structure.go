@@ -47,13 +47,13 @@ const (
 func Views() []string { return []string{Straight, Curves, Kernel} }
 
 // Structures are all forms that need no older model, by their names.
-func Structures() (all []Structure) {
+func Structures() (structures []Structure) {
 	for _, view := range []string{Straight, Curves, Kernel} {
 		for _, sharing := range []string{Shared, Alone, Pooled} {
-			all = append(all, Structure{view, sharing})
+			structures = append(structures, Structure{view, sharing})
 		}
 	}
-	return append(all, Structure{View: Level})
+	return append(structures, Structure{View: Level})
 }
 
 // Name is what a structure is called in files and flags.
@@ -114,7 +114,7 @@ type features struct {
 	separate          bool // columns have variances of their own
 	center, scale     []float64
 	loading           []float64
-	near              [][]float64 // coordinates of every task's rows
+	kernelRows        [][]float64 // coordinates of every task's rows
 	mean              []float64   // a level and weights of the rows made, by an older model
 	root              [][]float64 // of their covariance
 	noise             float64     // of targets
@@ -128,11 +128,11 @@ type feature struct {
 
 // newFeatures fits the steps to the training rows of a problem, or takes the steps of an older
 // model.
-func newFeatures(p *data.ProblemData, kernel bool, after *saved.Prior) (*features, error) {
+func newFeatures(p *data.ProblemData, kernel bool, older *saved.Prior) (*features, error) {
 	names := table.Numbers(p.Features, p.Cols())
 	f := &features{ProblemData: p, names: names.Features()}
 	var err error
-	if f.steps, err = steps(p, kernel, after); err != nil {
+	if f.steps, err = steps(p, kernel, older); err != nil {
 		return nil, err
 	}
 	for _, step := range f.steps {
@@ -166,24 +166,24 @@ func newFeatures(p *data.ProblemData, kernel bool, after *saved.Prior) (*feature
 	if f.OwnUnits {
 		f.loading = f.leading()
 	}
-	if after != nil {
-		f.recall(after)
+	if older != nil {
+		f.recall(older)
 	}
 	for _, t := range f.Tasks {
-		f.near = append(f.near, f.nearness(t.TrainSet.X))
+		f.kernelRows = append(f.kernelRows, f.nearness(t.TrainSet.X))
 	}
 	return f, nil
 }
 
 // steps standardise columns, and make their views.
-func steps(p *data.ProblemData, kernel bool, after *saved.Prior) ([]data.Step, error) {
+func steps(p *data.ProblemData, kernel bool, older *saved.Prior) ([]data.Step, error) {
 	x := p.TrainingRows()
 	var standardise data.Step
 	var views []data.Step
 	var err error
-	if after != nil {
-		standardise = after.Steps[0]
-		views = slices.Clip(after.Steps[1].Parts)
+	if older != nil {
+		standardise = older.Steps[0]
+		views = slices.Clip(older.Steps[1].Parts)
 	} else if standardise, err = data.FitStep(data.StepStandardise, x); err != nil {
 		return nil, err
 	}
@@ -208,13 +208,13 @@ func steps(p *data.ProblemData, kernel bool, after *saved.Prior) ([]data.Step, e
 }
 
 // recall takes what an older model knows, in the units of the rows' targets.
-func (f *features) recall(after *saved.Prior) {
+func (f *features) recall(older *saved.Prior) {
 	unit := 1 / f.scale[0]
-	f.noise = after.Noise * unit * unit
-	f.mean = slices.Clone(after.Mean)
+	f.noise = older.Noise * unit * unit
+	f.mean = slices.Clone(older.Mean)
 	f.mean[0] -= f.center[0]
 	floats.Scale(unit, f.mean)
-	for _, row := range after.Root {
+	for _, row := range older.Root {
 		row = slices.Clone(row)
 		floats.Scale(unit, row)
 		f.root = append(f.root, row)
@@ -233,7 +233,8 @@ func labels(p *data.ProblemData) (y [][]float64) {
 // leading is the first eigenvector of the targets' correlations, of which the squares add up to
 // the number of tasks; ones where tasks have other rows.
 func (f *features) leading() []float64 {
-	m, n := len(f.Tasks), len(f.Tasks[0].TrainSet.Y)
+	m := len(f.Tasks)
+	n := len(f.Tasks[0].TrainSet.Y)
 	y := mat.NewDense(m, max(1, n), nil)
 	for i, t := range f.Tasks {
 		if len(t.TrainSet.Y) != n || n == 0 {
@@ -276,16 +277,16 @@ func (f *features) rows(task int, chosen []int) []float64 {
 	straight := wide - f.landmarks
 	rows := make([]float64, 0, x.Rows()*len(chosen))
 	for i := range x.Rows() {
-		made := x.Row(i).Value
+		value := x.Row(i).Value
 		for _, j := range chosen {
 			v := 1.0
 			switch {
 			case j >= wide:
-				v = saved.Affine(f.root[j-wide], made)
+				v = saved.Affine(f.root[j-wide], value)
 			case j >= straight:
-				v = f.near[task][i*f.landmarks+j-straight]
+				v = f.kernelRows[task][i*f.landmarks+j-straight]
 			case j > 0:
-				v = float64(made[j-1])
+				v = float64(value[j-1])
 			}
 			rows = append(rows, v)
 		}
@@ -352,8 +353,8 @@ func (f *features) problem(s Structure, class int) mixed.Problem {
 		task := mixed.Task{Loading: f.loading[i], Features: f.rows(i, chosen)}
 		for r, y := range t.TrainSet.Y {
 			if s.View == After {
-				made := t.TrainSet.X.Row(r).Value
-				task.Offset = append(task.Offset, saved.Affine(f.mean, made))
+				value := t.TrainSet.X.Row(r).Value
+				task.Offset = append(task.Offset, saved.Affine(f.mean, value))
 			}
 			if f.Several() > 0 {
 				y = float64(2*btoi(multitask.LabelOf(y, f.Several()) == class) - 1)
@@ -422,13 +423,13 @@ func (f *features) fit(
 				floats.Scale(f.loading[i], w)
 				floats.Add(w, fit.Own[i])
 			}
-			made, level := f.pull(s, w)
+			weights, level := f.pull(s, w)
 			if s.View == After {
 				level += f.mean[0]
-				floats.Add(made[:len(f.mean)-1], f.mean[1:])
+				floats.Add(weights[:len(f.mean)-1], f.mean[1:])
 			}
-			floats.Scale(f.scale[t], made)
-			for j, v := range made {
+			floats.Scale(f.scale[t], weights)
+			for j, v := range weights {
 				r.W.Set(class*wide+j, i, v)
 			}
 			r.B[i*classes+class] = f.center[t] + f.scale[t]*level
@@ -510,19 +511,19 @@ func sampled(p mixed.Problem, share float64) mixed.Problem {
 	}
 	d := len(p.Part)
 	for _, t := range p.Tasks {
-		some := mixed.Task{Loading: t.Loading}
+		part := mixed.Task{Loading: t.Loading}
 		target := func(r int) float64 { return t.Y[r] }
 		for _, r := range spaced(len(t.Y), share, target) {
-			some.Features = append(some.Features, t.Features[r*d:][:d]...)
-			some.Y = append(some.Y, t.Y[r])
+			part.Features = append(part.Features, t.Features[r*d:][:d]...)
+			part.Y = append(part.Y, t.Y[r])
 		}
-		q.Tasks = append(q.Tasks, some)
+		q.Tasks = append(q.Tasks, part)
 	}
 	return q
 }
 
 // spaced are a share of n things, evenly spaced in the order of their values.
-func spaced(n int, share float64, value func(i int) float64) (some []int) {
+func spaced(n int, share float64, value func(i int) float64) (rows []int) {
 	order := make([]int, n)
 	for i := range order {
 		order[i] = i
@@ -531,9 +532,9 @@ func spaced(n int, share float64, value func(i int) float64) (some []int) {
 		return cmp.Compare(value(a), value(b))
 	})
 	for k := 0.5; k < float64(n); k += 1 / share {
-		some = append(some, order[int(k)])
+		rows = append(rows, order[int(k)])
 	}
-	return some
+	return rows
 }
 
 // doubt says how sure the fit is of rows that the steps make; nil of several classes.
@@ -549,8 +550,8 @@ func (f *features) doubt(p *posterior) *saved.Doubt {
 	}
 	add := func(to *[]float64, w []float64) {
 		if floats.Norm(w, 1) > 0 {
-			made, level := f.pull(p.structure, w)
-			*to = append(append(*to, level), made...)
+			weights, level := f.pull(p.structure, w)
+			*to = append(append(*to, level), weights...)
 		}
 	}
 	for row := range slices.Chunk(fit.Root, d) {
@@ -605,13 +606,13 @@ func (f *features) embed(r *multitask.Result) *multitask.Result {
 // addOmega adds the covariance of what tasks have but their levels.
 func (f *features) addOmega(omega *mat.SymDense, fit *mixed.Fit) {
 	common := 0.0
-	own := math.SmallestNonzeroFloat32
+	smallest := math.SmallestNonzeroFloat32
 	for _, c := range fit.Components[1:] {
 		common += c.Common * c.Size
-		own += c.Own * c.Size
+		smallest += c.Own * c.Size
 	}
 	for i, a := range f.loading {
-		omega.SetSym(i, i, omega.At(i, i)+own)
+		omega.SetSym(i, i, omega.At(i, i)+smallest)
 		for j, b := range f.loading[:i+1] {
 			omega.SetSym(i, j, omega.At(i, j)+a*b*common)
 		}
@@ -620,7 +621,7 @@ func (f *features) addOmega(omega *mat.SymDense, fit *mixed.Fit) {
 
 // pull turns weights of a structure's features into weights of the rows that the steps make, and
 // a level.
-func (f *features) pull(s Structure, w []float64) (made []float64, level float64) {
+func (f *features) pull(s Structure, w []float64) (weights []float64, level float64) {
 	d := len(f.columns)
 	full := make([]float64, d)
 	next := 0
@@ -631,10 +632,10 @@ func (f *features) pull(s Structure, w []float64) (made []float64, level float64
 		}
 	}
 	wide := 1 + f.Cols()
-	near := slices.Clone(full[wide-f.landmarks : wide])
-	for k := range near {
+	kernel := slices.Clone(full[wide-f.landmarks : wide])
+	for k := range kernel {
 		coordinates := f.coordinates[k*f.landmarks:][:f.landmarks]
-		full[wide-f.landmarks+k] = floats.Dot(coordinates, near)
+		full[wide-f.landmarks+k] = floats.Dot(coordinates, kernel)
 	}
 	for k, row := range f.root {
 		floats.AddScaled(full[:len(row)], full[wide+k], row)

@@ -39,7 +39,8 @@ func Evaluate(r *multitask.Result, kind data.Kind, tasks []data.Samples) (Errors
 		}
 	}
 	for i, s := range tasks {
-		if s.X == nil || s.X.Rows() == 0 || d%s.X.Cols() != 0 || len(s.Y) != s.X.Rows() {
+		if s.X == nil || s.X.Rows() == 0 ||
+			d%s.X.Cols() != 0 || len(s.Y) != s.X.Rows() {
 			return Errors{}, multitask.ErrInvalidData.Errorf("task %d: it needs rows with %d features and as many labels", i, d)
 		}
 		f := r.Scores(i, s.X)
@@ -58,9 +59,11 @@ func Evaluate(r *multitask.Result, kind data.Kind, tasks []data.Samples) (Errors
 // that the fit is on.
 func Report(r *multitask.Result, problem *data.ProblemData, held *HeldOut) (*Tuned, error) {
 	t := &Tuned{Result: r, HeldOut: held, Seconds: r.Seconds, Omega: multitask.Normalised(r.Omega)}
-	validation, test := make([]data.Samples, len(problem.Tasks)), make([]data.Samples, len(problem.Tasks))
+	validation := make([]data.Samples, len(problem.Tasks))
+	test := make([]data.Samples, len(problem.Tasks))
 	for i, task := range problem.Tasks {
-		validation[i], test[i] = task.ValidationSet, task.TestSet
+		validation[i] = task.ValidationSet
+		test[i] = task.TestSet
 	}
 	var err error
 	if held != nil {

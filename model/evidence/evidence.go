@@ -29,7 +29,7 @@ type Evidence interface {
 	// Hold fits a model without the rows that it then predicts. It starts from what
 	// was held out before, such as that of a larger Lambda1; nil starts from zero.
 	// Where rows are many, a part of them is enough.
-	Hold(ctx context.Context, of Subject, p multitask.Params, from *HeldOut, o multitask.Options) (*HeldOut, error)
+	Hold(ctx context.Context, subject Subject, p multitask.Params, from *HeldOut, o multitask.Options) (*HeldOut, error)
 }
 
 // Subject is what evidence is about.
@@ -81,7 +81,8 @@ type HeldOut struct {
 func None(tasks int) *HeldOut {
 	empty := make([][]float64, tasks)
 	nan := math.NaN()
-	return &HeldOut{Scores: empty, Y: empty, Loss: nan, Error: nan, losses: empty, weights: make([]float64, tasks)}
+	return &HeldOut{Scores: empty, Y: empty, Loss: nan,
+		Error: nan, losses: empty, weights: make([]float64, tasks)}
 }
 
 // heldRows are what the kinds of evidence have in common.
@@ -139,9 +140,11 @@ func (e *heldRows) heldOut(scores, targets [][]float64, fits ...*multitask.Resul
 			h.losses[i] = logLosses(scores[i], y, temperature)
 			errs = append(errs, misclassified(scores[i], y))
 		}
-		losses, weights = append(losses, stat.Mean(h.losses[i], nil)), append(weights, h.weights[i])
+		losses = append(losses, stat.Mean(h.losses[i], nil))
+		weights = append(weights, h.weights[i])
 	}
-	h.Loss, h.Error = stat.Mean(losses, weights), stat.Mean(errs, nil)
+	h.Loss = stat.Mean(losses, weights)
+	h.Error = stat.Mean(errs, nil)
 	return h
 }
 
@@ -171,23 +174,25 @@ type part struct {
 // NewSplit returns the evidence of the validation rows of a problem, as the paper has it: its
 // Loss is their error, and nothing moves their scores.
 func NewSplit(p *data.ProblemData) (*Folds, error) {
-	rows, y := make([]data.Samples, len(p.Tasks)), make([][]float64, len(p.Tasks))
+	rows := make([]data.Samples, len(p.Tasks))
+	y := make([][]float64, len(p.Tasks))
 	for i, t := range p.Tasks {
-		rows[i], y[i] = t.ValidationSet, t.ValidationSet.Y
+		rows[i] = t.ValidationSet
+		y[i] = t.ValidationSet.Y
 	}
-	of, err := newHeldRows(p, y)
+	held, err := newHeldRows(p, y)
 	if err != nil {
 		return nil, err
 	}
 	for i, t := range p.Tasks {
-		if len(y[i]) == 0 || rows[i].X.Cols() != of.train.Cols() {
-			return nil, multitask.ErrInvalidData.Errorf("task %q: it needs validation rows with %d features", t.Name, of.train.Cols())
+		if len(y[i]) == 0 || rows[i].X.Cols() != held.train.Cols() {
+			return nil, multitask.ErrInvalidData.Errorf("task %q: it needs validation rows with %d features", t.Name, held.train.Cols())
 		}
 	}
-	if of.kind == data.Regression {
-		of.scale, err = variances(y)
+	if held.kind == data.Regression {
+		held.scale, err = variances(y)
 	}
-	return &Folds{of, []part{{of.train, rows}}, 1, true}, err
+	return &Folds{held, []part{{held.train, rows}}, 1, true}, err
 }
 
 // enoughRows is how many rows held out tell hyperparameters apart as well as more do.
@@ -196,7 +201,8 @@ const enoughRows = 5000
 // NewFolds returns the evidence of parts of a problem's training rows. Rows with the same
 // number in together, where it is not nil, are one observation for standard errors.
 func NewFolds(p *data.ProblemData, folds []data.Fold, together [][]int) (*Folds, error) {
-	e, y, units := &Folds{}, make([][]float64, len(p.Tasks)), make([][]int, len(p.Tasks))
+	e, y, units := &Folds{}, make([][]float64, len(p.Tasks)),
+		make([][]int, len(p.Tasks))
 	rows := 0
 	var err error
 	for k, fold := range folds {
@@ -212,7 +218,8 @@ func NewFolds(p *data.ProblemData, folds []data.Fold, together [][]int) (*Folds,
 				if together != nil {
 					unit = together[i][j]
 				}
-				units[i], y[i] = append(units[i], unit), p.Tasks[i].TrainSet.Y
+				units[i] = append(units[i], unit)
+				y[i] = p.Tasks[i].TrainSet.Y
 			}
 			first += len(p.Tasks[i].TrainSet.Y)
 			rows += len(t.ValidationSet.Y)
@@ -227,20 +234,23 @@ func NewFolds(p *data.ProblemData, folds []data.Fold, together [][]int) (*Folds,
 	if e.heldRows, err = newHeldRows(p, y); err != nil {
 		return nil, err
 	}
-	e.units, e.deciding = units, cmp.Or(e.deciding, len(folds))
+	e.units = units
+	e.deciding = cmp.Or(e.deciding, len(folds))
 	return e, nil
 }
 
 // Judge fits all folds.
-func (e *Folds) Judge(ctx context.Context, of Subject, p multitask.Params, from *HeldOut, o multitask.Options) (*HeldOut, error) {
-	all := *e
-	all.deciding = len(e.parts)
-	return all.Hold(ctx, of, p, from, o)
+func (e *Folds) Judge(ctx context.Context, subject Subject,
+	p multitask.Params, from *HeldOut, o multitask.Options) (*HeldOut, error) {
+	whole := *e
+	whole.deciding = len(e.parts)
+	return whole.Hold(ctx, subject, p, from, o)
 }
 
 // Hold fits as many of the first folds as hold out enough rows, side by side, and predicts what
 // they hold out.
-func (e *Folds) Hold(ctx context.Context, of Subject, p multitask.Params, from *HeldOut, o multitask.Options) (*HeldOut, error) {
+func (e *Folds) Hold(ctx context.Context, subject Subject,
+	p multitask.Params, from *HeldOut, o multitask.Options) (*HeldOut, error) {
 	fits := make([]*multitask.Result, e.deciding)
 	workers := max(1, o.Workers)
 	o.Workers = max(1, workers/len(fits))
@@ -248,7 +258,8 @@ func (e *Folds) Hold(ctx context.Context, of Subject, p multitask.Params, from *
 	group.SetLimit(workers)
 	for k := range fits {
 		group.Go(func() (err error) {
-			if fits[k], err = multitask.Fit(ctx, of.fold(k), e.parts[k].train, p, from.starting(o, k)); err != nil && !e.split {
+			if fits[k], err = multitask.Fit(ctx, subject.fold(k),
+				e.parts[k].train, p, from.starting(o, k)); err != nil && !e.split {
 				return fmt.Errorf("%w (fold %d)", err, k+1)
 			}
 			return err
@@ -273,11 +284,13 @@ func (e *Folds) Predicted(scores [][]float64) *HeldOut {
 
 // Measure says what the rows do that the first folds hold out, of fits without them.
 func (e *Folds) Measure(fits ...*multitask.Result) *HeldOut {
-	scores, y := make([][]float64, len(e.y)), make([][]float64, len(e.y))
+	scores := make([][]float64, len(e.y))
+	y := make([][]float64, len(e.y))
 	for k, r := range fits {
 		for i, rows := range e.parts[k].rows {
 			if len(rows.Y) > 0 {
-				scores[i], y[i] = append(scores[i], r.Scores(i, rows.X)...), append(y[i], rows.Y...)
+				scores[i] = append(scores[i], r.Scores(i, rows.X)...)
+				y[i] = append(y[i], rows.Y...)
 			}
 		}
 	}
@@ -305,13 +318,13 @@ func Few(p *data.ProblemData) bool {
 // Labelled is the evidence of all labelled rows of a problem, those of training and of
 // validation: leave-one-out of few, and five folds of more.
 func Labelled(p *data.ProblemData, seed uint64) (Evidence, error) {
-	all := p.Labelled()
-	if Few(all) {
-		return NewLeaveOneOut(all)
+	labelled := p.Labelled()
+	if Few(labelled) {
+		return NewLeaveOneOut(labelled)
 	}
-	folds, err := all.Folds(5, seed, nil)
+	folds, err := labelled.Folds(5, seed, nil)
 	if err != nil {
 		return nil, err
 	}
-	return NewFolds(all, folds, nil)
+	return NewFolds(labelled, folds, nil)
 }

@@ -18,8 +18,10 @@ import (
 // model expects a variance of rows, residuals count in units of its root.
 func (h *HeldOut) spread(s *saved.Fit) {
 	m := len(s.Tasks)
-	square, rows := make([][]float64, m), 0
-	sums, total := make([]float64, m), 0.0
+	square := make([][]float64, m)
+	rows := 0
+	sums := make([]float64, m)
+	total := 0.0
 	for i := range square {
 		square[i] = squares(h.Scores[i], h.Y[i], 1)
 		if h.Variance != nil {
@@ -28,20 +30,24 @@ func (h *HeldOut) spread(s *saved.Fit) {
 		for _, v := range square[i] {
 			sums[i] += v
 		}
-		rows, total = rows+len(square[i]), total+sums[i]
+		rows = rows + len(square[i])
+		total = total + sums[i]
 	}
 	if total == 0 {
 		return
 	}
-	mean, drawn := total/float64(rows), drawnBy(square, sums)
+	mean := total / float64(rows)
+	drawn := drawnBy(square, sums)
 	s.Spread = math.Sqrt(mean)
-	of := func(sum, n float64) float64 { return math.Sqrt((drawn*mean + sum) / (drawn + n)) }
+	spread := func(sum, n float64) float64 {
+		return math.Sqrt((drawn*mean + sum) / (drawn + n))
+	}
 	s.Residuals = nil
 	for i := range square {
 		n := float64(len(square[i]))
-		s.Tasks[i].Spread = of(sums[i], n)
+		s.Tasks[i].Spread = spread(sums[i], n)
 		for _, v := range square[i] {
-			if without := of(max(0, sums[i]-v), n-1); without > 0 {
+			if without := spread(max(0, sums[i]-v), n-1); without > 0 {
 				s.Residuals = append(s.Residuals, math.Sqrt(v)/without)
 			}
 		}
@@ -50,7 +56,8 @@ func (h *HeldOut) spread(s *saved.Fit) {
 	if n := len(s.Residuals); n >= mostResiduals {
 		thin := make([]float64, mostResiduals-1)
 		for k := range thin {
-			thin[k] = s.Residuals[((k+1)*(n+1)+mostResiduals-1)/mostResiduals-1]
+			thin[k] = s.Residuals[((k+1)*(n+1)+
+				mostResiduals-1)/mostResiduals-1]
 		}
 		s.Residuals = thin
 	}
@@ -66,16 +73,16 @@ func drawnBy(square [][]float64, sums []float64) float64 {
 	for i, v := range square {
 		rows[i] = float64(len(v))
 	}
-	const least = 1e-4 // below which spreads do not differ
-	_, beyond, _ := apart(sums, rows)
-	return 1 + 2/max(least, beyond) // where the trigamma function is that
+	const smallest = 1e-4 // below which spreads do not differ
+	_, excess, _ := apart(sums, rows)
+	return 1 + 2/max(smallest, excess) // where the trigamma function is that
 }
 
 // apart says how far apart the variances of tasks are, whose sums of squares have so many
 // degrees of freedom: the mean of their logarithms, and the variance of these beyond chance
 // (Smyth 2004, "Linear models and empirical Bayes methods"). Tasks of no squares do not count;
 // the variance is 0 where fewer than two do.
-func apart(squares, freedom []float64) (mean, beyond float64, count int) {
+func apart(squares, freedom []float64) (mean, excess float64, count int) {
 	var logs, chance []float64
 	for i, sum := range squares {
 		if half := freedom[i] / 2; sum > 0 {
@@ -84,7 +91,7 @@ func apart(squares, freedom []float64) (mean, beyond float64, count int) {
 		}
 	}
 	if len(logs) > 1 {
-		beyond = max(0, stat.Variance(logs, nil)-stat.Mean(chance, nil))
+		excess = max(0, stat.Variance(logs, nil)-stat.Mean(chance, nil))
 	}
-	return stat.Mean(logs, nil), beyond, len(logs)
+	return stat.Mean(logs, nil), excess, len(logs)
 }

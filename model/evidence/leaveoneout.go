@@ -61,14 +61,16 @@ func NewLeaveOneOut(p *data.ProblemData) (Evidence, error) {
 	if err != nil {
 		return nil, err
 	}
-	e := &leaveOneOut{heldRows: h, classes: max(1, p.Several()), tasks: p.Tasks, parts: h.train.Parts()}
+	e := &leaveOneOut{heldRows: h, classes: max(1, p.Several()),
+		tasks: p.Tasks, parts: h.train.Parts()}
 	e.gram, e.first = e.train.Gram()
 	return e, nil
 }
 
 // Hold fits all rows.
-func (e *leaveOneOut) Hold(ctx context.Context, of Subject, p multitask.Params, from *HeldOut, o multitask.Options) (*HeldOut, error) {
-	r, err := multitask.Fit(ctx, of.Model, e.train, p, from.starting(o, 0))
+func (e *leaveOneOut) Hold(ctx context.Context, subject Subject,
+	p multitask.Params, from *HeldOut, o multitask.Options) (*HeldOut, error) {
+	r, err := multitask.Fit(ctx, subject.Model, e.train, p, from.starting(o, 0))
 	if err != nil {
 		return nil, err
 	}
@@ -103,11 +105,12 @@ func (e *leaveOneOut) Hold(ctx context.Context, of Subject, p multitask.Params, 
 // is not.
 func (e *leaveOneOut) leaveOut(f, r, h []float64, omega *mat.SymDense, params multitask.Params) error {
 	n := len(f)
-	root, v := make([]float64, n), make([]float64, n)
+	root := make([]float64, n)
+	v := make([]float64, n)
 	// A row with no curvature left takes no part, but must not divide by zero.
-	least := 1e-12 * floats.Max(h)
+	smallest := 1e-12 * floats.Max(h)
 	for a := range f {
-		curvature := max(h[a], least)
+		curvature := max(h[a], smallest)
 		root[a] = math.Sqrt(curvature)
 		f[a] -= r[a] / curvature // z, after the Newton step
 		v[a] = root[a] * f[a]
@@ -125,7 +128,8 @@ func (e *leaveOneOut) leaveOut(f, r, h []float64, omega *mat.SymDense, params mu
 	if !e.project(inverse, root, groups) {
 		return multitask.ErrInvalidParams.Errorf("the biases are not determined at Lambda1 = %v", params.Lambda1)
 	}
-	qv, diagonal := make([]float64, n), make([]float64, n)
+	qv := make([]float64, n)
+	diagonal := make([]float64, n)
 	for i := range n {
 		row := inverse.RawRowView(i)
 		floats.AddScaled(qv, floats.Dot(row, v), row)
@@ -140,14 +144,17 @@ func (e *leaveOneOut) leaveOut(f, r, h []float64, omega *mat.SymDense, params mu
 }
 
 // weighted returns I + H^(1/2) K H^(1/2), the lower triangle. Between classes gram is zero.
-func (e *leaveOneOut) weighted(root []float64, omega *mat.SymDense, lambda1 float64, pull []float64) *mat.Dense {
+func (e *leaveOneOut) weighted(root []float64,
+	omega *mat.SymDense, lambda1 float64, pull []float64) *mat.Dense {
 	lower := mat.NewDense(len(root), len(root), nil)
 	for i := range e.parts {
 		for a := e.first[i]; a < e.first[i+1]; a++ {
-			row, gram := lower.RawRowView(a), e.gram.RawRowView(a)
+			row := lower.RawRowView(a)
+			gram := e.gram.RawRowView(a)
 			for j := range i + 1 {
 				c := omega.At(i/e.classes, j/e.classes) / lambda1 * root[a]
-				for b := e.first[j]; b < min(e.first[j+1], a+1); b++ {
+				for b := e.first[j]; b < min(e.first[j+1],
+					a+1); b++ {
 					row[b] = c * root[b] * gram[b]
 					if i == j && pull[0] > 0 {
 						row[b] += root[a] * root[b] / pull[i]
@@ -164,11 +171,13 @@ func (e *leaveOneOut) weighted(root []float64, omega *mat.SymDense, lambda1 floa
 // P = Z'H^(1/2) L^-T and R'R = P P', U = R'^-1 P. It returns false where P P' is singular.
 func (e *leaveOneOut) project(inverse *mat.Dense, root []float64, m int) bool {
 	n := len(root)
-	p, ul := mat.NewDense(m, n, nil), make([]float64, m*n)
+	p := mat.NewDense(m, n, nil)
+	ul := make([]float64, m*n)
 	for i := range n {
 		row := inverse.RawRowView(i)
 		for t := range e.parts {
-			begin, end := e.first[t], e.first[t+1]
+			begin := e.first[t]
+			end := e.first[t+1]
 			p.RawRowView(t % m)[i] += floats.Dot(root[begin:end], row[begin:end])
 		}
 	}
@@ -183,9 +192,13 @@ func (e *leaveOneOut) project(inverse *mat.Dense, root []float64, m int) bool {
 	if !chol.Factorize(&c) {
 		return false
 	}
-	blas64.Trsm(blas.Left, blas.Trans, 1, chol.RawU().(*mat.TriDense).RawTriangular(), p.RawMatrix())
-	u, f := p.RawMatrix().Data, inverse.RawMatrix().Data
-	linalg.Gemm(linalg.Default(), linalg.NoTrans, linalg.NoTrans, m, n, n, 1, u, n, f, n, 0, ul, n)
-	linalg.Gemm(linalg.Default(), linalg.Trans, linalg.NoTrans, n, n, m, -1, u, n, ul, n, 1, f, n)
+	blas64.Trsm(blas.Left, blas.Trans, 1,
+		chol.RawU().(*mat.TriDense).RawTriangular(), p.RawMatrix())
+	u := p.RawMatrix().Data
+	f := inverse.RawMatrix().Data
+	linalg.Gemm(linalg.Default(), linalg.NoTrans, linalg.NoTrans, m,
+		n, n, 1, u, n, f, n, 0, ul, n)
+	linalg.Gemm(linalg.Default(), linalg.Trans, linalg.NoTrans, n,
+		n, m, -1, u, n, ul, n, 1, f, n)
 	return true
 }

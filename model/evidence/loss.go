@@ -28,8 +28,8 @@ func squares(f, y []float64, variance float64) []float64 {
 func variances(y [][]float64) ([]float64, error) {
 	scale, err := scales(y, false)
 	for i, v := range y {
-		if own := stat.PopVariance(v, nil); err == nil && own > 0 {
-			scale[i] = own
+		if variance := stat.PopVariance(v, nil); err == nil && variance > 0 {
+			scale[i] = variance
 		}
 	}
 	return scale, err
@@ -37,19 +37,19 @@ func variances(y [][]float64) ([]float64, error) {
 
 // scales are the variance of all targets or, where tasks have units of their own, the variance of
 // each task's. A task of three rows tells its variance so badly that it would decide for all.
-func scales(y [][]float64, own bool) ([]float64, error) {
+func scales(y [][]float64, separate bool) ([]float64, error) {
 	targets := slices.Concat(y...)
-	all := stat.PopVariance(targets, nil)
-	if !(all > 0) && len(targets) > 0 && slices.Min(targets) < slices.Max(targets) {
+	total := stat.PopVariance(targets, nil)
+	if !(total > 0) && len(targets) > 0 && slices.Min(targets) < slices.Max(targets) {
 		return nil, multitask.ErrInvalidData.Errorf("targets differ by so little that their squares are zero; give them in a smaller unit")
 	}
-	if !(all > 0) {
+	if !(total > 0) {
 		return nil, multitask.ErrInvalidData.Errorf("all targets are equal, so that there is nothing to predict")
 	}
 	scale := make([]float64, len(y))
 	for i, v := range y {
-		scale[i] = all
-		if variance := stat.PopVariance(v, nil); own && variance > 0 {
+		scale[i] = total
+		if variance := stat.PopVariance(v, nil); separate && variance > 0 {
 			scale[i] = variance
 		}
 	}
@@ -72,13 +72,14 @@ const leastProbability = 1e-6
 
 // misclassified is the rate of rows whose predicted class is not y.
 func misclassified(scores, y []float64) float64 {
-	wrong, k := 0, perRow(scores, y)
+	errors := 0
+	k := perRow(scores, y)
 	for j, v := range y {
 		if data.ClassOf(scores[j*k:][:k]) != multitask.LabelOf(v, k) {
-			wrong++
+			errors++
 		}
 	}
-	return float64(wrong) / float64(len(y))
+	return float64(errors) / float64(len(y))
 }
 
 // perRow is how many scores each of the rows has.

@@ -46,20 +46,26 @@ func (p Paired) Sign() int {
 // PairedLoss compares a with b, by the same evidence.
 func PairedLoss(a, b *HeldOut) Paired {
 	var means, weights []float64
-	less := make([][]float64, len(a.losses))
+	gains := make([][]float64, len(a.losses))
 	for i, l := range a.losses {
-		if less[i] = floats.SubTo(make([]float64, len(l)), l, b.losses[i]); len(l) > 0 {
-			means, weights = append(means, stat.Mean(less[i], nil)), append(weights, a.weights[i])
+		if gains[i] = floats.SubTo(make([]float64, len(l)),
+			l, b.losses[i]); len(l) > 0 {
+			means = append(means, stat.Mean(gains[i], nil))
+			weights = append(weights, a.weights[i])
 		}
 	}
-	p := Paired{Loss: stat.Mean(means, weights), StandardError: math.NaN(), Low: files.Float(math.Inf(-1)), High: files.Float(math.Inf(1))}
+	p := Paired{Loss: stat.Mean(means, weights), StandardError: math.NaN(),
+		Low: files.Float(math.Inf(-1)), High: files.Float(math.Inf(1))}
 	// A row moves the mean by its distance from that of its task, or of all tasks where
 	// all rows of the task belong together, over the rows of the task and the tasks.
-	moves, next := map[int]float64{}, -1
-	for i, l := range less {
-		n, mean := float64(len(l)), p.Loss
+	moves := map[int]float64{}
+	next := -1
+	for i, l := range gains {
+		n := float64(len(l))
+		mean := p.Loss
 		correction := 1.0
-		together := n < 2 || a.units != nil && slices.Min(a.units[i]) == slices.Max(a.units[i])
+		together := n < 2 || a.units != nil &&
+			slices.Min(a.units[i]) == slices.Max(a.units[i])
 		if !together {
 			mean = stat.Mean(l, nil)
 			correction = math.Sqrt(n / (n - 1))
@@ -80,7 +86,8 @@ func PairedLoss(a, b *HeldOut) Paired {
 		}
 		p.StandardError = math.Sqrt(sum)
 		half := distuv.StudentsT{Sigma: 1, Nu: float64(p.units - 1)}.Quantile(0.975) * p.StandardError
-		p.Low, p.High = files.Float(p.Loss-half), files.Float(p.Loss+half)
+		p.Low = files.Float(p.Loss - half)
+		p.High = files.Float(p.Loss + half)
 	}
 	return p
 }

@@ -47,15 +47,15 @@ type Score struct {
 }
 
 // ScoresOf judges predictions of every task, and of all rows together.
-func (h *HeldOut) ScoresOf(p *data.ProblemData) (tasks []Score, all Score) {
+func (h *HeldOut) ScoresOf(p *data.ProblemData) (tasks []Score, total Score) {
 	temperature := 1.0
 	if p.Kind() == data.Classification {
 		temperature = Temperature(h.Scores, h.Y)
 	}
 	f := slices.Concat(h.Scores...)
-	all = ScoreOf(f, slices.Concat(h.Y...), p.Kind(), temperature)
+	total = ScoreOf(f, slices.Concat(h.Y...), p.Kind(), temperature)
 	if h.Cut != 0 {
-		all.Decide(f, slices.Concat(h.Y...), h.Cut)
+		total.Decide(f, slices.Concat(h.Y...), h.Cut)
 	}
 	for i, t := range p.Tasks {
 		s := ScoreOf(h.Scores[i], h.Y[i], t.Kind, temperature)
@@ -63,16 +63,17 @@ func (h *HeldOut) ScoresOf(p *data.ProblemData) (tasks []Score, all Score) {
 			s.Decide(h.Scores[i], h.Y[i], h.Cut)
 		}
 		s.Rows = len(t.TrainSet.Y)
-		all.Rows += s.Rows
+		total.Rows += s.Rows
 		tasks = append(tasks, s)
 	}
-	return tasks, all
+	return tasks, total
 }
 
 // ScoreOf compares predictions of a task with what its rows are.
 func ScoreOf(f, y []float64, kind data.Kind, temperature float64) Score {
 	nan := files.Float(math.NaN())
-	s := Score{Held: len(y), Error: nan, StandardError: nan, AUC: nan, R2: nan, LogLoss: nan, Brier: nan}
+	s := Score{Held: len(y), Error: nan, StandardError: nan,
+		AUC: nan, R2: nan, LogLoss: nan, Brier: nan}
 	s.AveragePrecision = nan
 	s.Precision = nan
 	s.Recall = nan
@@ -80,9 +81,11 @@ func ScoreOf(f, y []float64, kind data.Kind, temperature float64) Score {
 	switch {
 	case n == 0:
 	case kind == data.Classification:
-		wrong := misclassified(f, y)
-		s.Error, s.StandardError = files.Float(wrong), files.Float(math.Sqrt(wrong*(1-wrong)/n))
-		s.AUC, s.Brier = files.Float(meanAUC(f, y)), files.Float(brier(f, y, temperature))
+		errors := misclassified(f, y)
+		s.Error = files.Float(errors)
+		s.StandardError = files.Float(math.Sqrt(errors * (1 - errors) / n))
+		s.AUC = files.Float(meanAUC(f, y))
+		s.Brier = files.Float(brier(f, y, temperature))
 		s.LogLoss = files.Float(stat.Mean(logLosses(f, y, temperature), nil))
 		if perRow(f, y) == 1 {
 			s.Decide(f, y, 0)
@@ -93,7 +96,8 @@ func ScoreOf(f, y []float64, kind data.Kind, temperature float64) Score {
 		s.Error = files.Float(math.Sqrt(mean))
 		if mean > 0 {
 			// d sqrt(u) = du / (2 sqrt(u))
-			s.StandardError = files.Float(stat.StdDev(square, nil) / math.Sqrt(n) / (2 * math.Sqrt(mean)))
+			s.StandardError = files.Float(stat.StdDev(square,
+				nil) / math.Sqrt(n) / (2 * math.Sqrt(mean)))
 		}
 		if variance := stat.PopVariance(y, nil); variance > 0 {
 			s.R2 = files.Float(1 - mean/variance)
@@ -108,7 +112,9 @@ func meanAUC(f, y []float64) float64 {
 	if k == 1 {
 		return auc(f, y)
 	}
-	mean, _ := meanOf(k, func(c int) float64 { return auc(multitask.ClassScores(f, c, k), multitask.Against(y, c)) })
+	mean, _ := meanOf(k, func(c int) float64 {
+		return auc(multitask.ClassScores(f, c, k), multitask.Against(y, c))
+	})
 	return mean
 }
 
@@ -164,7 +170,8 @@ func (h *HeldOut) Judge(s *saved.Fit) {
 		case 1: // which says little
 			t.StandardError = t.Spread
 		default:
-			t.StandardError = float64(ScoreOf(h.Scores[i], h.Y[i], s.Kind, 1).Error)
+			t.StandardError = float64(ScoreOf(h.Scores[i],
+				h.Y[i], s.Kind, 1).Error)
 		}
 	}
 }
@@ -177,8 +184,10 @@ func MeanScore(scores []Score) Score {
 		m.Rows += s.Rows
 		m.Held += s.Held
 	}
-	mean := func(of func(s Score) files.Float) (mean files.Float, known float64) {
-		v, known := meanOf(len(scores), func(i int) float64 { return float64(of(scores[i])) })
+	mean := func(number func(s Score) files.Float) (mean files.Float, known float64) {
+		v, known := meanOf(len(scores), func(i int) float64 {
+			return float64(number(scores[i]))
+		})
 		return files.Float(v), known
 	}
 	m.Error, _ = mean(func(s Score) files.Float { return s.Error })

@@ -41,9 +41,9 @@ func Temperature(scores, labels [][]float64) float64 {
 			}
 		}
 		next := min(max(a-slope/curvature, a/2, 1.0/hottest), 2*a, hottest)
-		far := math.Abs(next - a)
+		distance := math.Abs(next - a)
 		a = next
-		if far < 1e-10*a {
+		if distance < 1e-10*a {
 			break
 		}
 	}

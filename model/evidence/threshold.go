@@ -73,9 +73,9 @@ func (s *Score) Decide(f, y []float64, cut float64) {
 			hits += max(0, v)
 		}
 	}
-	wrong := (positives + found - 2*hits) / n
-	s.Error = files.Float(wrong)
-	s.StandardError = files.Float(math.Sqrt(wrong * (1 - wrong) / n))
+	errors := (positives + found - 2*hits) / n
+	s.Error = files.Float(errors)
+	s.StandardError = files.Float(math.Sqrt(errors * (1 - errors) / n))
 	s.Precision = files.Float(hits / found)
 	s.Recall = files.Float(hits / positives)
 	area := 0.0

@@ -70,9 +70,9 @@ type Tuned struct {
 // Tune chooses the hyperparameters of a model by the loss of the rows that are held out,
 // fits it to all rows and reports its errors. Of settings with equal losses the one with
 // the largest Lambda1 is taken.
-func Tune(ctx context.Context, of Subject, e Evidence, problem *data.ProblemData, o Options) (*Tuned, error) {
+func Tune(ctx context.Context, subject Subject, e Evidence, problem *data.ProblemData, o Options) (*Tuned, error) {
 	begin := time.Now()
-	held, err := Held(ctx, of, e, o)
+	held, err := Held(ctx, subject, e, o)
 	if err != nil {
 		return nil, err
 	}
@@ -80,9 +80,10 @@ func Tune(ctx context.Context, of Subject, e Evidence, problem *data.ProblemData
 	// a closer one may be another minimum.
 	r := held.Fits[0]
 	folds, parted := e.(*Folds)
-	if _, convex := of.Model.(multitask.Convex); convex || parted && !folds.split {
+	if _, convex := subject.Model.(multitask.Convex); convex || parted && !folds.split {
 		final := multitask.Options{Workers: o.Workers, Start: r}
-		if r, err = multitask.Fit(ctx, of.Model, e.Training(), held.Params, final); err != nil {
+		if r, err = multitask.Fit(ctx, subject.Model,
+			e.Training(), held.Params, final); err != nil {
 			return nil, err
 		}
 	}
@@ -103,8 +104,8 @@ type Chosen struct {
 }
 
 // Held is Tune without the fit on all rows.
-func Held(ctx context.Context, of Subject, e Evidence, o Options) (c Chosen, err error) {
-	s := newSearch(of, e, o)
+func Held(ctx context.Context, subject Subject, e Evidence, o Options) (c Chosen, err error) {
+	s := newSearch(subject, e, o)
 	tried, err := s.paths(ctx)
 	if err != nil {
 		return c, err
@@ -114,38 +115,39 @@ func Held(ctx context.Context, of Subject, e Evidence, o Options) (c Chosen, err
 		for j := range path {
 			t := &path[j]
 			if best == nil || t.loss < best.loss || t.loss == best.loss && t.Lambda1 > best.Lambda1 {
-				best, c.Params = t, t.Params
-				if _, convex := of.Model.(multitask.Convex); convex && !s.sharp { // else of the fit that was judged
+				best = t
+				c.Params = t.Params
+				if _, convex := subject.Model.(multitask.Convex); convex && !s.sharp { // else of the fit that was judged
 					c.Params = c.With(multitask.Lambda1, between(path, j))
 				}
 			}
 		}
 	}
 	c.HeldOut = best.held
-	if c.Params, err = multitask.Complete(of.Model, c.Params); err != nil || s.sharp {
+	if c.Params, err = multitask.Complete(subject.Model, c.Params); err != nil || s.sharp {
 		return c, err
 	}
 	judge := e.Hold
 	if folds, parted := e.(*Folds); parted {
 		judge = folds.Judge
 	}
-	c.HeldOut, err = judge(ctx, of, c.Params, c.HeldOut, s.fit)
+	c.HeldOut, err = judge(ctx, subject, c.Params, c.HeldOut, s.fit)
 	return c, err
 }
 
 // search is what all fits of one Held share.
 type search struct {
 	Options
-	of       Subject
+	subject  Subject
 	evidence Evidence
-	beyond   bool // whether values may follow the grid's
+	extends  bool // whether values may follow the grid's
 	sharp    bool // whether the loss jumps along Lambda1
 }
 
-func newSearch(of Subject, e Evidence, o Options) *search {
+func newSearch(subject Subject, e Evidence, o Options) *search {
 	folds, parted := e.(*Folds)
-	s := &search{o, of, e, o.Lambda1 == nil, parted && folds.split}
-	if s.beyond {
+	s := &search{o, subject, e, o.Lambda1 == nil, parted && folds.split}
+	if s.extends {
 		s.Lambda1 = LambdaGrid(e.Training())
 	}
 	s.Workers = max(1, o.Workers)
@@ -164,7 +166,7 @@ type trial struct {
 
 // paths tries every setting beside Lambda1.
 func (s *search) paths(ctx context.Context) ([][]trial, error) {
-	settings := settings(s.of.Model)
+	settings := settings(s.subject.Model)
 	if len(settings) > 1 { // side by side, else their folds are
 		s.fit.Workers = 1
 	}
@@ -176,7 +178,7 @@ func (s *search) paths(ctx context.Context) ([][]trial, error) {
 			if tried[i], err = s.path(inner, p); err != nil {
 				return err
 			}
-			if _, few := s.evidence.(*leaveOneOut); few {
+			if _, loo := s.evidence.(*leaveOneOut); loo {
 				smooth(tried[i])
 			}
 			return nil
@@ -196,7 +198,8 @@ func settings(model multitask.Model) []multitask.Params {
 		var next []multitask.Params
 		for _, p := range list {
 			for k := range points {
-				next = append(next, p.With(r.Name, r.At((float64(k)+0.5)/float64(points))))
+				next = append(next,
+					p.With(r.Name, r.At((float64(k)+0.5)/float64(points))))
 			}
 		}
 		list = next
@@ -205,25 +208,27 @@ func settings(model multitask.Model) []multitask.Params {
 }
 
 // most is how many values may follow those of the grid.
-const most = 6
+const limit = 6
 
 // path fits one setting along Lambda1, each fit starting from the last, until the loss
 // has risen three times. The largest Lambda1 comes first: its fit is the cheapest, and a good
 // start for the next. It goes on beyond the grid as long as each value is better than all
 // before.
 func (s *search) path(ctx context.Context, p multitask.Params) (path []trial, err error) {
-	last, lambda1 := (*HeldOut)(nil), 0.0
+	last := (*HeldOut)(nil)
+	lambda1 := 0.0
 	for left := len(s.Lambda1) - 1; ; left-- {
 		switch {
 		case left >= 0:
 			lambda1 = s.Lambda1[left]
-		case s.beyond && left >= -most && falling(path):
+		case s.extends && left >= -limit && falling(path):
 			lambda1 /= math.Sqrt(10)
 		default:
 			return path, nil
 		}
 		p = p.With(multitask.Lambda1, lambda1)
-		if last, err = s.evidence.Hold(ctx, s.of, p, last, s.fit); errors.Is(err, multitask.ErrInvalidParams) && left < 0 {
+		if last, err = s.evidence.Hold(ctx, s.subject, p, last,
+			s.fit); errors.Is(err, multitask.ErrInvalidParams) && left < 0 {
 			return path, nil // too small for the evidence
 		} else if err != nil {
 			return nil, err
@@ -237,7 +242,9 @@ func (s *search) path(ctx context.Context, p multitask.Params) (path []trial, er
 // falling says that the last value of a path is better than all before.
 func falling(path []trial) bool {
 	last := path[len(path)-1].loss
-	return !slices.ContainsFunc(path[:len(path)-1], func(t trial) bool { return last > 0.999*t.loss })
+	return !slices.ContainsFunc(path[:len(path)-1], func(t trial) bool {
+		return last > 0.999*t.loss
+	})
 }
 
 // risen says that a path need not go on: its loss has risen three times in a row. Not in
@@ -245,7 +252,9 @@ func falling(path []trial) bool {
 // shares nearly all, until Lambda1 is so small that the rest counts.
 func risen(path []trial) bool {
 	n := len(path)
-	return n >= 8 && path[n-4].loss < path[n-3].loss && path[n-3].loss < path[n-2].loss && path[n-2].loss < path[n-1].loss
+	return n >= 8 && path[n-4].loss < path[n-3].loss &&
+		path[n-3].loss < path[n-2].loss &&
+		path[n-2].loss < path[n-1].loss
 }
 
 // smooth replaces the losses of a path by their means along ln(Lambda1) under a Gaussian
@@ -253,13 +262,16 @@ func risen(path []trial) bool {
 // them happens to be right. What its neighbours say too is more than chance.
 func smooth(path []trial) {
 	width := math.Log(10) / 2
-	at, loss, weight := make([]float64, len(path)), make([]float64, len(path)), make([]float64, len(path))
+	places := make([]float64, len(path))
+	loss := make([]float64, len(path))
+	weight := make([]float64, len(path))
 	for i, t := range path {
-		at[i], loss[i] = math.Log(t.Lambda1), t.loss
+		places[i] = math.Log(t.Lambda1)
+		loss[i] = t.loss
 	}
 	for i := range path {
 		for j := range path {
-			u := (at[i] - at[j]) / width
+			u := (places[i] - places[j]) / width
 			weight[j] = math.Exp(-u * u / 2)
 		}
 		path[i].loss = floats.Dot(weight, loss) / floats.Sum(weight)
@@ -273,13 +285,15 @@ func between(path []trial, j int) float64 {
 	if j == 0 || j == len(path)-1 {
 		return lambda1
 	}
-	before, after := math.Log(path[j-1].Lambda1/lambda1), math.Log(path[j+1].Lambda1/lambda1)
-	left, right := (path[j-1].loss-path[j].loss)/before, (path[j+1].loss-path[j].loss)/after
-	curvature := (right - left) / (after - before)
+	lower := math.Log(path[j-1].Lambda1 / lambda1)
+	upper := math.Log(path[j+1].Lambda1 / lambda1)
+	left := (path[j-1].loss - path[j].loss) / lower
+	right := (path[j+1].loss - path[j].loss) / upper
+	curvature := (right - left) / (upper - lower)
 	if !(curvature > 0) {
 		return lambda1
 	}
-	slope := left - curvature*before
+	slope := left - curvature*lower
 	return lambda1 * math.Exp(-slope/(2*curvature))
 }
 

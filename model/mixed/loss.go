@@ -41,7 +41,7 @@ func (h Huber) At(f, y float64) (loss, slope, curvature float64) {
 	if math.Abs(r) <= h.Width {
 		return r * r / 2, r, 1
 	}
-	far := math.Abs(r)
+	size := math.Abs(r)
 	slope = math.Copysign(h.Width, r)
-	return h.Width * (far - h.Width/2), slope, h.Width / far
+	return h.Width * (size - h.Width/2), slope, h.Width / size
 }

@@ -217,7 +217,7 @@ func newSearch(p Problem, o Options) *search {
 }
 
 // scratch has room for what is made of a task and not kept.
-type scratch struct{ scaled, taken, of, back []float64 }
+type scratch struct{ scaled, taken, rows, restored []float64 }
 
 // work is what is done for a task.
 type work func(b *block, t *scratch)
@@ -294,7 +294,8 @@ func (s *search) spread() {
 //
 // which say the same of the weights.
 func (s *search) whiten(b *block, f, z []float64) {
-	n, d := len(z), s.d
+	n := len(z)
+	d := s.d
 	b.rows = n
 	b.f = f
 	b.z = z
@@ -362,7 +363,8 @@ func (s *search) linearise(b *block, _ *scratch) {
 
 // factor makes L^-1, r and v of a task.
 func (s *search) factor(b *block, t *scratch) {
-	k, d := b.rows, s.d
+	k := b.rows
+	d := s.d
 	t.scaled = room(t.scaled, k*d)
 	for i := range k {
 		row := b.f[i*d:][:d]
@@ -470,35 +472,36 @@ func (s *search) reached(rows func(b *block) []float64, do work) {
 
 // apart finds what of a task the common weights leave.
 func (s *search) apart(b *block, t *scratch) {
-	d, k := s.d, b.rows
+	d := s.d
+	k := b.rows
 	t.taken = s.ab(t.taken, b.r, d, s.common, 1)
 	rest := t.taken
 	floats.Scale(-b.Loading, rest)
 	floats.Add(rest, b.v)
 	b.slope = s.atb(b.slope, b.r, d, rest, 1)
-	t.back = s.atb(t.back, b.inverse, k, rest, 1)
-	b.alpha = floats.Dot(t.back, t.back) + b.lost/(s.Noise*s.Noise)
+	t.restored = s.atb(t.restored, b.inverse, k, rest, 1)
+	b.alpha = floats.Dot(t.restored, t.restored) + b.lost/(s.Noise*s.Noise)
 	if s.Loss == nil {
 		return
 	}
-	t.back = room(t.back, d)
-	floats.MulTo(t.back, s.c, b.slope)
-	floats.AddScaled(t.back, b.Loading, s.common)
-	b.move = s.ab(b.move, b.Features, d, t.back, 1)
+	t.restored = room(t.restored, d)
+	floats.MulTo(t.restored, s.c, b.slope)
+	floats.AddScaled(t.restored, b.Loading, s.common)
+	b.move = s.ab(b.move, b.Features, d, t.restored, 1)
 	floats.Sub(b.move, b.score)
 }
 
 // rescore moves the scores to the weights, and returns how far the farthest one wants to move.
 func (s *search) rescore() float64 {
-	far := 0.0
+	distance := 0.0
 	for _, b := range s.blocks {
-		far = max(far, floats.Norm(b.move, math.Inf(1)))
+		distance = max(distance, floats.Norm(b.move, math.Inf(1)))
 	}
-	step := min(1, longestStep/max(far, closeEnough))
+	step := min(1, longestStep/max(distance, closeEnough))
 	for _, b := range s.blocks {
 		floats.AddScaled(b.score, step, b.move)
 	}
-	return far
+	return distance
 }
 
 // expect finds what chance alone would make of the squared slopes and of alpha of a task, of which
@@ -510,18 +513,18 @@ func (s *search) expect(b *block, t *scratch) {
 	if reach := s.reach[b.first*p:][:k*p]; p > 0 {
 		t.taken = s.abt(t.taken, reach, p, reach, p)
 	}
-	t.of = s.ab(t.of, t.taken, k, b.r, d)
-	floats.Sub(t.of, b.r)
+	t.rows = s.ab(t.rows, t.taken, k, b.r, d)
+	floats.Sub(t.rows, b.r)
 	b.expected = room(b.expected, d)
 	clear(b.expected)
 	for i := range k {
 		for j, r := range b.r[i*d:][:d] {
-			b.expected[j] -= r * t.of[i*d+j]
+			b.expected[j] -= r * t.rows[i*d+j]
 		}
 	}
-	t.back = s.ab(t.back, t.taken, k, b.inverse, k)
-	floats.Sub(t.back, b.inverse)
-	b.trace = float64(b.replaced)/s.Noise - floats.Dot(b.inverse, t.back)
+	t.restored = s.ab(t.restored, t.taken, k, b.inverse, k)
+	floats.Sub(t.restored, b.inverse)
+	b.trace = float64(b.replaced)/s.Noise - floats.Dot(b.inverse, t.restored)
 }
 
 // move takes a step of the variances towards the maximum of the evidence,
@@ -536,7 +539,8 @@ func (s *search) move() (moved float64) {
 	s.reached(whitened, s.expect)
 	slopes := make([]float64, len(s.Components))
 	expected := make([]float64, len(s.Components))
-	alpha, trace := 0.0, 0.0
+	alpha := 0.0
+	trace := 0.0
 	for i := range s.blocks {
 		b := &s.blocks[i]
 		for j, k := range s.Part {
@@ -547,7 +551,8 @@ func (s *search) move() (moved float64) {
 		trace += b.trace
 	}
 	commonSlopes, commonExpected := s.commonSlopes()
-	prior, total := weak, 0.0
+	prior := weak
+	total := 0.0
 	if s.Loss != nil {
 		prior = weakClasses
 	}
@@ -594,7 +599,8 @@ func (s *search) commonSlopes() (slopes, expected []float64) {
 		variance[i%len(s.shared)] += v * v
 	}
 	for i, j := range s.shared {
-		k, a := s.Part[j], s.a[j]
+		k := s.Part[j]
+		a := s.a[j]
 		slopes[k] += s.common[j] * s.common[j] / (a * a)
 		expected[k] += (a - variance[i]) / (a * a)
 	}
@@ -652,7 +658,7 @@ func (s *search) remain(b *block, t *scratch) {
 	before := floats.Dot(reach, reach)
 	for row := range slices.Chunk(b.f, s.d) {
 		for j, v := range row {
-			before += s.c[j] * v * v
+			former += s.c[j] * v * v
 		}
 	}
 	b.left = 1

@@ -42,8 +42,8 @@ func narrow(p Problem, workers int) *narrowing {
 	for _, t := range p.Tasks {
 		rows += len(t.Y)
 	}
-	more := func(t turn) bool { return len(t.features) > rows }
-	if rows == 0 || !slices.ContainsFunc(n.turns, more) {
+	wide := func(t turn) bool { return len(t.features) > rows }
+	if rows == 0 || !slices.ContainsFunc(n.turns, wide) {
 		n.turns = nil
 		return n
 	}
@@ -52,9 +52,9 @@ func narrow(p Problem, workers int) *narrowing {
 	for k := range n.turns {
 		t := &n.turns[k]
 		t.first = len(n.narrowed.Part)
-		made := n.turn(t, rows)
-		columns = append(columns, made...)
-		for range made {
+		turned := n.turn(t, rows)
+		columns = append(columns, turned...)
+		for range turned {
 			n.narrowed.Part = append(n.narrowed.Part, k)
 		}
 	}
@@ -84,7 +84,7 @@ func (n *narrowing) turn(t *turn, rows int) (columns [][]float64) {
 			}
 		}
 	}
-	made := f
+	part := f
 	wide := d
 	if d > rows {
 		gram := n.abt(nil, f, d, f, d)
@@ -96,7 +96,7 @@ func (n *narrowing) turn(t *turn, rows int) (columns [][]float64) {
 			gram[i*rows+i] += jitter*size + math.SmallestNonzeroFloat32
 		}
 		linalg.Cholesky(n.ker, rows, gram, rows)
-		made = lower(gram, rows)
+		part = lower(gram, rows)
 		wide = rows
 		linalg.Invert(n.ker, rows, gram, rows)
 		t.q = n.product(make([]float64, d*rows), linalg.Trans, linalg.Trans,
@@ -105,7 +105,7 @@ func (n *narrowing) turn(t *turn, rows int) (columns [][]float64) {
 	for j := range wide {
 		column := make([]float64, rows)
 		for i := range column {
-			column[i] = made[i*wide+j]
+			column[i] = part[i*wide+j]
 		}
 		columns = append(columns, column)
 	}
@@ -168,8 +168,8 @@ func (n *narrowing) back(w []float64) []float64 {
 			if t.q == nil {
 				wide[j] = w[t.first+i]
 			} else {
-				made := w[t.first:][:rows]
-				wide[j] = floats.Dot(t.q[i*rows:][:rows], made)
+				turned := w[t.first:][:rows]
+				wide[j] = floats.Dot(t.q[i*rows:][:rows], turned)
 			}
 		}
 	}

@@ -296,8 +296,8 @@ func (c *Collector) count(ctx context.Context, problems Problems) (had, missing 
 			faults = append(faults, err)
 			continue
 		}
-		if other, twice := known[t.id]; twice {
-			faults = append(faults, data.ErrInvalid.Errorf("problems %q and %q are the same", other, t.problem.Name))
+		if first, twice := known[t.id]; twice {
+			faults = append(faults, data.ErrInvalid.Errorf("problems %q and %q are the same", first, t.problem.Name))
 		}
 		known[t.id] = t.problem.Name
 		had += t.had

@@ -119,7 +119,9 @@ func (c *fitCmd) Run(e *env) error {
 		return fmt.Errorf("%d tasks: a fit keeps covariances of tasks x tasks, and takes %d at most; put tasks together, or fit parts of them", m, mostTasks)
 	}
 	defer debug.SetGCPercent(debug.SetGCPercent(collected(t.Problem)))
-	o := solve.Options{After: prior, Folds: c.Folds, Seed: c.Seed, Together: t.Together, Times: t.Times, Held: t.Held, Balanced: c.ClassWeight != "", Workers: cmp.Or(c.Workers, runtime.GOMAXPROCS(0)), Progress: e.reporter()}
+	o := solve.Options{After: prior, Folds: c.Folds, Seed: c.Seed, Together: t.Together,
+		Times: t.Times, Held: t.Held, Balanced: c.ClassWeight != "",
+		Workers: cmp.Or(c.Workers, runtime.GOMAXPROCS(0)), Progress: e.reporter()}
 	if c.TimeLimit > 0 {
 		o.Until = begin.Add(c.TimeLimit * 2 / 3) // the rest is for the fit to all rows
 	}
@@ -130,7 +132,8 @@ func (c *fitCmd) Run(e *env) error {
 	if err != nil {
 		return err
 	}
-	r := &fitReport{table: t, scale: c.scale(candidates), threshold: c.Threshold, structures: c.Structures, every: c.listing.Tasks}
+	r := &fitReport{table: t, scale: c.scale(candidates),
+		threshold: c.Threshold, structures: c.Structures, every: c.listing.Tasks}
 	return r.run(e, b, candidates, c.View, c.Out)
 }
 
@@ -163,29 +166,29 @@ const (
 
 // candidates are those to take the best of, nil for what solve.Bench chooses. The model of
 // --omega is read with the tables.
-func (c *fitCmd) candidates() (all []solve.Candidate, err error) {
+func (c *fitCmd) candidates() (candidates []solve.Candidate, err error) {
 	one, ok := solve.ParseCandidate(c.Model)
 	model, unknown := multitask.Lookup(c.Model)
 	switch {
 	case c.Omega != "":
-		all = []solve.Candidate{{}}
+		candidates = []solve.Candidate{{}}
 	case c.Model == "" || c.Model == modelL2MT:
 		return nil, nil
 	case c.View != "":
 		return nil, errUsage.Errorf("--model=%s says how columns are seen; leave --view out", c.Model)
 	case ok:
-		all = []solve.Candidate{one}
+		candidates = []solve.Candidate{one}
 	case c.Model == modelBest:
-		all = []solve.Candidate{{}, {Mixture: solve.Mixture{Pooled: 1}}}
+		candidates = []solve.Candidate{{}, {Mixture: solve.Mixture{Pooled: 1}}}
 		for _, b := range multitask.Baselines()[1:] { // the first is STL
-			all = append(all, solve.Candidate{Model: b})
+			candidates = append(candidates, solve.Candidate{Model: b})
 		}
 	case unknown != nil:
 		return nil, errUsage.Errorf("--model: %w, or %s, %s, or a structure such as curves-alone", unknown, modelL2MT, modelBest)
 	default:
-		all = []solve.Candidate{{Model: model}}
+		candidates = []solve.Candidate{{Model: model}}
 	}
-	return all, nil
+	return candidates, nil
 }
 
 // older is what the model of --after knows, whose recipe then reads the tables.

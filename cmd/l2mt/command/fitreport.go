@@ -50,11 +50,11 @@ type fitReport struct {
 	// probability in each tenth, and the share that has come true.
 	Points [][2]float64 `json:"points,omitempty"`
 
-	table *table.Table
-	fit   *solve.Fitted
-	stl   *solve.Fitted // single-task learning in the same view
-	alone bool          // nothing is shared
-	scale string        // of the targets
+	table    *table.Table
+	fit      *solve.Fitted
+	stl      *solve.Fitted // single-task learning in the same view
+	separate bool          // nothing is shared
+	scale    string        // of the targets
 
 	threshold string  // that is asked for, or empty
 	decided   float64 // the probability that it comes to
@@ -91,7 +91,8 @@ const (
 )
 
 // run fits the problem, saves the model if there is a directory for it, and prints what came of it.
-func (r *fitReport) run(e *env, b *solve.Bench, candidates []solve.Candidate, view, out string) (err error) {
+func (r *fitReport) run(e *env, b *solve.Bench,
+	candidates []solve.Candidate, view, out string) (err error) {
 	var folder *files.Folder
 	if out == "" {
 		e.remark("without --out DIRECTORY nothing is kept but what is printed")
@@ -116,19 +117,21 @@ func (r *fitReport) run(e *env, b *solve.Bench, candidates []solve.Candidate, vi
 }
 
 // fill fits the problem, beside its rivals.
-func (r *fitReport) fill(ctx context.Context, b *solve.Bench, candidates []solve.Candidate, view string) (err error) {
+func (r *fitReport) fill(ctx context.Context, b *solve.Bench,
+	candidates []solve.Candidate, view string) (err error) {
 	begin := time.Now()
 	p := r.table.Problem
 	if r.threshold != "" && (p.Kind() != data.Classification || p.Several() > 0) {
 		return data.ErrInvalid.Errorf("--threshold=%s: it is of two classes; leave it out", r.threshold)
 	}
 	parts := solve.Parts{View: view}
-	b, choice, err := b.Scaled(r.scale, func(b *solve.Bench) (*solve.Choice, error) {
-		if candidates == nil {
-			return b.Choose(ctx, parts)
-		}
-		return b.Best(ctx, candidates)
-	})
+	b, choice, err := b.Scaled(r.scale,
+		func(b *solve.Bench) (*solve.Choice, error) {
+			if candidates == nil {
+				return b.Choose(ctx, parts)
+			}
+			return b.Best(ctx, candidates)
+		})
 	if err != nil {
 		return err
 	}
@@ -143,7 +146,7 @@ func (r *fitReport) fill(ctx context.Context, b *solve.Bench, candidates []solve
 		return err
 	}
 	r.decided = r.decide(choice.HeldOut)
-	r.alone = !choice.Shares()
+	r.separate = !choice.Shares()
 	r.Problem = p.Name
 	r.Kind = p.Kind()
 	r.Model = choice.Name()
@@ -158,8 +161,8 @@ func (r *fitReport) fill(ctx context.Context, b *solve.Bench, candidates []solve
 	kept := 0
 	single := 0
 	same := 0
-	scores, all := choice.ScoresOf(p)
-	r.All = taskReport{"all rows", map[string]evidence.Score{byModel: all}}
+	scores, total := choice.ScoresOf(p)
+	r.All = taskReport{"all rows", map[string]evidence.Score{byModel: total}}
 	for i, score := range scores {
 		t := p.Tasks[i]
 		r.add(taskReport{t.Name, map[string]evidence.Score{byModel: score}}, t.Positive)
@@ -274,31 +277,32 @@ func (r *fitReport) warn(ctx context.Context, b *solve.Bench, choice *solve.Choi
 	if r.table.Suspects == nil || choice.Rows == 0 {
 		return nil
 	}
-	apart, err := b.Regrouped(r.table.Suspected)
+	regrouped, err := b.Regrouped(r.table.Suspected)
 	if err != nil {
 		return err
 	}
-	other, err := apart.Best(ctx, []solve.Candidate{choice.First().Candidate})
+	best, err := regrouped.Best(ctx, []solve.Candidate{choice.First().Candidate})
 	if err != nil {
 		return err
 	}
-	held, err := apart.Told(other.HeldOut)
+	held, err := regrouped.Told(best.HeldOut)
 	if err != nil {
 		return err
 	}
-	_, all := held.ScoresOf(r.table.Problem)
+	_, total := held.ScoresOf(r.table.Problem)
 	what := "RMSE"
 	if r.Kind == data.Classification {
 		what = "error rate"
 	}
 	r.Notes = append(r.Notes, fmt.Sprintf("rows with the same %s are alike: of rows with another expect an %s of about %.3g, not %.3g; --group %s fits and measures for these",
-		format.Abridge(r.table.Suspects), what, all.Error, r.All.By[byModel].Error, strings.Join(r.table.Suspects, ",")))
+		format.Abridge(r.table.Suspects), what, total.Error,
+		r.All.By[byModel].Error, strings.Join(r.table.Suspects, ",")))
 	return nil
 }
 
 // judgeRivals judges what a user would try instead.
 func (r *fitReport) judgeRivals(ctx context.Context, b *solve.Bench, choice *solve.Choice) error {
-	alone, pooled := b.Rivals(choice)
+	ownTasks, pooled := b.Rivals(choice)
 	mean, err := b.Mean(ctx)
 	if err != nil {
 		return err
@@ -306,7 +310,7 @@ func (r *fitReport) judgeRivals(ctx context.Context, b *solve.Bench, choice *sol
 	if err := r.addRival(byMean, "mean", "the mean of each task", b, choice, mean); err != nil {
 		return err
 	}
-	single, err := b.Best(ctx, []solve.Candidate{alone})
+	single, err := b.Best(ctx, []solve.Candidate{ownTasks})
 	if err != nil {
 		return err
 	}
@@ -320,7 +324,7 @@ func (r *fitReport) judgeRivals(ctx context.Context, b *solve.Bench, choice *sol
 	if err := r.addRival(byPooled, one.Name(), "one model for all, at own levels", b, choice, one.HeldOut); err != nil {
 		return err
 	}
-	if !r.alone {
+	if !r.separate {
 		r.Correlation = correlationOf(r.fit.Omega)
 	}
 	if r.stl = r.fit; single.Name() != r.Model {
@@ -338,16 +342,17 @@ func (r *fitReport) decide(h *evidence.HeldOut) float64 {
 }
 
 // addRival compares the model with a rival.
-func (r *fitReport) addRival(by, name, title string, b *solve.Bench, choice *solve.Choice, h *evidence.HeldOut) error {
+func (r *fitReport) addRival(by, name, title string,
+	b *solve.Bench, choice *solve.Choice, h *evidence.HeldOut) error {
 	h, err := b.Told(h)
 	if err != nil {
 		return err
 	}
 	r.decide(h)
-	less := evidence.PairedLoss(choice.HeldOut, h)
-	r.Rivals = append(r.Rivals, rivalReport{by, name, title, h.Loss, less})
-	scores, all := h.ScoresOf(r.table.Problem)
-	r.All.By[by] = all
+	gain := evidence.PairedLoss(choice.HeldOut, h)
+	r.Rivals = append(r.Rivals, rivalReport{by, name, title, h.Loss, gain})
+	scores, total := h.ScoresOf(r.table.Problem)
+	r.All.By[by] = total
 	for i, s := range scores {
 		if by == byMean {
 			s.AUC = files.Float(math.NaN()) // its scores differ by fold alone
@@ -361,7 +366,7 @@ func (r *fitReport) addRival(by, name, title string, b *solve.Bench, choice *sol
 // without times, which no two fits have the same.
 func (r fitReport) save(folder *files.Folder) error {
 	fit, err := r.saved(r.fit)
-	if err == nil && !r.alone {
+	if err == nil && !r.separate {
 		fit.Beside, err = r.saved(r.stl)
 	}
 	if err != nil {
@@ -385,7 +390,8 @@ func (r *fitReport) saved(fit *solve.Fitted) (*saved.Fit, error) {
 	}
 	s.Threshold = r.decided
 	v := versions()
-	s.Versions = map[string]string{"l2mt": v["l2mt"], "go": v["go"], "system": v["system"]}
+	s.Versions = map[string]string{"l2mt": v["l2mt"],
+		"go": v["go"], "system": v["system"]}
 	return s, nil
 }
 
@@ -482,7 +488,9 @@ func (r fitReport) LargeShares() (large []solve.Share) {
 		}
 		return s.Common + s.Own
 	}
-	slices.SortStableFunc(large, func(a, b solve.Share) int { return cmp.Compare(size(b), size(a)) })
+	slices.SortStableFunc(large, func(a, b solve.Share) int {
+		return cmp.Compare(size(b), size(a))
+	})
 	return large
 }
 
@@ -542,7 +550,7 @@ func (r *fitReport) answers() string {
 	switch {
 	case len(r.Tasks) == 1:
 		add("There is a single task, and nothing to share.")
-	case r.alone:
+	case r.separate:
 		add("Nothing is shared: every task is on its own.")
 	case explained > 0:
 		add("Of what is explained %s is common to all tasks, and %s each task's own.", percent(common/explained), percent(1-common/explained))
@@ -575,15 +583,15 @@ func (r *fitReport) verdicts() (lines []string) {
 	}
 	stl := r.Rivals[rivalSTL]
 	d := stl.Less
-	switch most := files.Float(asGood * stl.Loss); {
-	case r.alone:
+	switch limit := files.Float(asGood * stl.Loss); {
+	case r.separate:
 	case math.IsInf(float64(d.Low), 0):
 		lines = append(lines, "Too few rows were held out to measure whether sharing pays.")
 	case d.Sign() < 0:
 		add(stl, "Sharing pays")
 	case d.Sign() > 0:
 		add(stl, "Sharing does harm")
-	case d.Low > -most && d.High < most:
+	case d.Low > -limit && d.High < limit:
 		add(stl, "Without sharing it is as good")
 	default:
 		add(stl, "Too few rows to tell whether sharing pays")

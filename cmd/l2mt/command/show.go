@@ -186,7 +186,8 @@ func (s *shownModel) writeColumns(w io.Writer) {
 		for _, c := range s.Curves {
 			widest = max(widest, len(c.Knots))
 		}
-		t := grid{Heads: slices.Concat([]string{"knots"}, make([]string, widest-1), []string{"tasks", "column"})}
+		t := grid{Heads: slices.Concat([]string{"knots"},
+			make([]string, widest-1), []string{"tasks", "column"})}
 		for _, c := range s.Curves {
 			y := c.Shared
 			if s.task != saved.Average {
@@ -254,7 +255,9 @@ func writeCorrelations(w io.Writer, title string, names []string, correlation []
 	if len(pairs) == 0 {
 		return
 	}
-	slices.SortStableFunc(pairs, func(a, b pair) int { return cmp.Compare(math.Abs(b.v), math.Abs(a.v)) })
+	slices.SortStableFunc(pairs, func(a, b pair) int {
+		return cmp.Compare(math.Abs(b.v), math.Abs(a.v))
+	})
 	if pairs[0].v == pairs[len(pairs)-1].v {
 		fmt.Fprintf(w, "%s: %.3f, of every pair\n", title, pairs[0].v)
 		return

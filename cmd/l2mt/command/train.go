@@ -199,7 +199,8 @@ func (c *trainCmd) train(e *env, config train.Config,
 	}
 	best := report.Metrics[report.Best]
 	metric := report.Network.Provenance[train.MetricKey]
-	result := &trained{c.Out, config.Seed, report.Best, best, report.Metrics[0].Found, metric, report.Warnings}
+	result := &trained{c.Out, config.Seed, report.Best,
+		best, report.Metrics[0].Found, metric, report.Warnings}
 	return result, errors.Join(
 		used.save(c.Out),
 		keepMetrics(c.Out)(report.Metrics),

@@ -34,17 +34,22 @@ func Problem(seed uint64, name string, kind data.Kind, tasks int) *data.ProblemD
 		}
 		task := &data.Task{Name: fmt.Sprintf("%s task %d", name, i), Kind: kind}
 		if kind == data.Classification {
-			task.Positive, task.Negative = "yes", "no"
+			task.Positive = "yes"
+			task.Negative = "no"
 		}
 		t := data.TaskData{Task: task}
-		t.TrainSet, t.ValidationSet, t.TestSet = rows(r, w, kind, 14+i), rows(r, w, kind, 12), rows(r, w, kind, 40)
-		p.Tasks, p.Problem.Tasks = append(p.Tasks, t), append(p.Problem.Tasks, task)
+		t.TrainSet = rows(r, w, kind, 14+i)
+		t.ValidationSet = rows(r, w, kind, 12)
+		t.TestSet = rows(r, w, kind, 40)
+		p.Tasks = append(p.Tasks, t)
+		p.Problem.Tasks = append(p.Problem.Tasks, task)
 	}
 	return p
 }
 
 func rows(r *rand.Rand, w []float64, kind data.Kind, n int) data.Samples {
-	value, y := make([]float32, n*len(w)), make([]float64, n)
+	value := make([]float32, n*len(w))
+	y := make([]float64, n)
 	for i := range y {
 		for j := range w {
 			v := r.NormFloat64()
@@ -73,7 +78,10 @@ func Network(t testing.TB, seed uint64, change func(c *model.Config)) *model.Net
 	if err != nil {
 		t.Fatal(err)
 	}
-	c.Layers, c.Hidden, c.Neighbours, c.DType = 2, 6, 3, layers.Float64
+	c.Layers = 2
+	c.Hidden = 6
+	c.Neighbours = 3
+	c.DType = layers.Float64
 	if change != nil {
 		change(&c)
 	}
@@ -83,43 +91,47 @@ func Network(t testing.TB, seed uint64, change func(c *model.Config)) *model.Net
 		}
 		c.Body = body // the estimator takes rows of another kind
 	}
-	of, err := model.NewNetwork(c, seed)
+	network, err := model.NewNetwork(c, seed)
 	if err != nil {
 		t.Fatal(err)
 	}
 	r := data.Stream(seed, "random network")
 	for k, spec := range c.Specs() {
-		for i := range of.Params[k].Value {
+		for i := range network.Params[k].Value {
 			if seed%2 == 0 && !spec.Embedding { // a link may fall
-				of.Params[k].Value[i] *= -1
+				network.Params[k].Value[i] *= -1
 			}
-			of.Params[k].Value[i] += 0.3 * r.NormFloat64()
+			network.Params[k].Value[i] += 0.3 * r.NormFloat64()
 		}
 	}
-	return of
+	return network
 }
 
 // Poisoned returns the problem with other test rows: labels exchanged, or
 // targets moved, and features replaced.
 func Poisoned(p *data.ProblemData) *data.ProblemData {
-	other := &data.ProblemData{Problem: p.Problem, Tasks: slices.Clone(p.Tasks)}
-	for i := range other.Tasks {
-		s := &other.Tasks[i].TestSet
-		*s = data.Samples{X: p.Tasks[i].TrainSet.X.Take(make([]int, len(s.Y))), Y: slices.Clone(s.Y)}
+	poisoned := &data.ProblemData{Problem: p.Problem, Tasks: slices.Clone(p.Tasks)}
+	for i := range poisoned.Tasks {
+		s := &poisoned.Tasks[i].TestSet
+		*s = data.Samples{X: p.Tasks[i].TrainSet.X.Take(
+			make([]int, len(s.Y))), Y: slices.Clone(s.Y)}
 		for j := range s.Y {
 			s.Y[j] = -s.Y[j]
 		}
 	}
-	return other
+	return poisoned
 }
 
 // Headed is a random network on 3 features that a head makes, and the same
 // network on these features as those of the dataset.
-func Headed(t testing.TB) (with, without *model.Network) {
+func Headed(t testing.TB) (headed, without *model.Network) {
 	t.Helper()
 	head := layers.RandomHead(1, Features, 4, 3)
-	with = Network(t, 1, func(c *model.Config) { c.Features, c.Head = head.Out(), head.String() })
-	with.Head = head
+	headed = Network(t, 1, func(c *model.Config) {
+		c.Features = head.Out()
+		c.Head = head.String()
+	})
+	headed.Head = head
 	without = Network(t, 1, func(c *model.Config) { c.Features = head.Out() })
-	return with, without
+	return headed, without
 }
