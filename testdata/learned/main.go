@@ -33,7 +33,8 @@ func main() {
 	if len(os.Args) < 4 || len(os.Args) > 5 {
 		log.Fatal("usage: go run ./testdata/learned PROBLEMS MOST TRAINED [START]")
 	}
-	if err := run(os.Args[1], os.Args[2], os.Args[3:]); err != nil {
+	if err := run(os.Args[1], os.Args[2],
+		os.Args[3:]); err != nil {
 		log.Fatal(err)
 	}
 }
@@ -89,7 +90,8 @@ type method struct {
 
 // measure notes the test errors of methods with a network on a problem: of all, or of those
 // alone that a network that kept its start is compared by.
-func measure(ctx context.Context, f *solve.Finder, start bool, p *data.ProblemData, errors map[string]float64) error {
+func measure(ctx context.Context, f *solve.Finder, start bool,
+	p *data.ProblemData, errors map[string]float64) error {
 	b, err := solve.NewBench(f, p, solve.Options{Workers: 2})
 	if err != nil {
 		return err

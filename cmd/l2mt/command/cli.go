@@ -91,10 +91,10 @@ func (c *cli) run(ctx context.Context, parser *kong.Kong, args []string,
 	said := make(chan struct{})
 	unless := context.AfterFunc(ctx, func() {
 		defer close(said)
-		after := "what the command has done so far is lost, and no file has changed"
+		consequence := "what the command has done so far is lost, and no file has changed"
 		switch first, _, _ := strings.Cut(command.Command(), " "); first {
 		case "collect", "train", "eval", "sweep", "demo", "data":
-			after = "the same command goes on from there"
+			consequence = "the same command goes on from there"
 		}
 		e.remark("interrupted: finishing what is at hand; interrupt again to leave it; %s", consequence)
 	})

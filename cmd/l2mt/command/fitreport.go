@@ -166,7 +166,8 @@ func (r *fitReport) fill(ctx context.Context, b *solve.Bench,
 	for i, score := range scores {
 		t := p.Tasks[i]
 		r.add(taskReport{t.Name, map[string]evidence.Score{byModel: score}}, t.Positive)
-		if r.Rows += score.Rows; score.Held < score.Rows && r.table.Held == nil && r.table.Times == nil {
+		if r.Rows += score.Rows; score.Held < score.Rows &&
+			r.table.Held == nil && r.table.Times == nil {
 			kept++
 		}
 		switch train := t.TrainSet; {
@@ -198,7 +199,8 @@ func (r *fitReport) fill(ctx context.Context, b *solve.Bench,
 		r.Notes = append(r.Notes, fmt.Sprintf("folds hold out the rows that come later by %q: errors and intervals are those of the future, as far as half of the table goes", r.table.Recipe.Time))
 	}
 	if r.decided > 0 {
-		r.Notes = append(r.Notes, fmt.Sprintf("rows are taken for %s from a probability of %.3g on, which suits the rows held out best (--threshold %s)", r.PositiveClass(), r.decided, r.threshold))
+		r.Notes = append(r.Notes,
+			fmt.Sprintf("rows are taken for %s from a probability of %.3g on, which suits the rows held out best (--threshold %s)", r.PositiveClass(), r.decided, r.threshold))
 	}
 	if r.fit.Log() {
 		r.Notes = append(r.Notes, "targets are fitted as logarithms, and predictions and intervals are of targets; --target-scale identity fits them as they are")
@@ -237,15 +239,16 @@ func pointsOf(h *evidence.HeldOut, p *data.ProblemData, temperature float64) (po
 			}
 			for j, v := range y {
 				if deviation > 0 {
-					points = append(points, [2]float64{(h.Scores[i][j] - mean) / deviation, (v - mean) / deviation})
+					points = append(points,
+						[2]float64{(h.Scores[i][j] - mean) / deviation, (v - mean) / deviation})
 				}
 			}
 		}
-		var some [][2]float64
+		var sample [][2]float64
 		for i := 0; i < len(points); i += 1 + len(points)/mostPoints {
-			some = append(some, points[i])
+			sample = append(sample, points[i])
 		}
-		return some
+		return sample
 	}
 	scores := slices.Concat(h.Scores...)
 	y := slices.Concat(h.Y...)

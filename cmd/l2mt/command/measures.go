@@ -179,7 +179,10 @@ func (m measured) write(w io.Writer, r table.Recipe, kind data.Kind, every bool)
 	what, good, _ := units(kind)
 	heads := []string{"rows", what, "+-", good}
 	rivals := []string{byMean, bySTL, byPooled}
-	rivals = slices.DeleteFunc(rivals, func(by string) bool { _, has := m.Mean.By[by]; return !has })
+	rivals = slices.DeleteFunc(rivals, func(by string) bool {
+		_, known := m.Mean.By[by]
+		return !known
+	})
 	words := map[string]string{byMean: "its mean", bySTL: "alone", byPooled: "as one"}
 	for _, by := range rivals {
 		heads = append(heads, words[by])

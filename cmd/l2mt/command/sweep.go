@@ -94,10 +94,10 @@ func (c *sweepCmd) make(e *env, x *experiment, runs []*experimentRun, build buil
 		if err != nil {
 			return err
 		}
-		store := slices.Index(stores, s.made)
+		store := slices.Index(stores, s.folder)
 		if store < 0 {
 			store = len(stores)
-			stores = append(stores, s.made)
+			stores = append(stores, s.folder)
 		}
 		if store%shards != shard {
 			continue

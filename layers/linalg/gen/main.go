@@ -302,10 +302,12 @@ func csr(s set, e element, width int) {
 	IMULQ(ldl, col)
 	e.bcast(Mem{Base: val}, x)
 	for j, v := range sum[:last] {
-		e.fma(Mem{Base: l, Index: col, Scale: 1, Disp: j * s.bytes}, x, v)
+		e.fma(Mem{Base: l, Index: col,
+			Scale: 1, Disp: j * s.bytes}, x, v)
 	}
 	part := s.vector()
-	s.load(e, Mem{Base: l, Index: col, Scale: 1, Disp: last * s.bytes}, mask, part)
+	s.load(e,
+		Mem{Base: l, Index: col, Scale: 1, Disp: last * s.bytes}, mask, part)
 	e.fma(part, x, sum[last])
 	ADDQ(I8(4), idx)
 	ADDQ(I8(e.size()), val)
