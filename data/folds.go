@@ -99,7 +99,7 @@ func (p *ProblemData) Folds(k int, seed uint64, together [][]int) ([]Fold, error
 
 // Later returns k problems, or fewer where times do not tell rows apart. Each trains on the rows
 // up to a time and validates all later ones. The first trains on half of the rows, each further one
-// on a part more. So errors are those of a future as long as the half of what times span.
+// on a part more. So errors are measured on a future as long as half the span of times.
 func (p *ProblemData) Later(k int, times [][]float64) (folds []Fold, err error) {
 	sorted := slices.Sorted(slices.Values(slices.Concat(times...)))
 	if len(sorted) == 0 || sorted[0] == sorted[len(sorted)-1] {

@@ -26,8 +26,7 @@ const (
 //	sum_i 1/n_i sum_j loss + Lambda1/2 tr(W' (S + tau I) W Omega^-1)
 //
 // with S (d x d) the scatter of rows about the mean of their task and class, and
-// tau the mean of those of its eigenvalues that can be positive, times a ridge: 1 is
-// what networks see. So the columns of W and its rows each have a covariance, Omega and
+// tau the mean of its eigenvalues that can be positive, times a ridge: networks see 1. So the columns of W and its rows each have a covariance, Omega and
 // (S + tau I)^-1, and directions in which rows scatter without their class cost more than
 // those in which they do not. It is (1) with rows X A and W = A V, for any A A' that is
 // (S + tau I)^-1 up to a factor, which keeps the mean square of the rows:

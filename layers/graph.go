@@ -45,8 +45,8 @@ type Graph struct {
 	steps    []step
 }
 
-// Memory is where graphs have their numbers that run one after another. The inputs of a
-// graph stay what they are until another one is built or runs.
+// Memory has the numbers of graphs that run one after another. The inputs of a
+// graph stay until another one is built or runs.
 type Memory struct {
 	dtype  tensor.Dtype
 	single []float32
@@ -160,8 +160,8 @@ func (m *Memory) build(
 	return g, finish(g)
 }
 
-// distinct refuses nodes of equal hash, which has 32 bits: what is made of them Gorgonia merges
-// without looking at them. Of constants it has some of its own, which are equal.
+// distinct refuses nodes of equal hash, which has 32 bits: Gorgonia merges their results without
+// looking at the nodes. Of constants it has some of its own, which are equal.
 func distinct(nodes gorgonia.Nodes) error {
 	known := map[uint32]*Node{}
 	for _, n := range nodes {

@@ -24,7 +24,7 @@ type Tuple struct {
 	Lambda1 float64
 }
 
-// shape is what problems have in common that one graph serves.
+// shape is the shape that one graph serves.
 type shape struct {
 	rows   string // of the tasks, if the body looks at them
 	tasks  int
@@ -42,7 +42,7 @@ type programs struct {
 	head   layers.Head // the layers of the head that are in the graphs
 	memory *layers.Memory
 	kept   map[shape]*program
-	define func(g *layers.Graph, n *core) // adds what is captured
+	define func(g *layers.Graph, n *core) // adds the captured nodes
 	parted bool                           // many pairs of tasks are embedded in parts
 }
 

@@ -31,7 +31,7 @@ type Start string
 
 // The starts.
 const (
-	// FromRegression fits those that f is linear in to the training tuples by least
+	// FromRegression fits the parameters that f is linear in to the training tuples by least
 	// squares, at the untrained embeddings.
 	FromRegression Start = "regression"
 	// FromPreset takes for them the values that the estimator declares: the paper's.

@@ -18,7 +18,7 @@ import (
 type Example struct {
 	Problem *data.ProblemData
 	Tuples  []model.Tuple
-	// Dataset is the name of that of the problem, if it has one.
+	// Dataset is the name of the problem's dataset, if it has one.
 	Dataset string
 	// InMetric says that the tuples were measured in the problem's data.Metric.
 	InMetric bool

@@ -50,7 +50,7 @@ func (t *trainer) startFeatureMap(ctx context.Context, source Source) error {
 }
 
 // taskWeights are A and W of the training problems, with a row of length one for every
-// task, except those of several classes, which have no one vector of weights.
+// task, but for tasks of several classes, which have no one vector of weights.
 func (t *trainer) taskWeights(ctx context.Context, source Source) (means, weights *mat.Dense, err error) {
 	report := t.options.Progress
 	report.Start("task weights", len(t.training))

@@ -9,9 +9,9 @@ import (
 // TrainHead says which layers of a head are trained along with the network.
 type TrainHead string
 
-// The layers to train. What is below them is applied once for each problem.
+// The layers to train. Layers below them are applied once for each problem.
 const (
-	HeadFrozen TrainHead = "none" // none of them: the features stay what they are
+	HeadFrozen TrainHead = "none" // none of them: the features stay
 	HeadLast   TrainHead = "last" // the last one
 	HeadAll    TrainHead = "all"
 )
@@ -27,8 +27,8 @@ func (t TrainHead) frozen(head model.Head) int {
 	return len(head)
 }
 
-// tuning is what there is of the trained layers: one copy of the weights, which
-// are those of the network's head, and what the optimiser remembers. The gradient is in
+// tuning keeps the trained layers: one copy of the weights, shared with the network's head, and
+// the moments of the optimiser. The gradient is in
 // the graph.
 type tuning struct {
 	layers, first, second model.Head

@@ -18,14 +18,14 @@ type Experience struct {
 	index    map[string]experience.Lines // of the problems
 	ids      []string                    // of the problems
 	problems *experience.Problems
-	like     Example // what all examples have in common
+	like     Example // common to all examples
 }
 
 // Open brings the tuples in an experience directory together with the problem
 // files that are kept there. Tuples that failed are left out; tuples on a problem
 // that is not kept are an error. The dataset, if not empty, is used instead of the one that
-// the problem files name. The head, or nil, is what the features go through in training: the
-// tuples may have been made on those that it makes, or on those of the problems.
+// the problem files name. In training the features go through the head, or nil: the
+// tuples may have been made on its features, or on the features of the problems.
 func Open(dir, dataset string, head model.Head) (*Experience, error) {
 	e := &Experience{}
 	store, err := experience.Open(dir)
@@ -78,7 +78,7 @@ func (e *Experience) Example(i int) (x Example, err error) {
 	return x, err
 }
 
-// Tuples are those that have not failed, as networks take them.
+// Tuples are the tuples that have not failed, as networks take them.
 func Tuples(records []*experience.Record) (tuples []model.Tuple) {
 	for _, r := range records {
 		if r.Status == experience.OK {

@@ -8,8 +8,8 @@ import (
 )
 
 // Move is a step of a number, given its value, its gradient, and the two numbers that the
-// optimiser remembers of it, zero at first. It returns how far the value moves, and what is
-// remembered from now on, with which a run is resumed too.
+// optimiser remembers of it, zero at first. It returns how far the value moves, and both
+// numbers from now on. A run resumes with them too.
 type Move func(value, gradient, first, second float64) (step, newFirst, newSecond float64)
 
 // Rule is an optimiser: its step at a rate, by the number of the step, from 1.
@@ -96,8 +96,7 @@ func NewOptimiser(name string, p model.Params) *Optimiser {
 	return o
 }
 
-// Step moves the parameters by the gradient; both are those that the optimiser was
-// made for. Rate gives the learning rate of each parameter.
+// Step moves the parameters by the gradient; the optimiser was made for both. Rate gives the learning rate of each parameter.
 func (o *Optimiser) Step(p, gradient model.Params, rate func(name string) float64) {
 	o.Time++
 	for i, t := range p {

@@ -39,7 +39,7 @@ const (
 type state struct {
 	Schema int    `json:"schema"`
 	Config Config `json:"config"`
-	// Digest is that of the examples, and Head that of the head at the start.
+	// Digest is a checksum of the examples, and Head one of the head at the start.
 	Digest string `json:"digest"`
 	Head   string `json:"head,omitempty"`
 	// Step counts the steps done in the current epoch; Loss and Residual are
@@ -55,7 +55,7 @@ type state struct {
 	best model.Params
 }
 
-// tensors are those of a state, which share the numbers of the run. They are float64
+// tensors are the tensors of a state, which share the numbers of the run. They are float64
 // whatever the network's precision is, so that a run goes on from the very same numbers.
 // The best weights of trained layers are in the network beside the state.
 func (t *trainer) tensors() (tensors []model.Tensor) {

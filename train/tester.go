@@ -85,8 +85,7 @@ func (t *tester) fit(ctx context.Context, omega *mat.SymDense) (*evidence.HeldOu
 	return t.test.Measure(fit), nil
 }
 
-// soft is the smooth error of a covariance relative to that of single-task learning,
-// and its slope.
+// soft is the smooth error of a covariance relative to single-task learning's, and its slope.
 func (t *tester) soft(ctx context.Context, omega *mat.SymDense) (float64, *mat.SymDense, error) {
 	held, err := t.fit(ctx, omega)
 	if err != nil {

@@ -28,7 +28,7 @@ var ErrDiverged = errors.New("training diverged")
 // its result.
 type Options struct {
 	// Head stands in front of the network and makes its features; nil where
-	// they are those of the problems. The run takes it over: the layers that it
+	// it takes the features of the problems. The run takes it over: the layers that it
 	// trains change in place, and have the best epoch's weights in the end.
 	Head model.Head
 	// Out is the directory for the network and the state. Empty keeps nothing.
@@ -47,7 +47,7 @@ type Options struct {
 
 // Report is what a run came to.
 type Report struct {
-	// Network is that of the best epoch by Metrics.Found or, where nothing is measured,
+	// Network is the network of the best epoch by Metrics.Found or, where nothing is measured,
 	// of the last one.
 	Network *model.Network
 	// Best is its index in Metrics.
@@ -62,7 +62,7 @@ type Report struct {
 
 // Run trains a network on examples, or goes on with the run that it finds in
 // o.Out, where no other process may be training (files.ErrLocked). After a cancelled
-// context, the state of which is saved, the same call goes on to the same bytes.
+// context the state is saved, and the same call goes on to the same bytes.
 func Run(ctx context.Context, c Config, source Source, o Options) (*Report, error) {
 	c = c.Defaults()
 	if err := c.Validate(); err != nil {
@@ -206,7 +206,7 @@ func (t *trainer) finished() bool {
 		(t.config.Patience > 0 && done-Best(t.state.Metrics) >= t.config.Patience)
 }
 
-// epoch does one epoch, or what is left of one that was interrupted.
+// epoch does one epoch, or the rest of one that was interrupted.
 func (t *trainer) epoch(ctx context.Context) error {
 	number := len(t.state.Metrics)
 	order := shuffle(t.config.Seed, number, len(t.steps))

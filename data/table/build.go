@@ -19,7 +19,7 @@ import (
 	"l2mt/data/format"
 )
 
-// build makes the problem of what has been read.
+// build makes the problem of the rows read.
 func (r *reader) build(paths []string) error {
 	r.suggest()
 	for _, step := range []func() error{r.expand, r.values,
@@ -73,7 +73,7 @@ func (r *reader) build(paths []string) error {
 
 // together is a number for every row, which rows that belong together have in common, or
 // nil: their group, else the row that they are copies of, else of several targets the row
-// itself, as what is held out of one task must not be known from another.
+// itself, since rows held out of one task must not be known from another.
 func (r *reader) together() []int {
 	if r.groups == nil {
 		if copies := r.copies(); copies != nil || len(r.Recipe.Targets) == 1 {
@@ -100,7 +100,7 @@ func (r *reader) together() []int {
 	return numbers
 }
 
-// hashes are those of the features of every row, and of its labels if they are to count.
+// hashes has a hash of the features of every row, and of its labels if they are to count.
 func (r *reader) hashes(labels bool) []uint64 {
 	var hash maphash.Hash
 	hashes := make([]uint64, r.x.Rows())
@@ -212,7 +212,7 @@ func (r *reader) twins() {
 }
 
 // finishTasks gives the tasks their order, kind and classes, and leaves out
-// those that cannot be learned if that is asked for.
+// tasks that cannot be learned if the user asks for it.
 func (r *reader) finishTasks() error {
 	if r.task != nil {
 		slices.SortFunc(r.tasks, func(a, b *task) int {
@@ -332,7 +332,7 @@ func (r *reader) wrongCells() {
 	}
 }
 
-// makeColumns makes the columns of the recipe, or takes those of an older one.
+// makeColumns makes the columns of the recipe, or takes the columns of an older one.
 func (r *reader) makeColumns() error {
 	if r.After != nil {
 		return r.recall()
@@ -465,8 +465,8 @@ func (r *reader) makes(c *format.Column) (Column, error) {
 // blurred is the share of a column's range that single precision may move a value by.
 const blurred = 0.01
 
-// centre gives a column the means of its features, and offsets to those that are further from zero
-// than unlike times their deviation, if they are standardised anyway. It notes the columns of
+// centre gives a column the means of its features, and offsets to features further from zero than
+// unlike times their deviation, if they are standardised anyway. It notes the columns of
 // which single precision loses what tells values apart.
 func (r *reader) centre(c *Column, features [][]float64, weights []float64) {
 	c.Mean = make([]float64, len(features))
@@ -560,7 +560,7 @@ func (r *reader) fit(kind string) (data.Step, error) {
 }
 
 // unlike is how many times as large the values of one feature must be for its
-// scale to differ from that of another, or their mean than their deviation.
+// scale to differ from the scale of another, or their mean than their deviation.
 const unlike = 10
 
 // unlikeScales says that features are of different scales, or one of values that are close to

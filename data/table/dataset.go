@@ -8,8 +8,8 @@ import (
 	"l2mt/data/format"
 )
 
-// Dataset reads a dataset from a file of any format. A table's columns are what they are to
-// Read: features, but for the label, the group and those to ignore. The Format says which
+// Dataset reads a dataset from a file of any format. A table's columns have the roles that
+// Read gives them: features, but for the label, the group and columns to ignore. The Format says which
 // they are. By default the label is called label, class, y or target, in any case, or is the
 // last column; the group is called group or task.
 func Dataset(path string, o Options) (*data.Dataset, error) {

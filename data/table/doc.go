@@ -7,7 +7,7 @@
 //
 // Tables are CSV and TSV files, whose columns may hold numbers, categories and
 // gaps, or datasets in any other format that package format reads, with groups
-// for tasks. What has been done to the columns is kept in a Recipe,
-// which makes features of the rows of other tables: columns by name in any order,
+// for tasks. A Recipe keeps the making of the columns,
+// and makes features of the rows of other tables: columns by name in any order,
 // a feature for every level of a category, means for gaps, steps.
 package table

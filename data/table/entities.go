@@ -114,7 +114,7 @@ func (r *reader) tells(ranks []float64) bool {
 }
 
 // repeats says whether things of these ranks are repeated by rows that are alike in the target,
-// beyond what tasks are, and what neighbours in rank are: those of a number such as an age are too.
+// more than tasks are, and more than neighbours in rank are: rows of one age are alike too.
 func (r *reader) repeats(ranks []float64) bool {
 	levels := int(slices.Max(ranks)) + 1
 	rows := make([]float64, levels)

@@ -12,8 +12,8 @@ import (
 	"l2mt/data/format"
 )
 
-// target is a column of labels, or those of the same name in several files. What
-// it holds decides what kind its tasks are.
+// target is a column of labels, or the columns of one name in several files. Its content decides
+// the kind of its tasks.
 type target struct {
 	*format.Column
 	different map[format.Label]bool // at most mostValues
@@ -63,8 +63,7 @@ func (r *reader) values() error {
 	return nil
 }
 
-// kind says what the target is taken for, which is nothing if it has one value, or why it has
-// words that it may not have.
+// kind is the kind of the target, nothing if it has one value, or the problem: words among numbers.
 func (t *target) kind(asked data.Kind) (kind data.Kind, problem string) {
 	words := 0
 	for l := range t.different {
@@ -88,7 +87,7 @@ func (t *target) kind(asked data.Kind) (kind data.Kind, problem string) {
 	return "", ""
 }
 
-// kind is that of all targets.
+// kind is the kind of all targets.
 func (r *reader) kind() (kind data.Kind, err error) {
 	var first *target
 	for _, t := range r.targets {
@@ -128,7 +127,7 @@ type task struct {
 	name    string
 	target  *target
 	rows    []int
-	classes []format.Label // those of the rows
+	classes []format.Label // of the rows
 	index   []int32        // their number for every row
 	task    *data.Task
 	y       []float64 // of the rows
@@ -137,7 +136,7 @@ type task struct {
 // mostClasses bounds the classes of a problem.
 const mostClasses = 1000
 
-// findClasses finds those of the tasks, and returns those of all together. They are told apart
+// findClasses finds the classes of the tasks, and returns the classes of all together. They are told apart
 // from each other if one task has more than two, or a single one of more than two.
 func (r *reader) findClasses() (classes []format.Label, err error) {
 	several := false

@@ -50,7 +50,7 @@ type Table struct {
 	Problem *data.ProblemData
 	// Recipe makes such features of other rows.
 	Recipe Recipe
-	// Together has a number for every row of every task: that of its group or, where
+	// Together has a number for every row of every task: the number of its group or, where
 	// tasks are the targets of the same rows, of the row. Else it is nil.
 	Together [][]int
 	// Held are the rows of every task that come from files for validation,
@@ -103,8 +103,8 @@ type reader struct {
 	Table
 	sheets   []sheet
 	columns  []*format.Column          // all that are read, in the first of the files that has them
-	byName   map[string]*format.Column // those of features and targets
-	features []*format.Column          // of which those AsText are categories
+	byName   map[string]*format.Column // of features and targets
+	features []*format.Column          // columns AsText are categories
 	blurred  []string                  // columns that single precision is too little for
 	found    map[string]bool           // columns of words that nobody called categories
 	dates    map[string]string         // how columns of dates are written
@@ -127,7 +127,7 @@ type reader struct {
 type sheet struct {
 	path  string
 	bare  bool            // without a header
-	names map[string]bool // the names of its columns, but those that are ignored
+	names map[string]bool // the names of its columns, but for ignored ones
 }
 
 // What columns may be.
@@ -143,8 +143,8 @@ const (
 // place is where a row is.
 type place struct{ sheet, line int }
 
-// fault is what is wrong with a column: in so many rows, of which row is the first, or with all
-// of it where row is negative.
+// fault is a fault of a column: of so many rows, the first with the number row, or of all of it
+// where row is negative.
 type fault struct {
 	row, rows int
 	err       error
@@ -302,7 +302,7 @@ func (r *reader) readSheet(path string) error {
 	return nil
 }
 
-// columnsOf finds out what the columns of a file are for, and returns those that are read.
+// columnsOf finds the roles of the columns of a file, and returns the columns to read.
 func (r *reader) columnsOf(s sheet, names []string) (columns []*format.Column, err error) {
 	targets := r.Targets
 	categorical := r.Categorical
@@ -343,11 +343,11 @@ func (r *reader) columnsOf(s sheet, names []string) (columns []*format.Column, e
 					columns = append(columns, of.one[k])
 				}
 				switch former := roles[j]; {
-				case of.role == isTime: // what it is stays
+				case of.role == isTime: // its role stays
 				case former == "":
 					roles[j] = of.role
-				case former == isIgnored && of.role == isTarget: // of those that a pattern matches
-				case of.role == isGroup: // what it is stays
+				case former == isIgnored && of.role == isTarget: // a pattern matches it
+				case of.role == isGroup: // its role stays
 				default:
 					return nil, data.ErrInvalid.Errorf("column %q: it cannot be %s and %s", names[j], former, of.role)
 				}
@@ -383,7 +383,7 @@ func (r *reader) columnsOf(s sheet, names []string) (columns []*format.Column, e
 	return columns, nil
 }
 
-// column is that of a name in all files. A new one has the rows before.
+// column is the column of a name in all files. A new one has the rows before.
 func (r *reader) column(name, role string) *format.Column {
 	if c := r.byName[name]; c != nil {
 		return c

@@ -15,7 +15,7 @@ import (
 // Recipe says how features are made of the rows of a table. It is the same after
 // a round trip through JSON.
 type Recipe struct {
-	// Columns are what the features are made of.
+	// Columns make the features.
 	Columns []Column `json:"columns"`
 	// ByPosition says that the table had no header, so that columns are known by
 	// their numbers, from 0.
@@ -49,7 +49,7 @@ type Column struct {
 	// means of the features. Without it values may not be missing.
 	Mean []float64 `json:"mean,omitempty"`
 	// Offset is subtracted from the features in double precision, before they are narrowed to
-	// single precision: the mean of those that are far from zero. Without it none are.
+	// single precision: the mean of features far from zero. Without it none has any.
 	Offset []float64 `json:"offset,omitempty"`
 	// Gaps says that the tables fitted had missing values: one more feature is 1 there.
 	Gaps bool `json:"gaps,omitempty"`
@@ -330,7 +330,7 @@ func numberError(column, cell string) error {
 	return data.ErrFormat.Errorf("column %q: %q is not a number; correct it, say --na if it means that there is none, or fit with the column as --categorical or without it (--ignore)", column, cell)
 }
 
-// match returns the column of a name or number or, if they may be several, those that a
+// match returns the column of a name or number or, if they may be several, the columns that a
 // pattern matches.
 func match(names []string, asked string, several bool) (found []int, err error) {
 	j, err := format.FindColumn(names, asked)

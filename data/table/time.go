@@ -29,7 +29,7 @@ func (r *reader) date() {
 	r.faults = append(r.faults, problem)
 }
 
-// suggestTime notes columns that may say when rows are from: dates, years, and those that ascend
+// suggestTime notes columns that may tell the time of rows: dates, years, and columns that ascend
 // within tasks.
 func (r *reader) suggestTime() {
 	asked := r.time != nil || r.groups != nil || len(r.Validation) > 0

@@ -10,7 +10,7 @@ import (
 	"l2mt/data/format"
 )
 
-// layouts are ways to write dates, of which the first is taken that all of a column have.
+// layouts are ways to write dates. A column takes the first that all of its dates have.
 var layouts = []string{
 	"2006-01-02", "2006-01-02 15:04", "2006-01-02 15:04:05", "2006-01-02T15:04", "2006-01-02T15:04:05", time.RFC3339,
 	"2006/1/2", "2006/1/2 15:04", "2.1.2006", "2.1.2006 15:04", "1/2/2006", "1/2/2006 15:04", "2/1/2006", "2/1/2006 15:04", "Jan 2, 2006", "2 Jan 2006",
@@ -18,7 +18,7 @@ var layouts = []string{
 	"2006-01", "2006/1", "1/2006", "1.2006", "Jan 2006", "January 2006", "Jan-06",
 }
 
-// findWords takes columns of dates, and those that have more words than numbers, for texts.
+// findWords takes columns of dates, and columns of more words than numbers, for texts.
 // It reports whether there are any.
 func (r *reader) findWords() (any bool) {
 	for _, c := range r.features {
@@ -66,8 +66,8 @@ func layoutOf(words, layouts []string) string {
 	return ""
 }
 
-// dateParts are the numbers that a date is made of, nil where a text is none. One is that of
-// its day of the week.
+// dateParts are the numbers that make up a date, nil where a text is none. One of them is its day
+// of the week.
 func dateParts(layout, text string) map[string]float64 {
 	moment, err := time.Parse(layout, text)
 	if layout == "" || err != nil {

@@ -45,7 +45,7 @@ func (r *reader) remark() error {
 	return nil
 }
 
-// outliers notes the targets of tasks that are far from those of their task, and of all.
+// outliers notes targets that are far from the others of their task, and of all tasks.
 func (r *reader) outliers(tasks []*task) {
 	var y []float64
 	for _, t := range tasks {

@@ -213,7 +213,7 @@ func quoted(text string) string {
 	return string(raw)
 }
 
-// status is the code of an answer that says what is wrong with a request, and how.
+// status is the code of an answer to a faulty request, with the sentence about the fault.
 func (s *Server) status(err error) (code int, says error) {
 	var large *http.MaxBytesError
 	switch {

@@ -9,7 +9,7 @@ import (
 	"time"
 )
 
-// metrics count what a server has done.
+// metrics count the work of a server.
 type metrics struct {
 	lock      sync.Mutex
 	requests  map[string]int // by labels

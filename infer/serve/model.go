@@ -61,12 +61,12 @@ func (m *model) load() (changed bool, err error) {
 	return true, nil
 }
 
-// description says what a model is asked, and what it answers.
+// description describes the questions to a model and its answers.
 type description struct {
 	Name    string         `json:"name"`
 	Model   string         `json:"model"`
 	Kind    data.Kind      `json:"kind"`
-	Header  []string       `json:"header"` // the names of what an instance has
+	Header  []string       `json:"header"` // the names of the values of an instance
 	Columns []table.Column `json:"columns"`
 	Task    string         `json:"task,omitempty"` // the column that names the task of a row
 	Tasks   []saved.Task   `json:"tasks"`

@@ -46,7 +46,7 @@ type Options struct {
 	After *saved.Prior
 	// Until is when Choose tries no further candidate; the zero time is never.
 	Until time.Time
-	// Progress follows what is tried. Nil means that nothing does.
+	// Progress follows the trials. Nil means that nothing does.
 	Progress progress.Reporter
 }
 
@@ -68,7 +68,7 @@ type Bench struct {
 	judged map[string]*Judged
 }
 
-// part is what rows are trained on.
+// part is the rows that a fit is trained on.
 type part struct {
 	*data.ProblemData
 	scatter func() *data.Scatter
@@ -154,7 +154,7 @@ func newBench(f *Finder, p *data.ProblemData, o Options) (*Bench, error) {
 	return b, nil
 }
 
-// Regrouped is the bench of the same rows, of which others belong together.
+// Regrouped is the bench of the same rows in other groups.
 func (b *Bench) Regrouped(together [][]int) (*Bench, error) {
 	o := b.options
 	o.Together = together
@@ -326,7 +326,7 @@ func (b *Bench) few() bool {
 
 func (b *Bench) regression() bool { return b.rows.Kind() == data.Regression }
 
-// check reports what is no candidate for the problem.
+// check refuses candidates that do not suit the problem.
 func (b *Bench) check(c Candidate) error {
 	fault := ""
 	switch {

@@ -152,8 +152,8 @@ func (e *blend) weigh() []float64 {
 	return v
 }
 
-// likelihoods are those of the rows by each candidate alone, which add up to 1. Beside the likeliest
-// a difference counts in units of its standard error, if that is above 1.
+// likelihoods has the likelihood of the rows by each candidate alone; they add up to 1. Beside the
+// likeliest a difference counts in units of its standard error, if the unit is above 1.
 func (e *blend) likelihoods() []float64 {
 	k := len(e.scores[0])
 	losses := make([][]float64, k)
@@ -200,7 +200,7 @@ func descend(h [][]float64, g, v []float64) (moved float64) {
 }
 
 // blended are the predictions of the weighed sum of all rows. The rows of a fold have the weights
-// that the others give, and those of a single fold their own.
+// that the others give, and a single fold has its own.
 func (b *Bench) blended(parts []*evidence.HeldOut) [][]float64 {
 	out := make([][]float64, len(parts[0].Scores))
 	for i, scores := range parts[0].Scores {

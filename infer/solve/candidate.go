@@ -18,7 +18,7 @@ type Candidate struct {
 	Mixture
 	// Learned takes the rows in the metric that the network's experience has taught.
 	Learned bool `json:"learned,omitempty"`
-	// Ridge is that of the tasks' common metric (data.Metric); 0 leaves the features as
+	// Ridge is the ridge of the tasks' common metric (data.Metric); 0 leaves the features as
 	// they are.
 	Ridge float64 `json:"ridge,omitempty"`
 	// Drawn is how many rows a task's intercept is drawn by to the common one
@@ -34,7 +34,7 @@ type Candidate struct {
 //
 //	Network Omega_n + Pooled 11'/m + the rest I/m
 //
-// with Omega_n what the network says.
+// with Omega_n the covariance of the network.
 type Mixture struct {
 	Network float64 `json:"network,omitempty"`
 	Pooled  float64 `json:"pooled,omitempty"`
@@ -43,19 +43,19 @@ type Mixture struct {
 // place is where the candidate is fitted.
 func (c Candidate) place() place { return place{c.Learned, c.Ridge} }
 
-// Name is what a candidate is called in files and flags.
+// Name names a candidate in files and flags.
 func (c Candidate) Name() string {
 	name, _ := c.words()
 	return name
 }
 
-// Title says what a candidate is.
+// Title describes a candidate to people.
 func (c Candidate) Title() string {
 	_, title := c.words()
 	return title
 }
 
-// words are the name and the title: the covariance, of which shares are in percent, the view,
+// words are the name and the title: the covariance with shares in percent, the view,
 // and the intercepts.
 func (c Candidate) words() (name, title string) {
 	if c.View != "" {

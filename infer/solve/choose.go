@@ -14,7 +14,7 @@ import (
 
 // Parts say what Choose may not use. The zero value has all.
 type Parts struct {
-	// NoNetwork is the control that tells what the network brings: it asks none.
+	// NoNetwork is the control without a network.
 	NoNetwork bool
 	// View is the one of Views to take, whatever rows say; empty leaves it to them.
 	View string
@@ -31,7 +31,7 @@ type Weighed struct {
 
 // Choice is a weighed sum of candidates, which predicts rows that folds held out best.
 type Choice struct {
-	// HeldOut is what the rows say. Those of a fold are weighed by the rows of other folds.
+	// HeldOut has the predictions of the rows held out. The rows of other folds weigh each fold.
 	*evidence.HeldOut
 	// Weighed are the candidates.
 	Weighed []Weighed
@@ -118,7 +118,7 @@ func (b *Bench) wide() bool {
 	return !b.regression() && rows < fewRows*b.rows.Cols()
 }
 
-// First is the candidate of experience alone: what the network says, in the common metric.
+// First is the candidate of experience alone: the covariance of the network, in the common metric.
 func (b *Bench) First() Candidate {
 	var c Candidate
 	if b.finder != nil {
@@ -254,10 +254,10 @@ func (c *Choice) surest() (surest *Judged) {
 	return surest
 }
 
-// least is the weight of a candidate below which it is left out.
+// lowest is the weight of a candidate below which it is left out.
 const lowest = 1e-3
 
-// counts says whether a candidate is one of those that are fitted.
+// counts says whether a candidate is fitted.
 func (c *Choice) counts(k int) bool {
 	return c.Weighed[k].Weight > lowest || c.parts[k] == c.First()
 }
@@ -270,7 +270,7 @@ func (c *Choice) Name() string {
 // mostTitled bounds the candidates that a title names.
 const mostTitled = 2
 
-// Title says what they are.
+// Title describes the choice to people.
 func (c *Choice) Title() string {
 	words := c.words((*Judged).Title)
 	title := strings.Join(words[:min(len(words), mostTitled)], " + ")
@@ -317,7 +317,7 @@ func rivals(candidates []Candidate) (single, pooled Candidate) {
 // noFeatures is a Lambda1 that leaves nothing of W.
 const noFeatures = 1e12
 
-// Mean is what rows lose that are held out if nothing but the level of their task predicts them.
+// Mean has the losses of rows held out if nothing but the level of their task predicts them.
 func (b *Bench) Mean(ctx context.Context) (*evidence.HeldOut, error) {
 	if !b.wide() {
 		j, err := b.Judge(ctx, Candidate{Structure: Structure{View: Level}})

@@ -101,7 +101,7 @@ func (f *Finder) Omega(p *data.ProblemData) (*Found, error) {
 	})
 }
 
-// Found is a covariance with what the network says about it.
+// Found is a covariance with the judgement of the network.
 type Found struct {
 	*infer.Solution
 	// Estimated is the relative error that the network expects of Omega.
@@ -144,7 +144,7 @@ func (f *Finder) find(p *data.ProblemData, inMetric func() *data.ProblemData) (*
 	return found, nil
 }
 
-// spread is the covariance of m tasks, of that of the ones asked about.
+// spread makes the covariance of m tasks of the one of the tasks asked about.
 func spread(omega *mat.SymDense, tasks []int, m int) *mat.SymDense {
 	k := len(tasks)
 	columns := mat.NewDense(m, k, nil)

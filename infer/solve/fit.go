@@ -29,7 +29,7 @@ type Fitted struct {
 
 	steps   []data.Step // that made the features of the fit
 	problem *data.ProblemData
-	shared  *multitask.Linear // what a new task has, of mixed models
+	shared  *multitask.Linear // of a new task, by mixed models
 	doubt   *saved.Doubt
 	log     bool // of targets
 }
@@ -37,7 +37,7 @@ type Fitted struct {
 // Share is a part of the variance of targets.
 type Share struct {
 	Name string `json:"name"`
-	// Common is what tasks have in common of it, Own what is each task's own.
+	// Common is the part that tasks have in common, Own the part of each task alone.
 	Common float64 `json:"common"`
 	Own    float64 `json:"own"`
 }
@@ -182,7 +182,7 @@ func (f *Fitted) fitted(
 	return p.Result, nil
 }
 
-// level adds the mean of the targets, of which the weights have left a share.
+// level adds the share of the targets' mean that the weights have left.
 func (b *Bench) level(sum *multitask.Result, left float64) {
 	center, _ := moments(b.rows, labels(b.rows))
 	classes := len(sum.B) / sum.W.RawMatrix().Cols

@@ -8,7 +8,7 @@ import (
 )
 
 // manyTasks is the number of tasks from which gonum's eigendecomposition takes more than
-// twice the time of that of package linalg: about 10 times for 512.
+// twice the time of package linalg's: about 10 times for 512.
 const manyTasks = 200
 
 // Omega is infer.Omega, with the eigendecomposition of package linalg where there are many

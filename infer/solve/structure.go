@@ -56,12 +56,12 @@ func Structures() (structures []Structure) {
 	return append(structures, Structure{View: Level})
 }
 
-// Name is what a structure is called in files and flags.
+// Name names a structure in files and flags.
 func (s Structure) Name() string {
 	return strings.TrimSuffix(s.View+"-"+s.Sharing, "-")
 }
 
-// Title says what a structure is.
+// Title describes a structure to people.
 func (s Structure) Title() string {
 	if s.View == Level {
 		return "the level of each task"
@@ -87,7 +87,7 @@ const (
 	// to which each has variances of its own.
 	mostCurved   = 100
 	mostSeparate = 40
-	// kernelWidth is that of the Laplace kernel, over the sum of the columns' deviations.
+	// kernelWidth is the width of the Laplace kernel, over the sum of the columns' deviations.
 	kernelWidth = 0.6
 	// kernelNoise is the number of rows that the noise beside a kernel has before there are any.
 	kernelNoise = 2
@@ -120,7 +120,7 @@ type features struct {
 	noise             float64     // of targets
 }
 
-// feature is what a feature is of.
+// feature tells the origin of a feature.
 type feature struct {
 	view   string // Level, Straight, Curves (a bend), Kernel or After
 	column int
@@ -230,8 +230,8 @@ func labels(p *data.ProblemData) (y [][]float64) {
 	return y
 }
 
-// leading is the first eigenvector of the targets' correlations, of which the squares add up to
-// the number of tasks; ones where tasks have other rows.
+// leading is the first eigenvector of the targets' correlations, scaled so that its squares add up
+// to the number of tasks; ones where tasks have other rows.
 func (f *features) leading() []float64 {
 	m := len(f.Tasks)
 	n := len(f.Tasks[0].TrainSet.Y)
@@ -440,7 +440,7 @@ func (f *features) fit(
 	return result, nil
 }
 
-// littleShare is what a variance has at first at least: one that is 0 would stay there.
+// littleShare is the least share of a variance at the start: 0 would stay 0.
 const littleShare = 1e-3
 
 // begin takes the variances of a fit of other rows, whose components have the same names. Its
@@ -603,7 +603,7 @@ func (f *features) embed(r *multitask.Result) *multitask.Result {
 	return &embedded
 }
 
-// addOmega adds the covariance of what tasks have but their levels.
+// addOmega adds the covariance of the tasks' scores without their levels.
 func (f *features) addOmega(omega *mat.SymDense, fit *mixed.Fit) {
 	common := 0.0
 	smallest := math.SmallestNonzeroFloat32

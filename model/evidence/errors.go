@@ -55,8 +55,7 @@ func Evaluate(r *multitask.Result, kind data.Kind, tasks []data.Samples) (Errors
 }
 
 // Report returns the errors of a fit in the form that Tune returns them. Where rows of it
-// were held out, what they say is the validation error: validation rows may be among those
-// that the fit is on.
+// were held out, they give the validation error: the fit may be on the validation rows.
 func Report(r *multitask.Result, problem *data.ProblemData, held *HeldOut) (*Tuned, error) {
 	t := &Tuned{Result: r, HeldOut: held, Seconds: r.Seconds, Omega: multitask.Normalised(r.Omega)}
 	validation := make([]data.Samples, len(problem.Tasks))

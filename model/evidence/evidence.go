@@ -3,8 +3,8 @@
 // An Evidence fits a model without some rows and predicts them. Tune follows one
 // path of Lambda1 by what they lose, and PairedLoss compares two models by it. There
 // are two kinds: Folds leaves out a part of the rows at a time, of a split the
-// validation rows, and NewLeaveOneOut every row in turn. Predictions that others made of what
-// folds hold out, such as those of mixed models, are measured by Folds.Predicted.
+// validation rows, and NewLeaveOneOut every row in turn. Folds.Predicted measures predictions that
+// others, such as mixed models, made of the rows held out.
 //
 // HeldOut.Judge tells a saved model its temperature, and how wide its intervals are.
 package evidence
@@ -26,18 +26,18 @@ import (
 type Evidence interface {
 	// Training returns the rows of the fit on all of them.
 	Training() *multitask.TrainingSet
-	// Hold fits a model without the rows that it then predicts. It starts from what
-	// was held out before, such as that of a larger Lambda1; nil starts from zero.
+	// Hold fits a model without the rows that it then predicts. It starts from an
+	// earlier result, such as the one of a larger Lambda1; nil starts from zero.
 	// Where rows are many, a part of them is enough.
 	Hold(ctx context.Context, subject Subject, p multitask.Params, from *HeldOut, o multitask.Options) (*HeldOut, error)
 }
 
-// Subject is what evidence is about.
+// Subject is a model that evidence judges.
 type Subject struct {
-	// Model is that of all rows.
+	// Model is the model of all rows.
 	multitask.Model
-	// Folds are those of the folds where they are others, found without the rows that
-	// the fold holds out; nil where Model is that of each.
+	// Folds has another model for each fold, found without the rows that the fold holds out; nil
+	// where all have the Model.
 	Folds []multitask.Model
 }
 
@@ -54,7 +54,7 @@ func (s Subject) fold(k int) multitask.Model {
 // HeldOut is what rows that were held out say of a fit.
 type HeldOut struct {
 	// Scores are the predictions for the rows of every task that were held out, and Y
-	// what these are.
+	// has their targets.
 	Scores, Y [][]float64
 	// Variance is, of each row, how far the model expects a target to be from its score,
 	// squared; nil where it expects the same of all rows.
@@ -63,7 +63,7 @@ type HeldOut struct {
 	Cut float64
 	// Rows counts them.
 	Rows int
-	// Loss is what is compared: the mean of the losses of these rows or, where tasks have
+	// Loss decides comparisons: the mean of the losses of these rows or, where tasks have
 	// units of their own, the mean over the tasks. Of a split it is the Error.
 	Loss float64
 	// Error is the mean error of the tasks: the rate of misclassified rows, or nMSE.
@@ -95,7 +95,7 @@ type heldRows struct {
 	units [][]int
 }
 
-// newHeldRows measures the targets y of the tasks, of which some may have none.
+// newHeldRows measures the targets y of the tasks. Some tasks may have none.
 func newHeldRows(p *data.ProblemData, y [][]float64) (heldRows, error) {
 	train, err := multitask.Training(p)
 	if err != nil {
@@ -150,7 +150,7 @@ func (e *heldRows) heldOut(scores, targets [][]float64, fits ...*multitask.Resul
 
 // starting are options that start from the fit of a fold.
 func (h *HeldOut) starting(o multitask.Options, k int) multitask.Options {
-	if h != nil && k < len(h.Fits) { // those of other folds may have other features
+	if h != nil && k < len(h.Fits) { // fits of other folds may have other features
 		o.Start = h.Fits[k]
 	}
 	return o
@@ -271,7 +271,7 @@ func (e *Folds) Hold(ctx context.Context, subject Subject,
 	return e.Measure(fits...), nil
 }
 
-// Predicted says what the rows do of predictions, in the order of those of a HeldOut.
+// Predicted measures predictions of the rows, in the order of a HeldOut.
 func (e *Folds) Predicted(scores [][]float64) *HeldOut {
 	y := make([][]float64, len(e.y))
 	for _, part := range e.parts {
@@ -315,8 +315,7 @@ func Few(p *data.ProblemData) bool {
 	return rows <= mostRows
 }
 
-// Labelled is the evidence of all labelled rows of a problem, those of training and of
-// validation: leave-one-out of few, and five folds of more.
+// Labelled is the evidence of all labelled rows of a problem, training and validation rows: leave-one-out of few, and five folds of more.
 func Labelled(p *data.ProblemData, seed uint64) (Evidence, error) {
 	labelled := p.Labelled()
 	if Few(labelled) {

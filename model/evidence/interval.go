@@ -12,7 +12,7 @@ import (
 )
 
 // spread tells a saved regression how far from its predictions the rows that were held out
-// are. The spread of a task is the root of its mean square, drawn to that of all tasks by as
+// are. The spread of a task is the root of its mean square, drawn to the one of all tasks by as
 // many rows as rows say. Every residual is divided by the spread that its task has without
 // it: so the residuals of all tasks are of one kind, and tell what a fresh row may have. Where the
 // model expects a variance of rows, residuals count in units of its root.

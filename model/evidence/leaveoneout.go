@@ -14,8 +14,8 @@ package evidence
 //
 // For the squared loss z is y, and this is exact. For the logistic loss it is one
 // Newton step from the fit (ALO; Rad and Maleki 2020). The biases are not
-// penalised, which is what Z is for. Where they are drawn together, what a task has of its
-// own is: K has 1/pull more between rows of a task, and Z the common ones. The losses of
+// penalised, which is what Z is for. Where they are drawn together, the task's own part
+// is: K has 1/pull more between rows of a task, and Z the common ones. The losses of
 // the other rows keep their weight 1/n_i. Where tasks have more than two classes each is several tasks here,
 // a class against the rest, and K is zero between rows of different classes.
 
@@ -167,7 +167,7 @@ func (e *leaveOneOut) weighted(root []float64,
 	return lower
 }
 
-// project takes m biases, those of the tasks or of all, out of L^-1, which becomes F: with
+// project takes m biases, of the tasks or of all, out of L^-1, which becomes F: with
 // P = Z'H^(1/2) L^-T and R'R = P P', U = R'^-1 P. It returns false where P P' is singular.
 func (e *leaveOneOut) project(inverse *mat.Dense, root []float64, m int) bool {
 	n := len(root)

@@ -24,7 +24,7 @@ func squares(f, y []float64, variance float64) []float64 {
 	return losses
 }
 
-// variances are those of the tasks' targets as they are; equal ones have the variance of all.
+// variances has the variance of every task's targets; equal ones have the variance of all.
 func variances(y [][]float64) ([]float64, error) {
 	scale, err := scales(y, false)
 	for i, v := range y {
@@ -56,7 +56,7 @@ func scales(y [][]float64, separate bool) ([]float64, error) {
 	return scale, nil
 }
 
-// logLosses are those of rows at their scores.
+// logLosses has the logarithmic loss of every row at its scores.
 func logLosses(scores, y []float64, temperature float64) []float64 {
 	k, losses := perRow(scores, y), make([]float64, len(y))
 	p := make([]float64, max(2, k))
@@ -67,7 +67,7 @@ func logLosses(scores, y []float64, temperature float64) []float64 {
 	return losses
 }
 
-// leastProbability is what a class has that a task knows nothing of.
+// leastProbability is the probability of a class that is new to a task.
 const leastProbability = 1e-6
 
 // misclassified is the rate of rows whose predicted class is not y.

@@ -15,8 +15,8 @@ import (
 // Paired is how much more one fit loses than another on the same rows held out.
 type Paired struct {
 	// Loss is the mean over the tasks, with their weights, of the difference of the losses, and
-	// StandardError that of it, as far as it comes from the choice of the rows; NaN
-	// where there are not two of them. Rows that belong together are one.
+	// StandardError its standard error, as far as it comes from the choice of the rows; NaN
+	// for fewer than two rows. Rows that belong together are one.
 	Loss          float64 `json:"loss"`
 	StandardError float64 `json:"-"`
 	// Low and High are between what it lies with a confidence of 95 %.
@@ -56,7 +56,7 @@ func PairedLoss(a, b *HeldOut) Paired {
 	}
 	p := Paired{Loss: stat.Mean(means, weights), StandardError: math.NaN(),
 		Low: files.Float(math.Inf(-1)), High: files.Float(math.Inf(1))}
-	// A row moves the mean by its distance from that of its task, or of all tasks where
+	// A row moves the mean by its distance from the mean of its task, or of all tasks where
 	// all rows of the task belong together, over the rows of the task and the tasks.
 	moves := map[int]float64{}
 	next := -1

@@ -23,7 +23,7 @@ type Score struct {
 	// Error is the rate of misclassified rows, or for a regression the root mean
 	// squared error (RMSE).
 	Error files.Float `json:"error"`
-	// StandardError is that of Error, as far as it comes from the choice of the
+	// StandardError is the standard error of Error, as far as it comes from the choice of the
 	// rows that were held out.
 	StandardError files.Float `json:"standard_error"`
 	// AUC is the share of pairs of a positive and a negative row in which the
@@ -39,9 +39,9 @@ type Score struct {
 	// R2 is one minus the mean squared error over the variance of the targets;
 	// regression only.
 	R2 files.Float `json:"r2"`
-	// LogLoss and Brier judge the probabilities of classes: the mean of -ln of that of the
-	// right class, and the mean squared distance from what came true, halved, so that for
-	// two classes it is that of one of them.
+	// LogLoss and Brier judge the probabilities of classes: the mean of -ln p of the right class,
+	// and half the mean squared distance from the outcome, so that for two classes it is the
+	// distance of one of them.
 	LogLoss files.Float `json:"log_loss"`
 	Brier   files.Float `json:"brier"`
 }
@@ -69,7 +69,7 @@ func (h *HeldOut) ScoresOf(p *data.ProblemData) (tasks []Score, total Score) {
 	return tasks, total
 }
 
-// ScoreOf compares predictions of a task with what its rows are.
+// ScoreOf compares predictions of a task with its targets.
 func ScoreOf(f, y []float64, kind data.Kind, temperature float64) Score {
 	nan := files.Float(math.NaN())
 	s := Score{Held: len(y), Error: nan, StandardError: nan,
@@ -118,7 +118,7 @@ func meanAUC(f, y []float64) float64 {
 	return mean
 }
 
-// meanOf is the mean of those of n values that are known, and how many they are.
+// meanOf is the mean of the known ones of n values, and their number.
 func meanOf(n int, value func(i int) float64) (mean, known float64) {
 	for i := range n {
 		if v := value(i); !math.IsNaN(v) {

@@ -18,8 +18,8 @@ const (
 
 // Temperature returns the T for which the data.Probabilities of held-out rows have the least
 // logistic loss over all tasks, drawn to 1. Scores are theirs, labels the classes of the rows.
-// Steps are those of Newton's method; of more than two classes a part of the curvature is left
-// out, which is negative.
+// Newton's method takes the steps; of more than two classes a negative part of the curvature is
+// left out.
 func Temperature(scores, labels [][]float64) float64 {
 	k := perRow(slices.Concat(scores...), slices.Concat(labels...))
 	p := make([]float64, max(2, k))

@@ -60,7 +60,7 @@ func cuts(f, y []float64, do func(hits, alarms, positives, cut float64)) {
 	}
 }
 
-// Decide counts the errors of two classes at a cut, and what is found of the positive class.
+// Decide counts the errors of two classes at a cut, and the rows found of the positive class.
 func (s *Score) Decide(f, y []float64, cut float64) {
 	n := float64(len(y))
 	hits := 0.0

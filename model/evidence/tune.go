@@ -61,7 +61,7 @@ type Tuned struct {
 	// such rows. The test rows take no part in any choice. Where rows of the fit were
 	// held out, Validation is the mean of theirs.
 	Validation, Test Errors
-	// HeldOut is what the evidence says with these hyperparameters, nil of a split.
+	// HeldOut is the result of the evidence with these hyperparameters, nil of a split.
 	HeldOut *HeldOut
 	// Seconds is the wall time.
 	Seconds float64
@@ -207,7 +207,7 @@ func settings(model multitask.Model) []multitask.Params {
 	return list
 }
 
-// most is how many values may follow those of the grid.
+// limit is how many values may follow the grid.
 const limit = 6
 
 // path fits one setting along Lambda1, each fit starting from the last, until the loss

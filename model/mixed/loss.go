@@ -27,7 +27,7 @@ func (Poisson) At(f, y float64) (loss, slope, curvature float64) {
 	return rate - y*f, rate - y, rate
 }
 
-// Huber is the loss of targets of which some are far off. Residuals within Width cost half their
+// Huber is the loss of targets with outliers. Residuals within Width cost half their
 // square, as noise of variance 1 does, and larger ones grow like a line.
 type Huber struct {
 	Width float64

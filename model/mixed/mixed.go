@@ -29,7 +29,7 @@ import (
 
 // Component is what features with the same variances have in common.
 type Component struct {
-	// Name says what the features are.
+	// Name names the features.
 	Name string `json:"name"`
 	// Common is the variance a of the common weights, Own the variance c of the tasks' own.
 	// Where a search begins they are the variances that these weights give to f. 0 leaves
@@ -51,7 +51,7 @@ type Task struct {
 	Y []float64
 	// Loading is the task's share l_t of the common weights.
 	Loading float64
-	// Offset is what f has in each row beside its features; nil means 0.
+	// Offset is a part of f in each row beside its features; nil means 0.
 	Offset []float64
 }
 
@@ -65,8 +65,8 @@ type Problem struct {
 	Loss Loss
 	// Noise is that variance where the search begins; 0 means 0.5.
 	Noise float64
-	// NoiseRows is how many rows of this variance count beside those of the tasks. They keep
-	// features that can pass through every row, such as those of a kernel, from doing so.
+	// NoiseRows is how many rows of this variance count beside the rows of the tasks. They keep
+	// features that can pass through every row, such as a kernel's, from doing so.
 	NoiseRows float64
 }
 
@@ -183,7 +183,7 @@ type block struct {
 	slope    []float64 // f' C^-1 (z - l f w)
 	expected []float64 // of the squared slopes
 	alpha    float64   // squared length of C^-1 (z - l f w)
-	trace    float64   // what is expected of it
+	trace    float64   // its expectation
 	left     float64   // of the variance of f
 }
 
@@ -216,7 +216,7 @@ func newSearch(p Problem, o Options) *search {
 	return s
 }
 
-// scratch has room for what is made of a task and not kept.
+// scratch has room for passing results of a task.
 type scratch struct{ scaled, taken, rows, restored []float64 }
 
 // work is what is done for a task.
@@ -607,7 +607,7 @@ func (s *search) commonSlopes() (slopes, expected []float64) {
 	return slopes, expected
 }
 
-// fit is what the search has come to.
+// fit is the result of the search.
 func (s *search) fit() *Fit {
 	f := &Fit{Components: s.Components, Noise: s.Noise, Common: s.common, Steps: s.steps}
 	p := len(s.shared)

@@ -164,7 +164,7 @@ func weightsOf(m *saved.Fit, class, task int) []weight {
 	return weights
 }
 
-// of is that of a task, or of the saved.Average.
+// of is the weight of a task, or of the saved.Average.
 func (w weight) of(task int) float64 {
 	if task == saved.Average {
 		return w.Shared

@@ -244,7 +244,7 @@ func (c *fitCmd) asked(candidates []solve.Candidate) (*solve.Finder, error) {
 	return network, withoutHead(network, c.Network)
 }
 
-// withoutHead refuses a network of whose fits no models can be saved.
+// withoutHead refuses a network with a head: its fits cannot be saved.
 func withoutHead(network *solve.Finder, name string) error {
 	if head := network.Head(); head != "" {
 		return errUsage.Errorf("--network=%s: it makes features by a head (%s), which saved models do not have", name, head)

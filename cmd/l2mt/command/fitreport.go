@@ -24,7 +24,7 @@ import (
 )
 
 // fitReport is what a fit of tables or of a problem prints, and what the page of the model
-// shows. Errors are those of rows that folds held out.
+// shows. Errors are errors on rows that folds held out.
 type fitReport struct {
 	Problem    string           `json:"problem"`
 	Kind       data.Kind        `json:"kind"`
@@ -40,7 +40,7 @@ type fitReport struct {
 	measured
 	Rivals      []rivalReport `json:"rivals"`
 	Temperature float64       `json:"temperature,omitempty"`
-	// Correlation is that of the tasks, if they share anything.
+	// Correlation of the tasks, if they share anything.
 	Correlation [][]float64 `json:"correlation,omitempty"`
 	Test        *testReport `json:"test,omitempty"`
 	Notes       []string    `json:"notes"`

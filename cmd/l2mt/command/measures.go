@@ -43,7 +43,7 @@ func meanOf(tasks []taskReport) taskReport {
 	return m
 }
 
-// goodOf is what is best at 1.
+// goodOf is the measure that is best at 1.
 func goodOf(s evidence.Score, k data.Kind) files.Float {
 	if k == data.Classification {
 		return s.AUC
@@ -51,7 +51,7 @@ func goodOf(s evidence.Score, k data.Kind) files.Float {
 	return s.R2
 }
 
-// units are what errors are called.
+// units are the names of errors.
 func units(k data.Kind) (error, good, loss string) {
 	if k == data.Classification {
 		return "error", "AUC", "log loss"
@@ -83,7 +83,7 @@ type measured struct {
 	All      taskReport   `json:"all"`
 }
 
-// add adds a task of whose two classes one is positive.
+// add adds a task of two classes, one of them positive.
 func (m *measured) add(t taskReport, positive string) {
 	if m.Tasks == nil {
 		m.Positive = positive
@@ -174,7 +174,7 @@ func (m measured) ends(r table.Recipe) (ends []taskReport) {
 	return slices.Concat(ranked[:halfListed], ranked[n-halfListed:])
 }
 
-// write lists tasks, and behind them what is of all.
+// write lists tasks, and behind them the numbers of all.
 func (m measured) write(w io.Writer, r table.Recipe, kind data.Kind, every bool) {
 	what, good, _ := units(kind)
 	heads := []string{"rows", what, "+-", good}
@@ -212,7 +212,7 @@ func (m measured) write(w io.Writer, r table.Recipe, kind data.Kind, every bool)
 	if len(r.Targets) < 2 {
 		row(m.All, goodOf(m.All.By[byModel], kind))
 		if kind == data.Regression {
-			worth = files.Float(math.NaN()) // a mean of those of tasks says nothing
+			worth = files.Float(math.NaN()) // a mean over tasks says nothing
 		}
 	}
 	row(m.Mean, worth)

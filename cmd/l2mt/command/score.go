@@ -18,8 +18,7 @@ type scoring struct {
 	answers []saved.Answer
 }
 
-// meanScores are those that predict the mean of the targets of a task, or the shares of its
-// classes. A task that the model does not know has the mean of the others.
+// meanScores predict the mean of the targets of a task, or the shares of its classes. A task that the model does not know has the mean of the others.
 func meanScores(m *saved.Fit, i int) []float64 {
 	tasks := m.Tasks
 	if i != saved.Average {
@@ -57,7 +56,7 @@ type scoreTable struct {
 	every  bool // task is listed
 }
 
-// table measures what has been gathered.
+// table measures the predictions gathered.
 func (s *scoring) table() *scoreTable {
 	m := s.models[0]
 	columns := max(1, len(m.Classes))

@@ -27,7 +27,7 @@ func (versionCmd) Run(e *env) error {
 	})
 }
 
-// versions are those of all that decides results, which runs record beside these: of the program,
+// versions of everything that decides results, which runs record beside these: of the program,
 // of its modules by their paths, of the kernels that this machine and L2MT_BLAS choose, and of the
 // network that commands take if they are given none, with its checksum.
 func versions() map[string]string {

@@ -123,7 +123,7 @@ func Poisoned(p *data.ProblemData) *data.ProblemData {
 }
 
 // Headed is a random network on 3 features that a head makes, and the same
-// network on these features as those of the dataset.
+// network with these features for the dataset's.
 func Headed(t testing.TB) (headed, without *model.Network) {
 	t.Helper()
 	head := layers.RandomHead(1, Features, 4, 3)
