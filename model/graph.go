@@ -86,7 +86,7 @@ func (ps *programs) program(p *Payload, tuples int) (*program, error) {
 	return compiled, nil
 }
 
-// again is how often a graph is built once more whose operations Gorgonia takes for one by chance:
+// repeats is how often a graph is built once more whose operations Gorgonia takes for one by chance:
 // among five hundred graphs of some hundred nodes that happens to one in a hundred runs.
 const repeats = 2
 
@@ -97,7 +97,7 @@ func (ps *programs) compile(p *Payload, s shape) (compiled *program, err error) 
 		return nil, err
 	}
 	if ps.config.inParts(p.tasks) && ps.parted {
-		if made.parts, err = newParts(ps.config, ps.memory); err != nil {
+		if compiled.parts, err = newParts(ps.config, ps.memory); err != nil {
 			return nil, err
 		}
 	}

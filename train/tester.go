@@ -126,7 +126,8 @@ func (t *trainer) find(p prepared) (*mat.SymDense, error) {
 // prepareTesters keeps what covariances are measured on: those found on held-out
 // problems, and for objectives that are measured those found on training problems.
 func (t *trainer) prepareTesters(ctx context.Context, source Source) error {
-	measured := [][]prepared{t.heldOut[:min(len(t.heldOut), max(0, t.config.Measured))]}
+	measured := [][]prepared{t.heldOut[:min(len(t.heldOut),
+		max(0, t.config.Measured))]}
 	found := t.config.Model.Measures()
 	if found {
 		measured = append(measured, t.training)
