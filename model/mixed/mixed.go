@@ -658,15 +658,15 @@ func (s *search) remain(b *block, t *scratch) {
 	before := floats.Dot(reach, reach)
 	for row := range slices.Chunk(b.f, s.d) {
 		for j, v := range row {
-			former += s.c[j] * v * v
+			before += s.c[j] * v * v
 		}
 	}
 	b.left = 1
 	if before == 0 {
 		return
 	}
-	t.of = s.ab(t.of, b.inverse, k, reach, p)
-	t.taken = s.atb(t.taken, b.inverse, k, t.of, p)
+	t.restored = s.ab(t.restored, b.inverse, k, reach, p)
+	t.taken = s.atb(t.taken, b.inverse, k, t.restored, p)
 	sum := floats.Dot(t.taken, t.taken)
 	sum -= floats.Dot(b.inverse, b.inverse)
 	sum = s.Noise * (float64(k) + s.Noise*sum)
