@@ -9,7 +9,6 @@ import (
 	"mime"
 	"net/http"
 	"os"
-	"strconv"
 	"strings"
 	"time"
 
@@ -238,12 +237,7 @@ func refuse(w http.ResponseWriter, code int, err error) {
 }
 
 func write(w http.ResponseWriter, code int, v any) {
-	text, err := json.Marshal(v)
-	if err != nil {
-		code = http.StatusInternalServerError
-		text = []byte(strconv.Quote(err.Error()))
-	}
 	w.Header().Set("Content-Type", "application/json")
 	w.WriteHeader(code)
-	w.Write(append(text, '\n'))
+	_ = json.NewEncoder(w).Encode(v) // who asked may have gone
 }

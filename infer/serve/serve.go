@@ -57,6 +57,7 @@ const (
 // New loads models, each given as its directory or as NAME=DIRECTORY.
 func New(given []string, o Options) (*Server, error) {
 	s := &Server{Options: o}
+	s.counts.values = map[string]float64{}
 	s.memory = semaphore.NewWeighted(together * int64(o.MaxBody) * mebibyte)
 	for _, text := range given {
 		m, err := newModel(text)

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"math"
+	"math/rand/v2"
 	"net"
 	"net/http"
 	"net/http/httptest"
@@ -232,6 +233,39 @@ func TestWrongRequests(t *testing.T) {
 		if status != c.status || !regexp.MustCompile(c.says).MatchString(a.Message) {
 			t.Errorf("%s %.40s: %d %+v, want %d %s", c.path, c.body, status, a, c.status, c.says)
 		}
+	}
+}
+
+// Requests of any bytes are answered, or refused in words as what they are: none is the server's fault.
+func TestMutatedRequests(t *testing.T) {
+	handler := must(serve.New([]string{dirs()["numbers"]}, options)).Handler()
+	bodies := []string{
+		`{"dataframe_split": {"index": [0], "columns": ["weekday", "shop", 7], "data": [["sunday, \u0066ree", "b", 3.5]]}, "params": {"interval": 0.8}}`,
+		`{"dataframe_records": [{"heat": 3.5, "weekday": null, "shop": "b"}, {}], "params": {"missing_columns": "mean", "task": ""}}`,
+		`{"instances": [["b", 3.5e0, true]], "adapt": {"dataframe_records": [{"shop": "new", "heat": 1, "weekday": "monday", "sold": 52}]}}`,
+	}
+	pieces := []string{`"`, `\`, `[`, `]`, `{`, `}`, `,`, `:`, `null`, `-1e308`, `1e999`, "\n", "\x00", "\xff", `""`, `[]`, `{}`, ` `}
+	seed := uint64(time.Now().UnixNano())
+	r := rand.New(rand.NewPCG(seed, 0))
+	codes := map[int]int{}
+	for range 2000 {
+		body := bodies[r.IntN(len(bodies))]
+		for range 1 + r.IntN(2) {
+			i := r.IntN(len(body))
+			j := min(len(body), i+r.IntN(8))
+			body = body[:i] + pieces[r.IntN(len(pieces))] + body[j:]
+		}
+		request := httptest.NewRequest("POST", "/invocations", strings.NewReader(body))
+		request.Header.Set("Content-Type", "application/json")
+		w := httptest.NewRecorder()
+		handler.ServeHTTP(w, request)
+		codes[w.Code]++
+		if w.Code >= 500 || !json.Valid(w.Body.Bytes()) || w.Code != http.StatusOK && !strings.Contains(w.Body.String(), `"message"`) {
+			t.Errorf("seed %d: %s: %d %s", seed, body, w.Code, w.Body)
+		}
+	}
+	if codes[http.StatusOK] < 20 || codes[http.StatusBadRequest] < 20 {
+		t.Errorf("seed %d: codes %v", seed, codes)
 	}
 }
 

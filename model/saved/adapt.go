@@ -87,6 +87,7 @@ func (n *newTasks) fit(ctx context.Context, s *Fit) (*Fit, error) {
 	}
 	fit := *s
 	fit.Beside = nil
+	fit.number = nil
 	fit.B = slices.Clone(s.B)
 	fit.Tasks = slices.Clone(s.Tasks)
 	doubt := *s.Doubt

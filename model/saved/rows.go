@@ -79,16 +79,13 @@ var ErrNoTask = data.ErrMismatch.Errorf("its rows name no task")
 // OpenRows opens a CSV, TSV or Parquet file of rows to predict. Close the rows after use.
 func (s *Fit) OpenRows(path string, o RowOptions) (r *Rows, err error) {
 	r = &Rows{Fits: []*Fit{s}, fit: s, o: o,
-		column: -1, number: map[string]int{}, notes: map[string]int{}}
+		column: -1, number: s.number, notes: map[string]int{}}
 	r.features = s.Recipe.Features()
 	if o.Workers <= 0 {
 		r.o.Workers = runtime.GOMAXPROCS(0)
 	}
-	for i, t := range s.Tasks {
-		r.number[format.Key(t.Name)] = i
-	}
-	for i, t := range s.Tasks { // of tasks with one key each has its own name
-		r.number[t.Name] = i
+	if r.number == nil {
+		r.number = s.numbers()
 	}
 	o.Format.Group = cmp.Or(o.Task, s.Recipe.Task)
 	o.Format.Label = s.Recipe.Columns[0].Name
@@ -99,6 +96,18 @@ func (s *Fit) OpenRows(path string, o RowOptions) (r *Rows, err error) {
 		return nil, errors.Join(fmt.Errorf("%s: %w", path, err), r.Close())
 	}
 	return r, nil
+}
+
+// numbers are the tasks by their names and the keys of these.
+func (s *Fit) numbers() map[string]int {
+	number := map[string]int{}
+	for i, t := range s.Tasks {
+		number[format.Key(t.Name)] = i
+	}
+	for i, t := range s.Tasks { // of tasks with one key each has its own name
+		number[t.Name] = i
+	}
+	return number
 }
 
 // bind finds the columns.

@@ -78,6 +78,8 @@ type Fit struct {
 	Beside *Fit `json:"-"`
 	// Report is JSON that says how the fit came about, if that is known.
 	Report []byte `json:"-"`
+
+	number map[string]int // tasks by name, where the fit is loaded, as servers open rows often
 }
 
 // Task is a task of a saved model.
@@ -426,6 +428,7 @@ func Load(dir string) (*Fit, error) {
 	if err := s.Validate(); err != nil {
 		return nil, ErrSaved.Errorf("%s: %w", path, err)
 	}
+	s.number = s.numbers()
 	if s.Report, err = part(dir, ReportFile, doc.ReportSum); err != nil {
 		return nil, err
 	}
