@@ -59,7 +59,7 @@ STEPS = {
     "unit": lambda s, X: X / np.maximum(np.linalg.norm(X, axis=1, keepdims=True), 1e-300),
     "standardise": lambda s, X: (X - s["mean"]) / [d or np.inf for d in s["deviation"]],
     "curves": lambda s, X: np.stack([f for x, c in zip(X.T, s["curves"]) for f in [x, *(bend(x, c["knots"], b) for b in c.get("bends", []))]], 1),
-    "laplace": lambda s, X: np.exp(-s["width"] * np.abs(single(X[:, None] - single(s["landmarks"]))).sum(2)),
+    "laplace": lambda s, X: np.exp(-s["width"] * np.abs(X[:, None] - single(s["landmarks"])).sum(2)),
     "views": lambda s, X: np.hstack([step(part, X) for part in s["parts"]]),
 }
 
