@@ -653,16 +653,17 @@ func (s *search) explained() []float64 {
 //
 // which rows of unit variance say as well as the task's rows.
 func (s *search) remain(b *block, t *scratch) {
-	k, p := b.rows, len(s.shared)
+	k := b.rows
+	p := len(s.shared)
 	reach := s.reach[b.first*p:][:k*p]
-	before := floats.Dot(reach, reach)
+	former := floats.Dot(reach, reach)
 	for row := range slices.Chunk(b.f, s.d) {
 		for j, v := range row {
 			before += s.c[j] * v * v
 		}
 	}
 	b.left = 1
-	if before == 0 {
+	if former == 0 {
 		return
 	}
 	t.restored = s.ab(t.restored, b.inverse, k, reach, p)
@@ -670,7 +671,7 @@ func (s *search) remain(b *block, t *scratch) {
 	sum := floats.Dot(t.taken, t.taken)
 	sum -= floats.Dot(b.inverse, b.inverse)
 	sum = s.Noise * (float64(k) + s.Noise*sum)
-	b.left = min(1, max(0, sum/before))
+	b.left = min(1, max(0, sum/former))
 }
 
 // room is a slice of n numbers to be written, in the place of another if it is long enough.
