@@ -659,7 +659,7 @@ func (s *search) remain(b *block, t *scratch) {
 	former := floats.Dot(reach, reach)
 	for row := range slices.Chunk(b.f, s.d) {
 		for j, v := range row {
-			before += s.c[j] * v * v
+			former += s.c[j] * v * v
 		}
 	}
 	b.left = 1
