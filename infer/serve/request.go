@@ -145,12 +145,6 @@ func appendText(text []byte, word string) []byte {
 	return append(text, '"')
 }
 
-// text is a table in memory.
-type text struct{ *bytes.Reader }
-
-// Close has nothing to close.
-func (text) Close() error { return nil }
-
 // table is the text of the frame, for a model that was fitted on such tables.
 func (f *frame) table(fit *saved.Fit, limit int) (o saved.RowOptions, err error) {
 	found := f.Instances
@@ -186,7 +180,7 @@ func (f *frame) table(fit *saved.Fit, limit int) (o saved.RowOptions, err error)
 		}
 		names[len(names)-1] = '\n'
 	}
-	o.Format.From = text{bytes.NewReader(append(names, found.text...))}
+	o.Format.From = io.NopCloser(bytes.NewReader(append(names, found.text...)))
 	return o, nil
 }
 
