@@ -445,7 +445,7 @@ func (b *Bench) measure(ctx context.Context, structures []*Judged) error {
 			if k == 0 {
 				j.first = p.fits
 			}
-			variances[n][k] = f.doubt(p).Each(held)
+			variances[n][k] = f.doubt(p).Variances(0, held...)
 			for i, variance := range variances[n][k] {
 				score := p.Scores(i, held[i])
 				if !b.regression() {

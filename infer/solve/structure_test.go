@@ -55,7 +55,7 @@ func predictions(t *testing.T, f *Fitted) (scores [][]float64) {
 		x := task.TestSet.X
 		s := f.Result.Scores(i, x)
 		if task.Kind == data.Classification {
-			saved.Moderate(s, f.doubt.Variances(i, x))
+			saved.Moderate(s, f.doubt.Variances(i, x)[0])
 		}
 		scores = append(scores, s)
 	}

@@ -34,8 +34,7 @@ func total(s [mixedLanes]float64) float64 {
 		((s[2] + s[6]) + (s[3] + s[7]))
 }
 
-// Distance returns the sum of |x_j - z_j| on the kernels ker, of which all give the same bits. It
-// panics if z is shorter than x.
+// Distance returns the sum of |x_j - z_j| on the kernels ker. It panics if z is shorter than x.
 func Distance(ker Kernels, x, z []float32) float64 {
 	z = z[:len(x)]
 	var s [mixedLanes]float64

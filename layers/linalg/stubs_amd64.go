@@ -183,8 +183,8 @@ func dotMixed(n int, x *float32, y *float64, sum *float64)
 //go:noescape
 func axpyMixed(n int, a float64, x *float32, y *float64)
 
-// distance sets sum to 8 parts of the sum of |x - z|: those of the entries with one index modulo
-// 8, of which n is a multiple.
+// distance sets sum to 8 parts of |x - y|: those of the entries with one index modulo 8,
+// of which n is a multiple. 32 entries have sums of their own as long as there are so many.
 //
 //go:noescape
-func distance(n int, x *float32, z *float32, sum *float64)
+func distance(n int, x *float32, y *float32, sum *float64)

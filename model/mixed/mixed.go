@@ -388,8 +388,8 @@ const (
 	panel = 128
 )
 
-// stacks gathers rows of some tasks after others, of shared features, times their loadings.
-func (s *search) stacks(rows func(b *block) []float64, do func(blocks []block)) {
+// stacks gathers the rows r of some tasks after others, of shared features, times their loadings.
+func (s *search) stacks(do func(blocks []block)) {
 	for blocks := range slices.Chunk(s.blocks, tasksStacked) {
 		s.stacked = s.stacked[:0]
 		stacked := 0
@@ -397,7 +397,7 @@ func (s *search) stacks(rows func(b *block) []float64, do func(blocks []block)) 
 			b := &blocks[i]
 			b.first = stacked
 			stacked += b.rows
-			for row := range slices.Chunk(rows(b), s.d) {
+			for row := range slices.Chunk(b.r, s.d) {
 				for _, j := range s.shared {
 					s.stacked = append(s.stacked, b.Loading*row[j])
 				}
@@ -406,8 +406,6 @@ func (s *search) stacks(rows func(b *block) []float64, do func(blocks []block)) 
 		do(blocks)
 	}
 }
-
-func whitened(b *block) []float64 { return b.r }
 
 // triangle does something for panels of columns of the shared features, up to a last one.
 func (s *search) triangle(do func(first, last int)) {
@@ -422,7 +420,7 @@ func (s *search) together() {
 	p := len(s.shared)
 	precision := make([]float64, p*p)
 	q := make([]float64, p)
-	s.stacks(whitened, func(blocks []block) {
+	s.stacks(func(blocks []block) {
 		var v []float64
 		for _, b := range blocks {
 			v = append(v, b.v...)
@@ -456,9 +454,9 @@ func (s *search) together() {
 }
 
 // reached finds the rows of stacks times root', and does work for their tasks.
-func (s *search) reached(rows func(b *block) []float64, do work) {
+func (s *search) reached(do work) {
 	p := len(s.shared)
-	s.stacks(rows, func(blocks []block) {
+	s.stacks(func(blocks []block) {
 		s.reach = room(s.reach, len(s.stacked))
 		n := len(s.stacked) / max(1, p)
 		s.triangle(func(first, last int) {
@@ -536,7 +534,7 @@ func (s *search) expect(b *block, t *scratch) {
 // (Zhou and others 2019, "MM algorithms for variance components models"), but twice as many would
 // be needed. It returns how far the variances moved, relative to all of them.
 func (s *search) move() (moved float64) {
-	s.reached(whitened, s.expect)
+	s.reached(s.expect)
 	slopes := make([]float64, len(s.Components))
 	expected := make([]float64, len(s.Components))
 	alpha := 0.0
@@ -618,7 +616,10 @@ func (s *search) fit() *Fit {
 		}
 	}
 	f.Explained = s.explained()
-	s.reached(func(b *block) []float64 { return b.f }, s.remain)
+	for i := range s.blocks {
+		s.blocks[i].r = s.blocks[i].f
+	}
+	s.reached(s.remain)
 	for _, b := range s.blocks {
 		floats.Mul(b.slope, s.c)
 		f.Own = append(f.Own, b.slope)

@@ -32,40 +32,29 @@ type TaskDoubt struct {
 	Scale   float64 `json:"scale"`
 }
 
-// Variances has the variance of the target of every row of a task, or of the Average; nil without
-// doubt.
-func (d *Doubt) Variances(task int, x data.Matrix) []float64 {
+// Variances has the variance of the target of every row of a task and, in further matrices, of the
+// tasks after it, or of the Average; nil without doubt.
+func (d *Doubt) Variances(task int, x ...data.Matrix) [][]float64 {
+	each := make([][]float64, len(x))
 	if d == nil {
-		return nil
+		return each
 	}
 	if task == Average {
 		task = len(d.Tasks) - 1
 	}
-	return d.each(d.Tasks[task:], []data.Matrix{x})[0]
-}
-
-// Each are the variances of the targets of rows of each task.
-func (d *Doubt) Each(x []data.Matrix) [][]float64 {
-	if d == nil {
-		return make([][]float64, len(x))
-	}
-	return d.each(d.Tasks, x)
-}
-
-func (d *Doubt) each(tasks []TaskDoubt, x []data.Matrix) (each [][]float64) {
 	rows := data.Stack(x)
 	common := lengths(d.Common, rows)
 	own := lengths(d.Own, rows)
-	for i, rows := range x {
-		t := tasks[i]
-		n := rows.Rows()
-		v := common[:n:n]
+	for i := range x {
+		t := d.Tasks[task+i]
+		n := x[i].Rows()
+		v := common[:n]
 		floats.Scale(t.Loading*t.Loading, v)
 		floats.Add(v, own[:n])
 		floats.Scale(t.Left, v)
 		floats.AddConst(d.Noise, v)
 		floats.Scale(t.Scale*t.Scale, v)
-		each = append(each, v)
+		each[i] = v
 		common = common[n:]
 		own = own[n:]
 	}

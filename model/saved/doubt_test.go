@@ -76,7 +76,7 @@ func TestVariancesFollowTheFormula(t *testing.T) {
 		}
 		of := s.Doubt.Tasks[number]
 		deviations := s.Deviations(task, x)
-		for i, got := range s.Doubt.Variances(task, x) {
+		for i, got := range s.Doubt.Variances(task, x)[0] {
 			row := x.Row(i).Value
 			f := of.Loading*of.Loading*square(s.Doubt.Common, row) + square(s.Doubt.Own, row)
 			want := of.Scale * of.Scale * (s.Doubt.Noise + of.Left*f)
@@ -85,7 +85,7 @@ func TestVariancesFollowTheFormula(t *testing.T) {
 		}
 	}
 	s.Doubt = nil
-	if v := s.Doubt.Variances(0, x); v != nil {
+	if v := s.Doubt.Variances(0, x)[0]; v != nil {
 		t.Errorf("without doubt: %v", v)
 	}
 	if got, want := s.Deviations(1, x), slices.Repeat([]float64{2}, 7); !slices.Equal(got, want) {
@@ -117,7 +117,7 @@ func TestDoubtGrowsAwayFromTheRows(t *testing.T) {
 	d := Doubt{Noise: noise, Common: root.RawMatrix().Data, Own: []float64{math.Sqrt(own), 0}}
 	d.Tasks = []TaskDoubt{{Left: 0.1, Loading: 1, Scale: 1}, {Left: 1, Loading: 1, Scale: 1}}
 	x := must(data.NewDense(4, 1, []float32{5, 8, 12, 100}))(t)
-	known, unknown := d.Variances(0, x), d.Variances(Average, x)
+	known, unknown := d.Variances(0, x)[0], d.Variances(Average, x)[0]
 	for i := range known {
 		if i > 0 && (known[i] <= known[i-1] || unknown[i] <= unknown[i-1]) {
 			t.Errorf("variances %v of a task and %v of a new one do not grow", known, unknown)

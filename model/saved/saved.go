@@ -590,7 +590,7 @@ func (s *Fit) scores(task int, x data.Matrix) []float64 {
 		}
 	}
 	if s.Kind == data.Classification {
-		Moderate(scores, s.Doubt.Variances(task, x))
+		Moderate(scores, s.Doubt.Variances(task, x)[0])
 	}
 	return scores
 }
@@ -658,7 +658,7 @@ func (s *Fit) Deviations(task int, x data.Matrix) []float64 {
 	if task != Average {
 		spread = s.Tasks[task].Spread
 	}
-	v := s.Doubt.Variances(task, x)
+	v := s.Doubt.Variances(task, x)[0]
 	if v == nil {
 		v = slices.Repeat([]float64{1}, x.Rows())
 	}

@@ -326,13 +326,35 @@ func csr(s set, e element, width int) {
 	RET()
 }
 
-// dotMixed writes the kernel that multiplies float32 with float64 numbers, eight at a
-// time. Four sums hide the latency of the additions.
+// dotMixed writes the kernel that multiplies float32 with float64 numbers.
 func dotMixed(s set) {
+	sumKernel(s, "dotMixed", "func(n int, x *float32, y, sum *float64)", "<x, y>", 8, func(x, y Mem, sum Op) {
+		wide := s.vector()
+		VCVTPS2PD(x, wide)
+		VFMADD231PD(y, wide, sum)
+	})
+}
+
+// distance writes the kernel that adds up how far float32 numbers are apart.
+func distance(s set) {
+	sumKernel(s, "distance", "func(n int, x, y *float32, sum *float64)", "|x - y|", 4, func(x, y Mem, sum Op) {
+		a, b, c := s.vector(), s.vector(), s.vector()
+		VCVTPS2PD(x, a)
+		VCVTPS2PD(y, b)
+		VSUBPD(a, b, c)
+		VSUBPD(b, a, a)
+		VMAXPD(a, c, c)
+		VADDPD(c, sum, sum)
+	})
+}
+
+// sumKernel writes a kernel that adds up terms of float32 numbers x and of numbers y of some
+// bytes, eight at a time. Four sums hide the latency of the additions.
+func sumKernel(s set, name, signature, what string, bytes int, term func(x, y Mem, sum Op)) {
 	const sums, lanes = 4, 8
-	TEXT("dotMixed", NOSPLIT, "func(n int, x *float32, y, sum *float64)")
+	TEXT(name, NOSPLIT, signature)
 	Pragma("noescape")
-	Doc(fmt.Sprintf("dotMixed sets sum to %d parts of <x, y>: those of the entries with one index modulo %d,", lanes, lanes),
+	Doc(fmt.Sprintf("%s sets sum to %d parts of %s: those of the entries with one index modulo %d,", name, lanes, what, lanes),
 		fmt.Sprintf("of which n is a multiple. %d entries have sums of their own as long as there are so many.", sums*lanes))
 	n, x, y := load("n"), load("x"), load("y")
 	width := 8 * lanes / s.bytes // vectors that hold eight
@@ -346,13 +368,12 @@ func dotMixed(s set) {
 	add := func(count int) {
 		for i := range count {
 			for j, v := range sum[i] {
-				at, wide := i*width+j, s.vector()
-				VCVTPS2PD(Mem{Base: x, Disp: at * s.bytes / 2}, wide)
-				VFMADD231PD(Mem{Base: y, Disp: at * s.bytes}, wide, v)
+				at := (i*width + j) * s.bytes / 8
+				term(Mem{Base: x, Disp: 4 * at}, Mem{Base: y, Disp: bytes * at}, v)
 			}
 		}
 		ADDQ(I32(4*lanes*count), x)
-		ADDQ(I32(8*lanes*count), y)
+		ADDQ(I32(bytes*lanes*count), y)
 	}
 	Label("block")
 	SUBQ(I8(sums*lanes), n)
@@ -401,44 +422,6 @@ func axpyMixed(s set) {
 	ADDQ(I8(8*lanes), y)
 	JMP(LabelRef("eight"))
 	Label("done")
-	VZEROUPPER()
-	RET()
-}
-
-// distance writes the kernel that adds up how far float32 numbers are apart, eight at a time.
-func distance(s set) {
-	const lanes = 8
-	TEXT("distance", NOSPLIT, "func(n int, x, z *float32, sum *float64)")
-	Pragma("noescape")
-	Doc(fmt.Sprintf("distance sets sum to %d parts of the sum of |x - z|: those of the entries with one index modulo", lanes),
-		fmt.Sprintf("%d, of which n is a multiple.", lanes))
-	n, x, z := load("n"), load("x"), load("z")
-	sum := vectors(s, 8*lanes/s.bytes)
-	for _, v := range sum {
-		s.zero(v)
-	}
-	sign := s.vector()
-	VPCMPEQD(sign, sign, sign)
-	VPSRLQ(U8(1), sign, sign)
-	Label("eight")
-	SUBQ(I8(lanes), n)
-	JL(LabelRef("done"))
-	for j, v := range sum {
-		from, apart := s.vector(), s.vector()
-		VCVTPS2PD(Mem{Base: x, Disp: j * s.bytes / 2}, apart)
-		VCVTPS2PD(Mem{Base: z, Disp: j * s.bytes / 2}, from)
-		VSUBPD(from, apart, apart)
-		VANDPD(sign, apart, apart)
-		VADDPD(apart, v, v)
-	}
-	ADDQ(I8(4*lanes), x)
-	ADDQ(I8(4*lanes), z)
-	JMP(LabelRef("eight"))
-	Label("done")
-	out := load("sum")
-	for j, v := range sum {
-		VMOVUPD(v, Mem{Base: out, Disp: j * s.bytes})
-	}
 	VZEROUPPER()
 	RET()
 }
