@@ -205,7 +205,7 @@ func (x *Stored) AddMulT(dst, b []float64, k int) {
 	switch {
 	case k == 1:
 		for i := range x.begin {
-			x.Row(i).addTo(dst, b[i])
+			x.Row(i).AddTo(dst, b[i])
 		}
 	case x.index == nil:
 		for from, rows := range x.float64s() {
@@ -252,7 +252,7 @@ func (x *Stored) AddGram(dst, v, c []float64) (sum float64) {
 	for i := range x.begin {
 		row := x.Row(i)
 		u := c[i] * row.dot(v)
-		row.addTo(dst, u)
+		row.AddTo(dst, u)
 		sum += u
 	}
 	return sum
@@ -333,8 +333,8 @@ func addProduct(y []float64, x Row, b []float64) {
 	}
 }
 
-// addTo adds a r to w.
-func (r Row) addTo(w []float64, a float64) {
+// AddTo adds a r to w.
+func (r Row) AddTo(w []float64, a float64) {
 	if r.Index == nil {
 		linalg.AxpyMixed(linalg.Default(), a, r.Value, w)
 		return

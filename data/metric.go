@@ -58,6 +58,11 @@ func NewScatter(p *ProblemData) *Scatter {
 	if !HasMetric(p) {
 		return nil
 	}
+	return ScatterOf(p)
+}
+
+// ScatterOf is NewScatter for many rows, however sparse.
+func ScatterOf(p *ProblemData) *Scatter {
 	x, c := scatter(p)
 	s := &Scatter{c: c, x: x, size: mat.Norm(x, 2)}
 	if norm := mat.Norm(c, 2); !(norm*norm > smallest*s.size*s.size) {
@@ -217,12 +222,12 @@ func scatter(p *ProblemData) (x, c *mat.Dense) {
 	for _, rows := range groups {
 		clear(mean)
 		for _, r := range rows {
-			r.addTo(mean, scale/float64(len(rows)))
+			r.AddTo(mean, scale/float64(len(rows)))
 		}
 		for _, r := range rows {
 			if row++; (row-1)%every == 0 {
 				k := (row - 1) / every
-				r.addTo(x.RawRowView(k), scale)
+				r.AddTo(x.RawRowView(k), scale)
 				floats.SubTo(c.RawRowView(k), x.RawRowView(k), mean)
 			}
 		}
@@ -240,39 +245,6 @@ func columns(c *mat.Dense) (count int) {
 	return count
 }
 
-// Cols is the number of columns of its rows.
-func (m *Metric) Cols() int { return m.Factors()[1].RawMatrix().Cols }
-
-// Factors are the scale and A, or F and C. They make up the metric.
-func (m *Metric) Factors() []*mat.Dense {
-	scale := mat.NewDense(1, 1, []float64{m.scale})
-	if m.a != nil {
-		return []*mat.Dense{scale, m.a}
-	}
-	return []*mat.Dense{scale, m.f, m.c}
-}
-
-// MetricOf is the metric of Factors.
-func MetricOf(factors []*mat.Dense) (*Metric, error) {
-	n := len(factors)
-	if n < 2 || n > 3 || len(factors[0].RawMatrix().Data) != 1 {
-		return nil, ErrFormat.Errorf("%d factors of a metric; it has a scale and A, or F and C", n)
-	}
-	m := &Metric{scale: factors[0].At(0, 0)}
-	rows, cols := factors[1].Dims()
-	width, same := factors[n-1].Dims()
-	if rows != width || cols != same || n == 2 && rows != cols {
-		return nil, ErrFormat.Errorf("factors of a metric, %d x %d and %d x %d; A is square, and F and C have one shape", rows, cols, width, same)
-	}
-	if n == 2 {
-		m.a = factors[1]
-	} else {
-		m.f = factors[1]
-		m.c = factors[2]
-	}
-	return m, nil
-}
-
 // InMetric returns a problem in the metric of its training rows, with a ridge of 1.
 func InMetric(p *ProblemData) *ProblemData { return NewMetric(p, 1).Problem(p) }
 
@@ -281,17 +253,17 @@ func (m *Metric) Problem(p *ProblemData) *ProblemData {
 	if m == nil {
 		return p
 	}
-	q, _ := p.mapped(func(x Matrix) (Matrix, error) { return m.rows(x), nil }) // no row fails
+	q, _ := p.mapped(func(x Matrix) (Matrix, error) { return m.Rows(x), nil }) // no row fails
 	return q
 }
 
-// rows returns X A, made a block of rows at a time.
-func (m *Metric) rows(x Matrix) Matrix {
+// Rows returns X A, made a block of rows at a time.
+func (m *Metric) Rows(x Matrix) Matrix {
 	b := newBuilder(&Stored{}, x.Cols())
 	for from := 0; from < x.Rows(); from += metricRows {
 		z := mat.NewDense(min(metricRows, x.Rows()-from), x.Cols(), nil)
 		for i := range z.RawMatrix().Rows {
-			x.Row(from+i).addTo(z.RawRowView(i), 1)
+			x.Row(from+i).AddTo(z.RawRowView(i), 1)
 		}
 		if m.a != nil {
 			z = product(linalg.NoTrans, z, linalg.NoTrans, m.a)

@@ -23,7 +23,7 @@ type Network struct {
 	// Head makes the network's features, as Config.Head says; nil where they are
 	// the dataset's.
 	Head layers.Head
-	// Sigma is the metric that the experience has taught, or nil.
+	// Sigma is what the rows of the experience have taught, or nil.
 	Sigma *Sigma
 	// Provenance says how the network was trained, in the trainer's own words: experience, seed, epoch, versions. It may be empty.
 	Provenance map[string]string
@@ -112,9 +112,6 @@ func (n *Network) save(dir string) error {
 		return err
 	}
 	metadata := map[string]string{configKey: string(text)}
-	if n.Sigma != nil {
-		metadata[sigmaKey] = n.Sigma.Names
-	}
 	stored := slices.Clone(n.Params)
 	for i := range stored {
 		stored[i].DType = n.Config.storage()
@@ -124,7 +121,14 @@ func (n *Network) save(dir string) error {
 			return err
 		}
 	}
-	stored = append(stored, n.Sigma.tensors()...)
+	if n.Sigma != nil {
+		rows, text, err := n.Sigma.save()
+		if err != nil {
+			return err
+		}
+		stored = append(stored, rows...)
+		metadata[sigmaKey] = text
+	}
 	if err := safetensors.Write(filepath.Join(dir, WeightsFile), stored, metadata); err != nil {
 		return err
 	}

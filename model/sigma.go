@@ -1,65 +1,192 @@
 package model
 
 import (
+	"encoding/json"
+	"math"
 	"slices"
+	"strings"
 
+	"gonum.org/v1/gonum/floats"
 	"gonum.org/v1/gonum/mat"
 
 	"l2mt/data"
+	"l2mt/data/files"
 	"l2mt/data/safetensors"
 	"l2mt/layers"
 )
 
-// Sigma is the metric that the rows of the experience have taught: how they scatter about the
-// means of their classes.
+// Sigma is what the rows of the experience have taught of their columns and classes: how rows
+// scatter about the mean of their class, and where these means are.
 type Sigma struct {
 	*data.Metric
-	// Names says which columns it is for, as NamesOf has it.
-	Names string
+	Taught
+	Classes *data.ProblemData // rows of the experience, a task a class
+	inner   *data.ProblemData // the same rows in the metric
+	means   [][]float64       // of the classes in the metric
+	spread  float64           // mean squared distance of a row from the mean of its class
 }
 
-// Fits reports whether a problem has the columns of the metric.
-func (s *Sigma) Fits(p *data.ProblemData) bool {
-	return s != nil && s.Cols() == p.Cols() && s.Names == NamesOf(p)
+// Taught are the numbers of a Sigma beside its rows.
+type Taught struct {
+	// Ridge is that of the metric.
+	Ridge float64 `json:"ridge"`
+	// Far bounds how far the mean of rows is from the mean of a class that is recognised
+	// (Nearest), and Few is the number of rows that it was learned with.
+	Far float64 `json:"far"`
+	Few int     `json:"few"`
+	// Columns says which columns rows have, as NamesOf has it.
+	Columns string `json:"columns"`
 }
 
-// sigmaKey begins the names of the metric's arrays, and has the names of the columns.
-const sigmaKey = "sigma"
-
-// tensors are the arrays of the metric in a file.
-func (s *Sigma) tensors() (tensors []Tensor) {
-	if s == nil {
+// NewSigma is nil where rows do not scatter.
+func NewSigma(classes *data.ProblemData, t Taught) *Sigma {
+	metric := data.ScatterOf(classes).Metric(t.Ridge)
+	if metric == nil {
 		return nil
 	}
-	for i, m := range s.Factors() {
-		rows, cols := m.Dims()
-		t := Tensor{Name: sigmaNames[i], DType: safetensors.F32, Shape: []int{rows, cols}}
-		t.Value = m.RawMatrix().Data
-		tensors = append(tensors, t)
+	s := &Sigma{Metric: metric, Taught: t, Classes: classes, inner: metric.Problem(classes)}
+	rows := -len(classes.Tasks)
+	for _, t := range s.inner.Tasks {
+		x := t.TrainSet.X
+		mean := meanOf(x)
+		s.means = append(s.means, mean)
+		rows += x.Rows()
+		for i := range x.Rows() {
+			s.spread += distance(mean, meanOf(x.Take([]int{i})))
+		}
 	}
-	return tensors
+	s.spread /= float64(max(1, rows))
+	return s
 }
 
-var sigmaNames = []string{sigmaKey + ".scale", sigmaKey + ".right", sigmaKey + ".left"}
+// ClassOf has the rows of a class as a task.
+func ClassOf(name string, x data.Matrix) data.TaskData {
+	t := data.TaskData{Task: &data.Task{Name: name, Kind: data.Regression}}
+	t.TrainSet.X = x
+	t.TrainSet.Y = make([]float64, x.Rows())
+	return t
+}
 
-// takeSigma takes the metric from the arrays of a file, or returns nil.
-func takeSigma(tensors []Tensor, names string) (s *Sigma, rest []Tensor, err error) {
-	var factors []*mat.Dense
-	for _, name := range sigmaNames {
-		i := slices.IndexFunc(tensors, func(t Tensor) bool { return t.Name == name })
-		if i < 0 {
-			continue
+// Fits reports whether a problem has the columns of the experience.
+func (s *Sigma) Fits(p *data.ProblemData) bool {
+	return s != nil && s.Classes.Cols() == p.Cols() && s.Columns == NamesOf(p)
+}
+
+// Class is the name of a class.
+func (s *Sigma) Class(number int) string { return s.Classes.Tasks[number].Name }
+
+// Nearest is the class whose mean is nearest to the mean of some rows, and their squared distance
+// over its expectation for rows of that class.
+func (s *Sigma) Nearest(x data.Matrix) (class int, far float64) {
+	mean := meanOf(s.Rows(x))
+	k := float64(max(s.Few, x.Rows())) // means of fewer rows lie nearer to each other
+	far = math.Inf(1)
+	for c, m := range s.means {
+		n := float64(s.inner.Tasks[c].TrainSet.X.Rows())
+		d := distance(mean, m) / (s.spread * (1/k + 1/n))
+		if d < far {
+			class = c
+			far = d
 		}
-		t := tensors[i]
-		tensors = slices.Delete(tensors, i, i+1)
-		if len(t.Shape) != 2 || len(t.Value) == 0 || layers.NotFinite(t.Value) >= 0 {
-			return nil, nil, ErrMismatch.Errorf("tensor %q: it must be a matrix of finite numbers", name)
-		}
-		factors = append(factors, mat.NewDense(t.Shape[0], t.Shape[1], t.Value))
 	}
-	if factors == nil {
+	return class, far
+}
+
+// pairRidge is that of the metric of two classes, inside the metric of all.
+const pairRidge = 0.1
+
+// Between returns the weights and the intercept of the linear discriminant of two classes, to which
+// labelled rows are added.
+func (s *Sigma) Between(
+	classes [2]int, labelled [2]data.Matrix,
+) (w *mat.Dense, b float64) {
+	pair := &data.ProblemData{Problem: s.inner.Problem}
+	for side, c := range classes {
+		known := s.inner.Tasks[c].TrainSet.X
+		x := data.Stack([]data.Matrix{known, s.Rows(labelled[side])})
+		pair.Tasks = append(pair.Tasks, ClassOf("", x))
+	}
+	metric := data.ScatterOf(pair).Metric(pairRidge)
+	pair = metric.Problem(pair)
+	sum := meanOf(pair.Tasks[0].TrainSet.X)
+	other := meanOf(pair.Tasks[1].TrainSet.X)
+	gap := mat.NewDense(len(sum), 1, slices.Clone(sum))
+	floats.Sub(gap.RawMatrix().Data, other)
+	floats.Add(sum, other)
+	b = -floats.Dot(gap.RawMatrix().Data, sum) / 2
+	return s.Restore(metric.Restore(gap)), b
+}
+
+// meanOf is the mean of rows.
+func meanOf(x data.Matrix) []float64 {
+	mean := make([]float64, x.Cols())
+	for i := range x.Rows() {
+		x.Row(i).AddTo(mean, 1/float64(x.Rows()))
+	}
+	return mean
+}
+
+// distance is squared.
+func distance(a, b []float64) float64 {
+	d := floats.Distance(a, b, 2)
+	return d * d
+}
+
+// sigmaKey begins the names of the classes' rows in a file, and is that of Taught in its metadata.
+const sigmaKey = "experience"
+
+// save is the Sigma as it is in a file.
+func (s *Sigma) save() (rows []Tensor, text string, err error) {
+	for _, t := range s.Classes.Tasks {
+		x := t.TrainSet.X
+		d := x.Cols()
+		class := Tensor{Name: sigmaKey + t.Name, DType: safetensors.F32}
+		class.Shape = []int{x.Rows(), d}
+		for i := range x.Rows() {
+			row := make([]float64, d)
+			x.Row(i).AddTo(row, 1)
+			class.Value = append(class.Value, row...)
+		}
+		rows = append(rows, class)
+	}
+	b, err := json.Marshal(s.Taught)
+	return rows, string(b), err
+}
+
+// takeSigma takes the Sigma from the arrays and the text of a file, or returns nil.
+func takeSigma(tensors []Tensor, text string) (s *Sigma, rest []Tensor, err error) {
+	if text == "" {
 		return nil, tensors, nil
 	}
-	m, err := data.MetricOf(factors)
-	return &Sigma{m, names}, tensors, err
+	var taught Taught
+	if err := files.DecodeJSON([]byte(text), &taught); err != nil {
+		return nil, nil, ErrMismatch.Errorf("metadata %q: %w", sigmaKey, err)
+	}
+	classes := &data.ProblemData{Problem: &data.Problem{Name: sigmaKey}}
+	for _, t := range tensors {
+		name, ok := strings.CutPrefix(t.Name, sigmaKey)
+		if !ok {
+			rest = append(rest, t)
+			continue
+		}
+		values := make([]float32, len(t.Value))
+		for i, v := range t.Value {
+			values[i] = float32(v)
+		}
+		if len(t.Shape) != 2 || layers.NotFinite(t.Value) >= 0 || len(values) == 0 {
+			return nil, nil, ErrMismatch.Errorf("tensor %q: it must be a matrix of finite numbers", t.Name)
+		}
+		x, err := data.NewDense(t.Shape[0], t.Shape[1], values)
+		if err != nil {
+			return nil, nil, err
+		}
+		classes.Tasks = append(classes.Tasks, ClassOf(name, x))
+		if x.Cols() != classes.Cols() {
+			return nil, nil, ErrMismatch.Errorf("tensor %q: it has %d columns, and those before it %d", t.Name, x.Cols(), classes.Cols())
+		}
+	}
+	if classes.Tasks == nil {
+		return nil, nil, ErrMismatch.Errorf("metadata %q: there are no rows of classes", sigmaKey)
+	}
+	return NewSigma(classes, taught), rest, nil
 }

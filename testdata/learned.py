@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """What is learned, beside its controls and beside what a user would do with the same rows.
 
-    testdata/learned.py DATA DIR [PROBLEMS]
+    testdata/learned.py DATA DIR [PROBLEMS [KIND [DATASET...]]]
 
 DATA is the folder of the datasets. Makes DIR/learned.md; what is in DIR is gone on with. Needs NumPy,
 SciPy, scikit-learn and Go.
@@ -22,6 +22,7 @@ from sklearn.model_selection import StratifiedKFold
 
 data, work = map(os.path.abspath, sys.argv[1:3])
 most = int(sys.argv[3]) if len(sys.argv) > 3 else 50
+asked, some = sys.argv[4:5], sys.argv[5:]  # all kinds and datasets, if none
 root = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 OWN = ["digits", "yaleb", "reuters", "caltech", "news"]
 SHIPPED = ["agnews", "webkb", "segmentation", "tox171", "orl"]
@@ -88,7 +89,7 @@ def networks(name, kind):
 def rows(name):
     z = np.load(dataset(name))
     X = z["X"].astype(float) if "X" in z else sp.csr_matrix((z["data"].astype(float), z["indices"], z["indptr"]), z["shape"])
-    return X, z["classes"][np.unique(z["y"], return_inverse=True)[1]]
+    return X, z["classes"][np.unique(z["y"], return_inverse=True)[1]] if "classes" in z else z["y"].astype(int).astype(str)
 
 
 def logistic(X, y, strengths=(0.1, 1, 10, 100, 1000), **more):
@@ -149,12 +150,14 @@ def cell(name, kind, percent):
 
 METHODS = [("stl", "STL"), ("stl weighted", "STL, class weights"), ("without", "L2MT without the network"), ("start alone", "the network at its start, alone"),
            ("trained alone", "the network trained, alone"), ("start", "L2MT, the network at its start"), ("l2mt", "L2MT"),
+           ("new classes", "*control:* L2MT, no class recognised"), ("no rows", "*control:* L2MT, nothing learned of rows"),
+           ("shuffled", "*control:* classes of the experience shuffled"), ("one class", "*control:* scatter without labels"),
            ("pair classifier", "pair classifier of the experience's rows"),
            ("pair classifier, and labelled rows", "the same, and the labelled rows"), ("multi-class", "one multi-class classifier of the experience"),
            ("on logits", "labelled rows, on the logits of that"), ("in the discriminant subspace", "labelled rows, in the discriminant subspace of the experience"),
            ("metric", "STL in the common metric"), ("oracle", "*oracle:* the covariance of weights fitted on test rows, in the same metric")]
 PAIRS = [("stl weighted", "stl", "class weights"), ("trained alone", "start alone", "training, network alone"), ("l2mt", "start", "training, L2MT"),
-         ("l2mt", "without", "the network"), ("pair classifier, and labelled rows", "l2mt", "rows of the experience"),
+         ("l2mt", "without", "the network"), ("l2mt", "no rows", "what rows teach"), ("pair classifier, and labelled rows", "l2mt", "rows of the experience"),
          ("multi-class", "l2mt", "one multi-class classifier"), ("oracle", "trained alone", "oracle over network alone"), ("oracle", "metric", "oracle over I/m")]
 
 
@@ -164,10 +167,12 @@ def tables(cells):
     lines = ["| error over that of STL | " + " | ".join(head) + " | geometric mean |", "|---|" + "--:|" * (len(head) + 1)]
     mean = lambda all, k: np.mean([e[k] for e in all])
     lines.append("| STL, error | " + " | ".join(f"{mean(all, 'stl'):.4f}" for *_, all in cells) + " | |")
-    some = [m for m in METHODS if all(m[0] in c[2][0] for c in cells)]
+    some = [m for m in METHODS if all(m[0] in e for c in cells for e in c[2])]
     for k, title in some[1:]:
         over = [mean(all, k) / mean(all, "stl") for *_, all in cells]
         lines.append(f"| {title} | " + " | ".join(f"{v:.3f}" for v in over) + f" | {np.exp(np.mean(np.log(np.maximum(over, 1e-3)))):.3f} |")
+    for k, title in ("recognised", "tasks whose classes are recognised"), ("falsely", "falsely"):
+        lines.append(f"| {title} | " + " | ".join(f"{mean(all, k):.3f}" for *_, all in cells) + " | |")
     lines += ["", "| ratio of errors (p, Wilcoxon over problems) | " + " | ".join(head) + " | geometric mean |", "|---|" + "--:|" * (len(head) + 1)]
     for a, b, title in PAIRS:
         if not {a, b} <= {k for k, _ in some}:
@@ -185,12 +190,13 @@ subprocess.run(["go", "build", "-o", f"{work}/", "./cmd/l2mt", "./testdata/learn
 text = [f"{most} test problems a column, seeds {SEED}."]
 cells = {}
 for names, kinds in (OWN, ("new", "recurring")), (SHIPPED, ("shipped",)):
-    for n in names:
-        for kind in kinds:
+    for n in some or names:
+        for kind in [k for k in kinds if k in (asked or kinds)]:
             for percent in (10, 20) if n == "orl" else (5, 10):  # it has ten rows a class
                 cells.setdefault(kind, []).append((n, percent, cell(n, kind, percent)))
 for kind, title in (("recurring", "Experience of one's own, classes recurring"), ("new", "Experience of one's own, new classes"),
                     ("shipped", "The shipped network, datasets that it has not seen")):
-    text += [f"## {title}", tables(cells[kind])]
+    if kind in cells:
+        text += [f"## {title}", tables(cells[kind])]
 open("learned.md", "w").write("\n\n".join(text) + "\n")
 print("\n\n".join(text))

@@ -5,6 +5,7 @@ import (
 	"context"
 	"fmt"
 	"maps"
+	"math"
 	"math/rand/v2"
 	"runtime"
 	"slices"
@@ -31,6 +32,8 @@ const (
 	fewestClasses = 4
 	// mostAsked is how many rows of each class such a problem predicts.
 	mostAsked = 60
+	// mostKept is how many numbers of the experience's rows a network keeps.
+	mostKept = 1 << 21
 )
 
 // known are the rows of the experience, each once.
@@ -48,6 +51,7 @@ func newKnown(n *model.Network, source Source) (*known, error) {
 	rows := map[string][]data.Matrix{}
 	labelled := 0
 	sides := 0
+	width := 0
 	dataset := ""
 	for i := range source.Len() {
 		e, err := source.Example(i)
@@ -63,6 +67,7 @@ func newKnown(n *model.Network, source Source) (*known, error) {
 			return nil, nil
 		}
 		k.names = model.NamesOf(p)
+		width = p.Cols()
 		for _, t := range p.Tasks {
 			count := len(t.TrainSet.Y) + len(t.ValidationSet.Y)
 			labelled += count
@@ -84,14 +89,15 @@ func newKnown(n *model.Network, source Source) (*known, error) {
 			}
 		}
 	}
-	for name, some := range rows {
-		if len(some) < 2 {
-			continue // one half is labelled
+	every := (len(taken)*width + mostKept - 1) / mostKept
+	for name, class := range rows {
+		var kept []data.Matrix
+		for i := 0; i < len(class); i += every {
+			kept = append(kept, class[i])
 		}
-		t := data.TaskData{Task: &data.Task{Name: name, Kind: data.Regression}}
-		t.TrainSet.X = data.Stack(some)
-		t.TrainSet.Y = make([]float64, len(some))
-		k.Tasks = append(k.Tasks, t)
+		if len(kept) > 1 { // one half is labelled
+			k.Tasks = append(k.Tasks, model.ClassOf(name, data.Stack(kept)))
+		}
 	}
 	byName := func(a, b data.TaskData) int {
 		return cmp.Compare(a.Name, b.Name)
@@ -139,8 +145,7 @@ func (t *trainer) learnSigma(ctx context.Context, source Source) error {
 	report := t.options.Progress
 	report.Start("how classes scatter", parts*heldProblems)
 	defer report.Finish()
-	for part := range parts {
-		var inner, outer []data.TaskData
+	split := func(part int) (inner, outer []data.TaskData) {
 		for i, c := range order {
 			if i%parts == part {
 				inner = append(inner, k.Tasks[c])
@@ -148,7 +153,11 @@ func (t *trainer) learnSigma(ctx context.Context, source Source) error {
 				outer = append(outer, k.Tasks[c])
 			}
 		}
-		scatter := k.scatter(outer)
+		return inner, outer
+	}
+	for part := range parts {
+		inner, outer := split(part)
+		scatter := data.ScatterOf(k.with(outer))
 		for number := range heldProblems {
 			r := data.Stream(t.config.Seed, "problem of classes left out", uint64(part), uint64(number))
 			p := k.draw(r, inner)
@@ -163,13 +172,69 @@ func (t *trainer) learnSigma(ctx context.Context, source Source) error {
 		}
 	}
 	best := slices.Index(errs, slices.Min(errs))
-	m := k.scatter(k.Tasks).Metric(ridges[best])
-	if m == nil {
-		return nil
+	taught := model.Taught{Ridge: ridges[best], Few: k.labelled, Columns: k.names}
+	var near []float64
+	far := math.MaxFloat64
+	for part := range parts {
+		inner, outer := split(part)
+		known, unknown := k.distances(taught, inner, outer)
+		near = append(near, known...)
+		far = min(far, unknown)
 	}
-	words := fmt.Sprintf("how rows of %d classes scatter, ridge %g", len(k.Tasks), ridges[best])
-	t.takeSigma(&model.Sigma{Metric: m, Names: k.names}, words)
+	for _, d := range near {
+		if d < far && far < math.MaxFloat64 {
+			taught.Far = max(taught.Far, math.Sqrt(d*far))
+		}
+	}
+	if s := model.NewSigma(k.ProblemData, taught); s != nil {
+		t.takeSigma(s, fmt.Sprintf("how rows of %d classes scatter, ridge %g", len(k.Tasks), taught.Ridge))
+	}
 	return nil
+}
+
+// distances from the nearest of the outer classes are those of other rows of these classes, and the
+// least of rows of the inner classes.
+func (k *known) distances(
+	t model.Taught, inner, outer []data.TaskData,
+) (known []float64, unknown float64) {
+	var fresh []data.Matrix
+	var learned []data.TaskData
+	for _, class := range outer {
+		rows := some(class, min(k.labelled, class.TrainSet.X.Rows()/2))
+		fresh = append(fresh, rows[0])
+		learned = append(learned, model.ClassOf(class.Name, data.Stack(rows[1:])))
+	}
+	unknown = math.MaxFloat64
+	s := model.NewSigma(k.with(learned), t)
+	if s == nil {
+		return nil, unknown
+	}
+	for _, x := range fresh {
+		_, d := s.Nearest(x)
+		known = append(known, d)
+	}
+	for _, class := range inner {
+		for _, x := range some(class, k.labelled) {
+			if _, d := s.Nearest(x); x.Rows() == k.labelled {
+				unknown = min(unknown, d)
+			}
+		}
+	}
+	return known, unknown
+}
+
+// some has the rows of a class, some at a time.
+func some(class data.TaskData, size int) (parts []data.Matrix) {
+	x := class.TrainSet.X
+	var rows []int
+	for i := range x.Rows() {
+		rows = append(rows, i)
+		if len(rows) == size || i == x.Rows()-1 {
+			parts = append(parts, x.Take(rows))
+			rows = nil
+		}
+	}
+	return parts
 }
 
 // takeSigma gives the network a metric, and the words that say where it comes from.
@@ -180,9 +245,9 @@ func (t *trainer) takeSigma(sigma *model.Sigma, words string) {
 	t.network.Provenance = provenance
 }
 
-// scatter is S0 of some classes.
-func (k *known) scatter(classes []data.TaskData) *data.Scatter {
-	return data.NewScatter(&data.ProblemData{Problem: k.Problem, Tasks: classes})
+// with has other classes.
+func (k *known) with(classes []data.TaskData) *data.ProblemData {
+	return &data.ProblemData{Problem: k.Problem, Tasks: classes}
 }
 
 // draw makes a problem of pairs of classes, with as few labelled rows as the problems of the

@@ -36,7 +36,11 @@ type Choice struct {
 	// Weighed are the candidates.
 	Weighed []Weighed
 
+	// Recalled says which tasks are of classes that the experience has.
+	Recalled []string
+
 	parts []*Judged
+	known []*multitask.Linear // of those tasks, nil of others
 }
 
 // Candidates are the ways to fit a problem that Choose weighs. An older model's knowledge is the
@@ -88,7 +92,7 @@ func (b *Bench) metrics(noNetwork bool) (candidates []Candidate) {
 		for _, x := range mixtures {
 			c := Candidate{Mixture: x, Ridge: ridge, Drawn: Drawn, Learned: learned}
 			candidates = append(candidates, c)
-			if c.Learned && ridge == 1 {
+			if c.Learned && (ridge == 1 || len(ridges) == 1) {
 				c.Learned = false // where the rows overrule the experience
 				candidates = append(candidates, c)
 			}
@@ -132,7 +136,11 @@ func (b *Bench) First() Candidate {
 
 // Choose weighs the candidates of a problem by rows held out.
 func (b *Bench) Choose(ctx context.Context, without Parts) (*Choice, error) {
-	return b.weigh(ctx, b.Candidates(without))
+	c, err := b.weigh(ctx, b.Candidates(without))
+	if err == nil && !without.NoNetwork && without.View == "" {
+		err = b.recall(c)
+	}
+	return c, err
 }
 
 // Best is the candidate of the least loss, of equals the first.

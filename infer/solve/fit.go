@@ -139,6 +139,7 @@ func (b *Bench) sum(ctx context.Context, f *Fitted) (*multitask.Result, error) {
 		}
 	}
 	b.level(sum, left)
+	b.remember(c, view, sum)
 	if view != nil {
 		f.split(sum)
 	}

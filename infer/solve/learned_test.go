@@ -1,6 +1,7 @@
 package solve
 
 import (
+	"fmt"
 	"slices"
 	"testing"
 
@@ -25,7 +26,13 @@ func learned(t *testing.T, preset string) (*Finder, *data.ProblemData) {
 			task.TrainSet.X.Row(i).Value[0] *= 5
 		}
 	}
-	n.Sigma = &model.Sigma{Metric: data.NewMetric(other, 0.1)}
+	classes := &data.ProblemData{Problem: other.Problem}
+	for _, task := range other.Tasks {
+		for side, x := range sides(task) {
+			classes.Tasks = append(classes.Tasks, model.ClassOf(fmt.Sprint(task.Name, side), x))
+		}
+	}
+	n.Sigma = model.NewSigma(classes, model.Taught{Ridge: 0.1})
 	return must(NewFinder(n))(t), solvetest.Problem(5, "p", data.Classification, 3)
 }
 

@@ -16,7 +16,9 @@ import (
 	"log"
 	"math"
 	"os"
+	"slices"
 	"strconv"
+	"strings"
 
 	"gonum.org/v1/gonum/mat"
 
@@ -42,11 +44,7 @@ func main() {
 func run(path, most string, networks []string) error {
 	var finders []*solve.Finder
 	for _, dir := range networks {
-		load := pretrained.Load
-		if dir != "" {
-			load = func() (*model.Network, error) { return model.Load(dir) }
-		}
-		network, err := load()
+		network, err := load(dir)
 		if err != nil {
 			return err
 		}
@@ -64,6 +62,10 @@ func run(path, most string, networks []string) error {
 	if err != nil {
 		return err
 	}
+	controls, err := without(networks[0])
+	if err != nil {
+		return err
+	}
 	for i := range min(n, problems.Len()) {
 		p, err := problems.Problem(i)
 		if err != nil {
@@ -75,11 +77,67 @@ func run(path, most string, networks []string) error {
 				return fmt.Errorf("problem %q: %w", p.Name, err)
 			}
 		}
+		for name, f := range controls {
+			fitted, err := solve.Fit(context.Background(), f, p, solve.Options{Workers: 2})
+			if err != nil {
+				return fmt.Errorf("problem %q: %w", p.Name, err)
+			}
+			errors[name] = fitted.Test.Mean
+		}
 		if err := json.NewEncoder(os.Stdout).Encode(errors); err != nil {
 			return err
 		}
 	}
 	return nil
+}
+
+// without are finders with networks that know less of the rows of their experience: nothing, how
+// rows scatter in classes that are shuffled or all one, and how without which classes these are.
+func without(dir string) (map[string]*solve.Finder, error) {
+	network, err := load(dir)
+	if err != nil || network.Sigma == nil {
+		return nil, err
+	}
+	known := network.Sigma
+	var rows []data.Matrix
+	for _, t := range known.Classes.Tasks {
+		rows = append(rows, t.TrainSet.X)
+	}
+	all := data.Stack(rows)
+	order := data.Stream(1, "shuffled").Perm(all.Rows())
+	shuffled := *known.Classes
+	shuffled.Tasks = nil
+	for _, x := range rows {
+		class := model.ClassOf("", all.Take(order[:x.Rows()]))
+		shuffled.Tasks = append(shuffled.Tasks, class)
+		order = order[x.Rows():]
+	}
+	one := *known.Classes
+	one.Tasks = []data.TaskData{model.ClassOf("", all)}
+	taught := known.Taught
+	taught.Far = 0 // no class is recognised
+	finders := map[string]*solve.Finder{}
+	for name, sigma := range map[string]*model.Sigma{
+		"no rows":     nil,
+		"one class":   model.NewSigma(&one, taught),
+		"shuffled":    model.NewSigma(&shuffled, taught),
+		"new classes": model.NewSigma(known.Classes, taught),
+	} {
+		n := *network
+		n.Sigma = sigma
+		if finders[name], err = solve.NewFinder(&n); err != nil {
+			return nil, err
+		}
+	}
+	return finders, nil
+}
+
+// load reads a network, or the shipped one.
+func load(dir string) (*model.Network, error) {
+	if dir == "" {
+		return pretrained.Load()
+	}
+	return model.Load(dir)
 }
 
 // method is a way to choose what to fit.
@@ -133,8 +191,24 @@ func measure(ctx context.Context, f *solve.Finder, start bool,
 			return err
 		}
 		errors[m.name] = fitted.Test.Mean
+		if m.name == "l2mt" {
+			count(choice, p, errors)
+		}
 	}
 	return nil
+}
+
+// count notes the shares of tasks whose classes are recognised, rightly or not.
+func count(c *solve.Choice, p *data.ProblemData, shares map[string]float64) {
+	right := 0
+	for _, t := range p.Tasks {
+		words := fmt.Sprintf("task %q: its classes are %q and %q", t.Name, t.Positive, t.Negative)
+		if slices.ContainsFunc(c.Recalled, func(s string) bool { return strings.HasPrefix(s, words) }) {
+			right++
+		}
+	}
+	shares["recognised"] = float64(right) / float64(len(p.Tasks))
+	shares["falsely"] = float64(len(c.Recalled)-right) / float64(len(p.Tasks))
 }
 
 // oracle is how the weights of the tasks are related that are fitted to the test rows

@@ -22,7 +22,7 @@ import (
 // another module.
 var budgets = map[string]int{
 	"cmd/l2mt":               15,
-	"cmd/l2mt/command":       32810, // 46: builds are told apart, streams; 49: the answer first, in 80 columns
+	"cmd/l2mt/command":       32922, // 46: builds are told apart, streams; 49: the answer first, in 80 columns
 	"cmd/l2mt/internal/plot": 4838,  // 49: predictions against what came true
 	"data":                   21909, // 48: the metric of the experience; 49: time, groups, weights
 	"data/datatest":          272,
@@ -39,13 +39,13 @@ var budgets = map[string]int{
 	"infer":                  1569,
 	"infer/compare":          5282,  // 46: outcomes are checked
 	"infer/serve":            4900,  // 51: models over HTTP
-	"infer/solve":            15782, // 48: the metric of the experience; 49: time, groups, weights
+	"infer/solve":            16840, // 48: the metric of the experience; 49: time, groups, weights
 	"infer/solve/solvetest":  948,
 	"layers":                 14634, // 50: Gorgonia's other operations, one memory
 	"layers/linalg":          6638,
 	"layers/linalg/gen":      3489,
 	"layers/vgg":             3018,
-	"model":                  19570, // 50: graphs by shape
+	"model":                  20533, // 50: graphs by shape
 	"model/evidence":         9881,  // 49: time, groups, weights
 	"model/mixed":            6505,  // 47: the mixed model
 	"model/modeltest":        4075,
@@ -53,8 +53,8 @@ var budgets = map[string]int{
 	"model/pretrained":       121,
 	"model/saved":            10314, // 46: a model is one thing, and is checked; 48: what it knows of new tasks; 51: lines of predictions; 49: time, groups, weights
 	"model/settings":         549,
-	"testdata/learned":       1070,
-	"train":                  12334, // 50: optimisers by name
+	"testdata/learned":       1676,
+	"train":                  12802, // 50: optimisers by name
 	"train/collect":          3808,
 }
 
@@ -65,10 +65,10 @@ const (
 	// and thresholds, and 2,000 for Parquet.
 	// Issue 51 may add 6,000 for serve.
 	// Issue 50 adds optimisers, schedules, and graphs for Gorgonia.
-	whole = 248723
+	whole = 251160
 	// testLines bounds the lines of all tests. Each fault of issue 46 has a test, and the models of
 	// issues 47 and 48 have some 2,300 lines; serve (51) has 600.
-	testLines = 31458
+	testLines = 31608
 	// spare is what a package may take before its own number is raised.
 	spare = 100
 	// slack is how far a package may fall below its budget, so that gains are kept.

@@ -155,7 +155,7 @@ func (r *fitReport) fill(ctx context.Context, b *solve.Bench,
 	r.Status = r.fit.Result.Status
 	r.Features = p.Cols()
 	r.Classes = p.Classes
-	r.Notes = r.table.Notes
+	r.Notes = append(slices.Clip(r.table.Notes), choice.Recalled...)
 	r.Structures = choice.Weighed
 	r.Shares = r.fit.Shares
 	kept := 0

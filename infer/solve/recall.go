@@ -1,0 +1,136 @@
+package solve
+
+import (
+	"fmt"
+	"math"
+
+	"gonum.org/v1/gonum/floats"
+	"gonum.org/v1/gonum/mat"
+
+	"l2mt/data"
+	"l2mt/model"
+	"l2mt/model/mixed"
+	"l2mt/model/multitask"
+)
+
+// recall recognises tasks of two classes that the experience has, and gives them the discriminant of
+// these classes' rows and their own. No weight is asked for: what few rows held out say of many rows
+// is more noise than news.
+func (b *Bench) recall(c *Choice) error {
+	if !b.hasLearned() || b.rows.Several() > 0 || b.regression() {
+		return nil
+	}
+	sigma := b.finder.network.Sigma
+	c.known = make([]*multitask.Linear, len(b.rows.Tasks))
+	scores := make([][]float64, len(c.known))
+	blend := &blend{loss: mixed.Logistic{}, noise: 1}
+	for i, t := range b.rows.Tasks {
+		classes, ok := b.recognised(t)
+		if !ok {
+			continue
+		}
+		linear := discriminant(sigma, classes, t)
+		c.known[i] = &linear
+		first := sigma.Class(classes[0])
+		words := fmt.Sprintf("task %q: its classes are %q and %q of the experience, whose rows take part", t.Name, first, sigma.Class(classes[1]))
+		c.Recalled = append(c.Recalled, words)
+		own := linear.Scores(t.TrainSet.X)
+		unit := math.Sqrt(float64(len(own))) / max(floats.Norm(own, 2), math.SmallestNonzeroFloat32)
+		scale(linear, unit)
+		for _, fold := range b.folds {
+			t := fold.Tasks[i]
+			linear := discriminant(sigma, classes, t)
+			scale(linear, unit)
+			for j, s := range linear.Scores(t.ValidationSet.X) {
+				scores[i] = append(scores[i], s)
+				blend.scores = append(blend.scores, []float64{s})
+				blend.y = append(blend.y, t.ValidationSet.Y[j])
+			}
+		}
+	}
+	if len(blend.y) == 0 {
+		return nil
+	}
+	weight := blend.weigh()[0]
+	for i, linear := range c.known {
+		if linear == nil {
+			scores[i] = c.Scores[i]
+			continue
+		}
+		scale(*linear, weight)
+		floats.Scale(weight, scores[i])
+	}
+	held, err := b.predicted(scores)
+	if err == nil {
+		held.Variance = c.Variance
+		c.HeldOut = held
+	}
+	return err
+}
+
+// scale multiplies scores.
+func scale(l multitask.Linear, by float64) {
+	floats.Scale(by, l.W)
+	floats.Scale(by, l.B)
+}
+
+// recognised are the classes of the experience that are nearest to those of a task, and whether they
+// are near enough.
+func (b *Bench) recognised(t data.TaskData) (classes [2]int, ok bool) {
+	sigma := b.finder.network.Sigma
+	for side, x := range sides(t) {
+		if x.Rows() == 0 {
+			return classes, false
+		}
+		var far float64
+		if classes[side], far = sigma.Nearest(x); far > sigma.Far {
+			return classes, false
+		}
+	}
+	return classes, classes[0] != classes[1]
+}
+
+// discriminant is linear in the rows of a task.
+func discriminant(sigma *model.Sigma, classes [2]int, t data.TaskData) multitask.Linear {
+	w, intercept := sigma.Between(classes, sides(t))
+	return multitask.LinearOf(w, []float64{intercept}, 0)
+}
+
+// sides are the labelled rows of the classes of a task, the positive one first.
+func sides(t data.TaskData) (x [2]data.Matrix) {
+	var rows [2][]int
+	for j, y := range t.TrainSet.Y {
+		side := btoi(y < 0)
+		rows[side] = append(rows[side], j)
+	}
+	for side := range x {
+		x[side] = t.TrainSet.X.Take(rows[side])
+	}
+	return x
+}
+
+// remember gives tasks that are recognised their discriminants.
+func (b *Bench) remember(c *Choice, seen *features, sum *multitask.Result) {
+	if c.known == nil {
+		return
+	}
+	r := *sum
+	r.W = mat.NewDense(b.rows.Cols(), len(b.rows.Tasks), nil)
+	r.B = make([]float64, len(b.rows.Tasks))
+	for i, linear := range c.known {
+		if linear != nil {
+			r.W.SetCol(i, linear.W)
+			r.B[i] = linear.B[0]
+		}
+	}
+	known := &r
+	if seen != nil {
+		known = seen.embed(known)
+	}
+	for i, linear := range c.known {
+		if linear != nil {
+			sum.W.SetCol(i, mat.Col(nil, i, known.W))
+			sum.B[i] = known.B[i]
+		}
+	}
+}
