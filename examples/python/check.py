@@ -116,7 +116,7 @@ def interrupt():
 def check_interrupt():
     """Ctrl-C ends the program too, soon, and leaves no folder behind."""
     r = np.random.default_rng(1)
-    X = pd.DataFrame(r.normal(size=(20000, 30))).assign(task=r.integers(0, 500, 20000)).rename(columns=str)
+    X = pd.DataFrame(r.normal(size=(6000, 20))).assign(task=r.integers(0, 200, 6000)).rename(columns=str)
     threading.Thread(target=interrupt).start()
     with tempfile.TemporaryDirectory() as folder:
         before, tempfile.tempdir = tempfile.tempdir, folder
