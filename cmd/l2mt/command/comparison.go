@@ -25,15 +25,12 @@ func comparison(table *compare.Table) *grid {
 			t.row(append(slices.Repeat([]any{""}, 9), group)...)
 		}
 		cells := append([]any{r.Relative, r.StandardError, r.Error},
-			against(r.AgainstSTL, alone(r))...)
+			against(r.AgainstSTL, r.Model == compare.STL && !r.Published)...)
 		cells = append(cells, against(r.AgainstBest, r.Title == table.Best)...)
 		t.row(append(cells, r.Title)...)
 	}
 	return t
 }
-
-// alone reports whether single-task learning has the row.
-func alone(r compare.Row) bool { return r.Model == compare.STL && !r.Published }
 
 // writeTable prints a comparison of methods.
 func writeTable(w io.Writer, table *compare.Table) {
