@@ -38,7 +38,7 @@ var arrows = map[string][]string{
 
 	"infer":                 {"data/fault"},
 	"infer/solve":           {"data", "data/progress", "data/table", "infer", "layers/linalg", "model", "model/evidence", "model/mixed", "model/multitask", "model/saved"},
-	"infer/solve/solvetest": {"data", "layers", "model", "model/multitask"},
+	"infer/solve/solvetest": {"data", "layers", "model"},
 	"infer/compare":         {"data", "data/files", "data/progress", "infer", "infer/solve", "model/evidence", "model/multitask"},
 	"infer/serve":           {"data", "data/fault", "data/format", "data/table", "model/saved"},
 
