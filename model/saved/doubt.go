@@ -2,6 +2,7 @@ package saved
 
 import (
 	"math"
+	"slices"
 
 	"gonum.org/v1/gonum/floats"
 
@@ -43,8 +44,8 @@ func (d *Doubt) Variances(task int, x ...data.Matrix) [][]float64 {
 		task = len(d.Tasks) - 1
 	}
 	rows := data.Stack(x)
-	common := lengths(d.Common, rows)
-	own := lengths(d.Own, rows)
+	common := lengths(d.Common, rows, 1)
+	own := lengths(d.Own, rows, 1)
 	for i := range x {
 		t := d.Tasks[task+i]
 		n := x[i].Rows()
@@ -69,11 +70,38 @@ func Moderate(scores, variances []float64) {
 	}
 }
 
+// Band has the standard errors of the mean of all tasks at rows, less its mean over the rows; nil
+// without doubt.
+func (d *Doubt) Band(x data.Matrix) ([]float64, error) {
+	if d == nil {
+		return nil, nil
+	}
+	centre, err := data.FitStep(data.StepStandardise, x)
+	if err != nil {
+		return nil, err
+	}
+	centre.Deviation = slices.Repeat([]float64{1}, x.Cols())
+	if x, err = centre.Apply(x); err != nil {
+		return nil, err
+	}
+	m := len(d.Tasks) - 1
+	left := 0.0
+	for _, t := range d.Tasks[:m] {
+		left += t.Left / float64(m*m)
+	}
+	v := lengths(d.Common, x, 0)
+	floats.AddScaled(v, left, lengths(d.Own, x, 0))
+	for i := range v {
+		v[i] = d.Tasks[m].Scale * math.Sqrt(v[i])
+	}
+	return v, nil
+}
+
 // slab is how many rows are multiplied at a time.
 const slab = 256
 
-// lengths are the squared lengths of M (1, x) of rows.
-func lengths(m []float64, x data.Matrix) []float64 {
+// lengths are the squared lengths of M (level, x) of rows.
+func lengths(m []float64, x data.Matrix, level float64) []float64 {
 	wide := x.Cols() + 1
 	k := len(m) / wide
 	v := make([]float64, x.Rows())
@@ -84,7 +112,7 @@ func lengths(m []float64, x data.Matrix) []float64 {
 		n := min(slab, len(v)-from)
 		clear(rows)
 		for r := range n {
-			rows[r*wide] = 1
+			rows[r*wide] = level
 			row := x.Row(from + r)
 			for p, e := range row.Value {
 				rows[r*wide+1+row.Column(p)] = float64(e)

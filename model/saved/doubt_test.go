@@ -219,6 +219,53 @@ func TestClassesOfDoubtfulRows(t *testing.T) {
 	}
 }
 
+// TestBandFollowsTheFormula has the covariance of weights as one matrix, C'C + O'O (mean left) / m,
+// in which differences of rows from their mean have a variance, wherever zero is.
+func TestBandFollowsTheFormula(t *testing.T) {
+	const d = 3
+	r := data.Stream(2, t.Name())
+	root := func(rows int) *mat.Dense {
+		v := make([]float64, rows*(d+1))
+		for i := range v {
+			v[i] = r.NormFloat64()
+		}
+		return mat.NewDense(rows, d+1, v)
+	}
+	common := root(4)
+	own := root(2)
+	doubt := &Doubt{Common: common.RawMatrix().Data, Own: own.RawMatrix().Data, Tasks: []TaskDoubt{{0.2, 1, 1}, {0.6, 2, 5}, {1, 1, 3}}}
+	var covariance, part mat.Dense
+	covariance.Mul(common.T(), common)
+	part.Mul(own.T(), own)
+	part.Scale((0.2+0.6)/4, &part)
+	covariance.Add(&covariance, &part)
+	x := randomRows(t, r, d)
+	mean := make([]float64, d)
+	for i := range x.Rows() {
+		for j, v := range x.Row(i).Value {
+			mean[j] += float64(v) / float64(x.Rows())
+		}
+	}
+	for _, shift := range []float32{0, 2} {
+		moved := make([]float32, 0, x.Rows()*d)
+		for i := range x.Rows() {
+			for _, v := range x.Row(i).Value {
+				moved = append(moved, v+shift)
+			}
+		}
+		band := must(doubt.Band(must(data.NewDense(x.Rows(), d, moved))(t)))(t)
+		for i, got := range band {
+			g := mat.NewVecDense(d+1, nil)
+			for j, v := range x.Row(i).Value {
+				g.SetVec(j+1, float64(v)-mean[j])
+			}
+			if want := 3 * math.Sqrt(mat.Inner(g, &covariance, g)); !(math.Abs(got-want) < 1e-5*want) {
+				t.Errorf("row %d, shifted by %v: %v, want %v", i, shift, got, want)
+			}
+		}
+	}
+}
+
 // TestIntervalIsARank wants, of n residuals, the one of rank level (n + 1), rounded up.
 func TestIntervalIsARank(t *testing.T) {
 	s := &Fit{Residuals: []float64{1, 2, 3, 4, 5, 6, 7, 8, 9}}

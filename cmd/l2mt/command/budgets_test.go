@@ -22,8 +22,8 @@ import (
 // another module.
 var budgets = map[string]int{
 	"cmd/l2mt":               15,
-	"cmd/l2mt/command":       32922, // 46: builds are told apart, streams; 49: the answer first, in 80 columns
-	"cmd/l2mt/internal/plot": 4838,  // 49: predictions against what came true
+	"cmd/l2mt/command":       33045, // 46: builds are told apart, streams; 49: the answer first, in 80 columns
+	"cmd/l2mt/internal/plot": 5252,  // 49: predictions against what came true
 	"data":                   21909, // 48: the metric of the experience; 49: time, groups, weights
 	"data/datatest":          272,
 	"data/digits":            159,
@@ -51,7 +51,7 @@ var budgets = map[string]int{
 	"model/modeltest":        4075,
 	"model/multitask":        19737, // 46: gaps below zero
 	"model/pretrained":       121,
-	"model/saved":            10314, // 46: a model is one thing, and is checked; 48: what it knows of new tasks; 51: lines of predictions; 49: time, groups, weights
+	"model/saved":            10498, // 46: a model is one thing, and is checked; 48: what it knows of new tasks; 51: lines of predictions; 49: time, groups, weights
 	"model/settings":         549,
 	"testdata/learned":       1676,
 	"train":                  12802, // 50: optimisers by name
@@ -65,10 +65,10 @@ const (
 	// and thresholds, and 2,000 for Parquet.
 	// Issue 51 may add 6,000 for serve.
 	// Issue 50 adds optimisers, schedules, and graphs for Gorgonia.
-	whole = 251160
+	whole = 251901
 	// testLines bounds the lines of all tests. Each fault of issue 46 has a test, and the models of
 	// issues 47 and 48 have some 2,300 lines; serve (51) has 600.
-	testLines = 31608
+	testLines = 31665
 	// spare is what a package may take before its own number is raised.
 	spare = 100
 	// slack is how far a package may fall below its budget, so that gains are kept.

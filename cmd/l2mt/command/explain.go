@@ -75,6 +75,11 @@ func curvesOf(m *saved.Fit, step *data.Step,
 			return nil, err
 		}
 		for class := range max(1, len(m.Classes)) {
+			if len(m.Recipe.Targets) < 2 { // in one unit
+				if curve.Band, err = m.Doubt.Band(views); err != nil {
+					return nil, err
+				}
+			}
 			curves = append(curves, effects(m, views, class, curve))
 		}
 	}

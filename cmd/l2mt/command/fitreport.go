@@ -13,6 +13,7 @@ import (
 
 	"gonum.org/v1/gonum/stat"
 
+	"l2mt/cmd/l2mt/internal/plot"
 	"l2mt/data"
 	"l2mt/data/files"
 	"l2mt/data/format"
@@ -46,9 +47,9 @@ type fitReport struct {
 	Notes       []string    `json:"notes"`
 	Seconds     float64     `json:"seconds,omitempty"`
 	Text        string      `json:"text,omitempty"` // the answers
-	// Points are predictions of rows held out and what the rows are: of classes the mean
-	// probability in each tenth, and the share that has come true.
-	Points [][2]float64 `json:"points,omitempty"`
+	// Points are predictions of rows held out and what the rows are: of classes, each of which has
+	// a set, the mean probability in each tenth, and the share that has come true.
+	Points [][][2]float64 `json:"points,omitempty"`
 
 	table    *table.Table
 	fit      *solve.Fitted
@@ -229,8 +230,9 @@ const (
 
 // pointsOf are the points that the page draws. Targets in units of their own are in standard
 // deviations.
-func pointsOf(h *evidence.HeldOut, p *data.ProblemData, temperature float64) (points [][2]float64) {
+func pointsOf(h *evidence.HeldOut, p *data.ProblemData, temperature float64) (sets [][][2]float64) {
 	if p.Kind() == data.Regression {
+		var points [][2]float64
 		for i, y := range h.Y {
 			mean, deviation := stat.PopMeanStdDev(y, nil)
 			if !p.OwnUnits {
@@ -248,31 +250,39 @@ func pointsOf(h *evidence.HeldOut, p *data.ProblemData, temperature float64) (po
 		for i := 0; i < len(points); i += 1 + len(points)/mostPoints {
 			sample = append(sample, points[i])
 		}
-		return sample
+		return [][][2]float64{sample}
 	}
 	scores := slices.Concat(h.Scores...)
 	y := slices.Concat(h.Y...)
-	var rows, predicted, came [bins]float64
+	k := max(1, p.Several())
+	different := k
+	if k > plot.MostSets {
+		different = 1
+	}
+	parts := make([][bins]struct{ rows, predicted, came float64 }, different)
 	for i, v := range y {
-		k := len(scores) / len(y)
 		p := make([]float64, max(2, k))
 		data.Probabilities(p, scores[i*k:][:k], temperature)
 		label := multitask.LabelOf(v, k)
-		for class := len(p) - max(k, 1); class < len(p); class++ { // of two the positive one
-			part := min(int(bins*p[class]), bins-1)
-			rows[part]++
-			predicted[part] += p[class]
+		for class := len(p) - k; class < len(p); class++ { // of two the positive one
+			part := &parts[class%different][min(int(bins*p[class]), bins-1)]
+			part.rows++
+			part.predicted += p[class]
 			if class == label {
-				came[part]++
+				part.came++
 			}
 		}
 	}
-	for part, n := range rows {
-		if n > 0 {
-			points = append(points, [2]float64{predicted[part] / n, came[part] / n})
+	for _, of := range parts {
+		var points [][2]float64
+		for _, part := range of {
+			if part.rows > 0 {
+				points = append(points, [2]float64{part.predicted / part.rows, part.came / part.rows})
+			}
 		}
+		sets = append(sets, points)
 	}
-	return points
+	return sets
 }
 
 // warn says what error to expect of new things, where rows may repeat some.

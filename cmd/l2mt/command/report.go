@@ -201,6 +201,7 @@ func (p page) write(w io.Writer) error {
 		"curves":     curves,
 		"bend":       plot.Curve.Draw,
 		"accuracy":   plot.Accuracy,
+		"calibrated": plot.Calibration,
 		"dot":        dot,
 		"weight": func(class string, v, largest float64) template.HTML {
 			return dot(class, v+largest, 2*largest)

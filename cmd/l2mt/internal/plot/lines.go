@@ -102,6 +102,8 @@ type Curve struct {
 	X      []float64   `json:"x"`
 	Shared []float64   `json:"shared"`
 	Tasks  [][]float64 `json:"tasks"`
+	// Band has the standard errors of Shared, if they are known.
+	Band []float64 `json:"band,omitempty"`
 	// Knots are quantiles of the column, where its data are.
 	Knots []float64 `json:"knots"`
 	// Change is the difference of the largest and the least value, over all tasks.
@@ -113,10 +115,26 @@ type Curve struct {
 // mostThin bounds the tasks that are drawn.
 const mostThin = 100
 
-// Draw draws the tasks thin, their mean thick, and the knots as marks below.
+// confident is how many standard errors a band of 95 % is wide to each side.
+const confident = 1.96
+
+// Draw draws the tasks thin, their mean thick in its band, and the knots as marks below.
 func (c Curve) Draw() *Picture {
 	p := newPlot(c.Column, "")
 	p.Add(plotter.NewGrid())
+	var edge, back plotter.XYs
+	for i, deviation := range c.Band {
+		low := c.Shared[i] - confident*deviation
+		high := c.Shared[i] + confident*deviation
+		edge = append(edge, plotter.XY{X: c.X[i], Y: low})
+		back = append(back, plotter.XY{X: c.X[i], Y: high})
+	}
+	if edge != nil {
+		slices.Reverse(back)
+		edge = append(edge, back...)
+		blue := color.NRGBA{0, 114, 178, 70}
+		p.Add(&plotter.Polygon{XYs: []plotter.XYs{edge}, Color: blue})
+	}
 	thin := draw.LineStyle{Width: 0.5, Color: color.Gray{0xaa}}
 	for _, y := range c.Tasks[:min(len(c.Tasks), mostThin)] {
 		addLine(p, "", points(c.X, y), thin)
@@ -129,8 +147,8 @@ func (c Curve) Draw() *Picture {
 	return panels(3.4, 2.6, p)
 }
 
-// Accuracy draws predictions against what came true, for numbers with their residuals.
-func Accuracy(predicted [][2]float64, classes bool) *Picture {
+// Accuracy draws predictions against true targets, and the residuals.
+func Accuracy(predicted [][2]float64) *Picture {
 	if len(predicted) == 0 {
 		return nil
 	}
@@ -141,18 +159,54 @@ func Accuracy(predicted [][2]float64, classes bool) *Picture {
 		residuals = append(residuals, p[1]-p[0])
 	}
 	ends := []float64{slices.Min(x), slices.Max(x)}
-	gray := draw.LineStyle{Width: 1, Color: color.Gray{0x88}}
-	dots := draw.GlyphStyle{Shape: draw.CircleGlyph{}, Color: palette[0], Radius: 2}
 	scatter := func(title, label string, y, line []float64) *plot.Plot {
 		p := newPlot(title, "predicted")
 		p.Y.Label.Text = label
-		addLine(p, "", points(ends, line), gray)
-		p.Add(plotter.NewGrid(), &plotter.Scatter{XYs: points(x, y), GlyphStyle: dots})
+		addAim(p, ends, line)
+		marks := &plotter.Scatter{XYs: points(x, y), GlyphStyle: dots(0)}
+		p.Add(plotter.NewGrid(), marks)
 		return p
-	}
-	if classes {
-		return panels(4.5, 3.5, scatter("Calibration", "came true", y, ends))
 	}
 	truth := scatter("Predicted and true", "true", y, ends)
 	return panels(8.5, 3.5, truth, scatter("Residuals", "true less predicted", residuals, []float64{0, 0}))
+}
+
+// addAim draws a gray line on which points ought to be.
+func addAim(p *plot.Plot, x, y []float64) {
+	line := draw.LineStyle{Width: 1, Color: color.Gray{0x88}}
+	addLine(p, "", points(x, y), line)
+}
+
+// dots are the marks of a set of points.
+func dots(set int) draw.GlyphStyle {
+	return draw.GlyphStyle{Shape: draw.CircleGlyph{}, Color: palette[set], Radius: 2.5}
+}
+
+// MostSets bounds the sets of points that colours tell apart.
+const MostSets = 6
+
+// Calibration draws probabilities against the shares of rows that came true, a set of points for
+// each class, and the threshold of a decision, which is 0 for none.
+func Calibration(sets [][][2]float64, classes []string, threshold float64) *Picture {
+	p := newPlot("Calibration", "predicted")
+	p.Y.Label.Text = "came true"
+	ends := []float64{0, 1}
+	addAim(p, ends, ends)
+	p.Add(plotter.NewGrid())
+	for i, set := range sets {
+		var xys plotter.XYs
+		for _, point := range set {
+			xys = append(xys, plotter.XY{X: point[0], Y: point[1]})
+		}
+		marks := &plotter.Scatter{XYs: xys, GlyphStyle: dots(i)}
+		p.Add(marks)
+		if len(sets) > 1 {
+			p.Legend.Add(classes[i], marks)
+		}
+	}
+	if threshold > 0 {
+		style := draw.LineStyle{Width: 1.5, Dashes: plotutil.Dashes(1), Color: palette[1]}
+		addLine(p, "threshold", points([]float64{threshold, threshold}, ends), style)
+	}
+	return panels(4.5, 3.8, p)
 }
