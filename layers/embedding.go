@@ -62,24 +62,65 @@ func readoutGradBody[T Float](s *Slot) Body[T] {
 // Rows are the rows of task j in H (n x h).
 func Rows(s *Slot, h *Node, j int) *Node {
 	fit(j >= 0 && j < s.Tasks(), "rows of task %d; there are %d tasks", j, s.Tasks())
-	from := s.start[j]
+	s.fit("rows of a task", Shape(h.Shape()))
+	return Slice(h, s.start[j], s.start[j+1])
+}
+
+// Slice are rows of a matrix, from one up to another. Those of Gorgonia are confused where bounds
+// differ by 256.
+func Slice(x *Node, from, to int) *Node {
+	name := fmt.Sprintf("rows %d:%d", from, to)
 	return Apply(Op{
-		Name: fmt.Sprintf("rows%d#%s", j, s.name),
+		Name: name,
 		Shape: func(in []Shape) Shape {
-			s.fit("rows of a task", in[0])
-			return Shape{s.start[j+1] - from, in[0][1]}
+			fit(len(in[0]) == 2 && 0 <= from && from < to && to <= in[0][0],
+				"%s of an operand of shape %v; it must be a matrix that has them", name, in[0])
+			return Shape{to - from, in[0][1]}
 		},
 		F32: sliced[float32](from, false),
 		F64: sliced[float64](from, false),
 		Grad: func(in Nodes, _, grad *Node) Nodes {
 			return Nodes{Apply(Op{
-				Name:  fmt.Sprintf("rows%d'#%s", j, s.name),
+				Name:  name + "'",
 				Shape: SameShape,
 				F32:   spread[float32](from, false),
 				F64:   spread[float64](from, false),
 			}, in[0], grad)}
 		},
-	}, h)
+	}, x)
+}
+
+// Stack are matrices one below the other, such as the Rows of all tasks.
+func Stack(parts ...*Node) *Node {
+	return Apply(Op{
+		Name: "stack",
+		Shape: func(in []Shape) Shape {
+			rows := 0
+			for _, s := range in {
+				fit(len(s) == 2 && s[1] == in[0][1], "stack of operands of shapes %v; they must be matrices of as many columns", in)
+				rows += s[0]
+			}
+			return Shape{rows, in[0][1]}
+		},
+		F32: stacked[float32],
+		F64: stacked[float64],
+		Grad: func(in Nodes, _, grad *Node) (n Nodes) {
+			from := 0
+			for _, part := range in {
+				to := from + part.Shape()[0]
+				n = append(n, Slice(grad, from, to))
+				from = to
+			}
+			return n
+		},
+	}, parts...)
+}
+
+func stacked[T Float](out View[T], in []View[T]) {
+	rest := out.Data
+	for _, part := range in {
+		rest = rest[copy(rest, part.Data):]
+	}
 }
 
 func axpy[T Float](y []T, a T, x []T) {

@@ -359,7 +359,7 @@ func slice(name string, in Shape) (from int, ofColumns bool) {
 	axis := len(found[1]) / len(":, ")
 	if found[2] != "" { // else it is all
 		fit(in[axis] < 256,
-			"slice %s of an operand of shape %v: Gorgonia takes slices for one another whose bounds differ by 256; write it as an Op of layers", name, in)
+			"slice %s of an operand of shape %v: Gorgonia takes slices for one another whose bounds differ by 256; take Slice of layers, or Stack for Concat", name, in)
 		from, _ = strconv.Atoi(found[2])
 	}
 	return from, axis == 1

@@ -58,6 +58,7 @@ func TestSlotOperationsHaveTheGradientsOfTheirValues(t *testing.T) {
 		cases := []opCase{
 			{name: "Product", in: [][]int{{d, h}}, out: stacked, build: func(in []*Node) *Node { return Product(s, in[0]) }},
 			{name: "Aggregate", in: [][]int{stacked}, out: stacked, build: func(in []*Node) *Node { return Aggregate(s, in[0]) }},
+			{name: "Stack", in: [][]int{{300, 2}, {1, 2}, {300, 2}}, out: []int{601, 2}, build: func(in []*Node) *Node { return Stack(in...) }},
 			{name: "Rows", in: [][]int{stacked}, out: []int{sizes[1], h}, build: func(in []*Node) *Node { return Rows(s, in[0], 1) }},
 			{name: "Readout", in: [][]int{stacked}, out: []int{s.Tasks(), h}, build: func(in []*Node) *Node { return Readout(s, in[0]) }},
 		}

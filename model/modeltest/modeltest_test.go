@@ -88,10 +88,7 @@ func init() {
 				scores := op.Must(op.SoftMax(op.Must(op.Mul(rows, op.Must(op.Transpose(rows))))))
 				seen = append(seen, op.Must(op.Mul(scores, rows)))
 			}
-			if len(seen) == 1 {
-				return in.Readout(seen[0])
-			}
-			return in.Readout(op.Must(op.Concat(0, seen...)))
+			return in.Readout(layers.Stack(seen...))
 		},
 	})
 }

@@ -125,7 +125,7 @@ func TestDrawnIntercepts(t *testing.T) {
 						b[i] = r.B[i] + by
 					}
 				}
-				return objective(t, fixed(omega, 0), problem, w, b, &Covariance{Omega: omega}, Params{Lambda1: 0.05}).total + drawnTerm(problem, b, drawn)
+				return objective(t, fixed(omega, 0), problem, w, b, &Covariance{Omega: omega}, Params{Lambda1: 0.05}).Objective + drawnTerm(problem, b, drawn)
 			}
 			here := at(0)
 			near(t, "objective", r.Objective, here, 1e-7*here)

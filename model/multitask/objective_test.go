@@ -6,58 +6,13 @@ import (
 
 	"gonum.org/v1/gonum/mat"
 
-	"l2mt/layers/linalg"
-
 	"l2mt/data"
 )
 
-// value is problem (1) at one point, in its parts: the losses,
-// tr(W Omega^-1 W') and g(Omega).
-type value struct{ total, loss, trace, g float64 }
-
-// objective evaluates problem (1) from its definition.
-func objective(t *testing.T, model Model, problem *TrainingSet, w *mat.Dense, b []float64, c *Covariance, p Params) value {
+// objective is problem (1) at a point.
+func objective(t *testing.T, model Model, problem *TrainingSet, w *mat.Dense, b []float64, c *Covariance, p Params) Value {
 	t.Helper()
-	p = must(Complete(model, p))(t)
-	v := value{g: model.G(c, problem.cols, p)}
-	columns := rowsOf(w)
-	v.trace = traceTerm(t, gram(columns, problem.Tasks()), c, p.Get("floor"))
-	for i, task := range problem.tasks {
-		score := make([]float64, len(task.y))
-		task.x.Mul(score, columns[i*problem.cols:][:problem.cols], 1)
-		v.loss += problem.loss.sum(score, task.y, b[i], task.weights)
-	}
-	v.total = v.loss + p.Lambda1/2*v.trace
-	if v.g != 0 {
-		v.total += p.Lambda2 * v.g
-	}
-	return v
-}
-
-// traceTerm returns tr(S Omega^-1) for S = W'W. Of AMTL Omega^-1 is (I - A)(I - A)' and a floor.
-func traceTerm(t *testing.T, s *mat.SymDense, c *Covariance, floor float64) float64 {
-	t.Helper()
-	if c.A != nil {
-		rest, precision := mat.DenseCopyOf(c.A), identity(s.SymmetricDim(), floor)
-		rest.Sub(identity(s.SymmetricDim(), 1), rest)
-		precision.SymRankK(precision, 1, rest)
-		return dot(s, precision)
-	}
-	e := must(linalg.Eigen(c.Omega))(t)
-	// Rounding errors outside of the range of Omega are squares: 1e-14 of S is 1e-7 of W.
-	sum, outside := 0.0, 0.0
-	for k, mu := range e.Values {
-		u := e.Vectors.ColView(k)
-		if v := mat.Inner(u, s, u); mu > rankTolerance*e.Values[len(e.Values)-1] {
-			sum += v / mu
-		} else {
-			outside += v
-		}
-	}
-	if outside > 1e-14*mat.Trace(s) {
-		return math.Inf(1)
-	}
-	return sum
+	return must(problem.Evaluate(model, p, w, b, c))(t)
 }
 
 // powered returns v^r, 0 for rounding errors.

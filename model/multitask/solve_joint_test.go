@@ -41,7 +41,7 @@ func TestJointFits(t *testing.T) {
 						lowest, highest = max(lowest, r.Objective-r.Gap), min(highest, r.Objective)
 						if problem.classes == 1 {
 							v := objective(t, registry[name], problem, r.W, r.B, &Covariance{Omega: r.Omega}, r.Params)
-							near(t, at+": objective", v.total, r.Objective, 1e-8)
+							near(t, at+": objective", v.Objective, r.Objective, 1e-8)
 						}
 						if start == nil {
 							again := mustFit(t, registry[name], problem, p, Options{Tolerance: 1e-6, Workers: 3})
@@ -76,7 +76,7 @@ func TestShiftedSteps(t *testing.T) {
 			value := func(cov *Covariance) float64 {
 				moved := identity(m, c)
 				addSym(moved, 1, cov.Omega)
-				v := p.Lambda1 / 2 * traceTerm(t, s, &Covariance{Omega: moved}, 0)
+				v := p.Lambda1 / 2 * must(traceTerm(s, &Covariance{Omega: moved}, 0))(t)
 				if g := model.G(&Covariance{Omega: cov.Omega}, d, p); g != 0 {
 					v += p.Lambda2 * g
 				}

@@ -84,7 +84,7 @@ func gramOf(x []float64, m, d int) *mat.SymDense {
 
 func stepValue(t *testing.T, model Model, s *mat.SymDense, c *Covariance, d int, p Params) float64 {
 	t.Helper()
-	v := p.Lambda1 / 2 * traceTerm(t, s, c, p.Get("floor"))
+	v := p.Lambda1 / 2 * must(traceTerm(s, c, p.Get("floor")))(t)
 	if g := model.G(c, d, p); g != 0 {
 		v += p.Lambda2 * g
 	}

@@ -32,7 +32,7 @@ func TestFitsInTheSpan(t *testing.T) {
 			accuracy = 3e-2 // these have several minima
 		}
 		near(t, name+": objective", inside.Objective, outside.Objective, accuracy)
-		at := objective(t, model, problem, inside.W, inside.B, &Covariance{Omega: inside.Omega, A: inside.A}, p).total
+		at := objective(t, model, problem, inside.W, inside.B, &Covariance{Omega: inside.Omega, A: inside.A}, p).Objective
 		near(t, name+": objective of W in all features", at, inside.Objective, 1e-8)
 		again := mustFit(t, model, problem, p, Options{Tolerance: 1e-6, MaxIterations: 500, Start: outside})
 		near(t, name+": objective from the other fit", again.Objective, outside.Objective, max(1e-6, accuracy))
@@ -71,7 +71,7 @@ func TestRowsThatNearlyDepend(t *testing.T) {
 	problem := mustProblem(t, Logistic, tasks)
 	p := must(Complete(registry["stl"], Params{Lambda1: 1e-13}))(t)
 	got := mustFit(t, registry["stl"], problem, p, Options{Tolerance: 1e-8})
-	at := objective(t, registry["stl"], problem, got.W, got.B, &Covariance{Omega: got.Omega}, p).total
+	at := objective(t, registry["stl"], problem, got.W, got.B, &Covariance{Omega: got.Omega}, p).Objective
 	near(t, "objective of W in all features", at, got.Objective, 1e-7)
 }
 

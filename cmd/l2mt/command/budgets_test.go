@@ -41,7 +41,7 @@ var budgets = map[string]int{
 	"infer/serve":            4900,  // 51: models over HTTP
 	"infer/solve":            16840, // 48: the metric of the experience; 49: time, groups, weights
 	"infer/solve/solvetest":  948,
-	"layers":                 14634, // 50: Gorgonia's other operations, one memory
+	"layers":                 14916, // 50: Gorgonia's other operations, one memory
 	"layers/linalg":          6638,
 	"layers/linalg/gen":      3489,
 	"layers/vgg":             3018,
@@ -49,7 +49,7 @@ var budgets = map[string]int{
 	"model/evidence":         9881,  // 49: time, groups, weights
 	"model/mixed":            6505,  // 47: the mixed model
 	"model/modeltest":        4075,
-	"model/multitask":        19737, // 46: gaps below zero
+	"model/multitask":        20316, // 46: gaps below zero
 	"model/pretrained":       121,
 	"model/saved":            10498, // 46: a model is one thing, and is checked; 48: what it knows of new tasks; 51: lines of predictions; 49: time, groups, weights
 	"model/settings":         549,
@@ -65,7 +65,7 @@ const (
 	// and thresholds, and 2,000 for Parquet.
 	// Issue 51 may add 6,000 for serve.
 	// Issue 50 adds optimisers, schedules, and graphs for Gorgonia.
-	whole = 251901
+	whole = 254821
 	// testLines bounds the lines of all tests. Each fault of issue 46 has a test, and the models of
 	// issues 47 and 48 have some 2,300 lines; serve (51) has 600.
 	testLines = 31665

@@ -1,0 +1,78 @@
+package multitask
+
+import (
+	"math"
+
+	"gonum.org/v1/gonum/mat"
+
+	"l2mt/layers/linalg"
+)
+
+// Value is problem (1) at a point, with its parts: the losses, tr(W Omega^-1 W') and g(Omega).
+type Value struct{ Objective, Losses, Trace, G float64 }
+
+// Evaluate is problem (1) at weights W (d x m, or C d x m of C classes), biases and a covariance
+// of the model. It is infinite where W has parts outside of the range of Omega.
+func (p *TrainingSet) Evaluate(model Model, params Params,
+	w *mat.Dense, b []float64, c *Covariance) (v Value, err error) {
+	params, err = Complete(model, params)
+	if err != nil {
+		return v, err
+	}
+	m := p.Tasks()
+	rows, cols := w.Dims()
+	switch {
+	case rows != p.classes*p.cols, cols != m, len(b) != len(p.tasks):
+		return v, ErrInvalidData.Errorf("W is %d x %d with %d biases; it must be %d x %d with %d",
+			rows, cols, len(b), p.classes*p.cols, m, len(p.tasks))
+	case c.A == nil && c.Omega.SymmetricDim() != m:
+		return v, ErrInvalidOmega.Errorf("Omega: it is for %d tasks; there are %d", c.Omega.SymmetricDim(), m)
+	}
+	columns := rowsOf(w)
+	if v.Trace, err = traceTerm(gram(columns, m), c, params.Get("floor")); err != nil {
+		return v, err
+	}
+	v.G = model.G(c, p.features, params)
+	for i, t := range p.weighted(params).tasks {
+		score := make([]float64, len(t.y))
+		t.x.Mul(score, p.part(i, columns), 1)
+		v.Losses += p.loss.sum(score, t.y, b[i], t.weights)
+	}
+	v.Objective = v.Losses + params.Lambda1/2*v.Trace
+	if v.G != 0 {
+		v.Objective += params.Lambda2 * v.G
+	}
+	return v, nil
+}
+
+// traceTerm is tr(S Omega^-1). Of AMTL Omega^-1 is (I - A)(I - A)' and a floor.
+func traceTerm(s *mat.SymDense, c *Covariance, floor float64) (float64, error) {
+	if c.A != nil {
+		m := s.SymmetricDim()
+		rest := mat.NewDense(m, m, nil)
+		rest.Sub(identity(m, 1), c.A)
+		precision := identity(m, floor)
+		precision.SymRankK(precision, 1, rest)
+		return dot(s, precision), nil
+	}
+	e, err := linalg.Eigen(c.Omega)
+	if err != nil {
+		return 0, err
+	}
+	// Rounding errors outside of the range of Omega are squares: 1e-14 of S is 1e-7 of W.
+	sum := 0.0
+	outside := 0.0
+	for k, mu := range e.Values {
+		u := e.Vectors.ColView(k)
+		v := mat.Inner(u, s, u)
+		if mu > rankTolerance*e.Values[len(e.Values)-1] {
+			sum += v / mu
+		} else {
+			outside += v
+		}
+	}
+	if outside > 1e-14*mat.Trace(s) {
+		return math.Inf(1), nil
+	}
+	return sum, nil
+}
