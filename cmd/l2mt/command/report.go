@@ -71,6 +71,13 @@ func (c *reportCmd) Run(e *env) error {
 			if entry.Name() != sweepRuns {
 				return nil
 			}
+			rows, err := trainings(path)
+			if err != nil {
+				return err
+			}
+			if len(rows) > 0 {
+				p.Parts[sweepRuns] = append(p.Parts[sweepRuns], part{filepath.Base(dir), dir, rows})
+			}
 			if _, err := os.Stat(filepath.Join(dir, sweepFile)); err == nil {
 				return fs.SkipDir // its points have the results
 			}
@@ -182,6 +189,18 @@ func dot(class string, v any, width float64) template.HTML {
 	return template.HTML(fmt.Sprintf(`<i class="%s" style="left:%.2f%%"></i>`, class, 100*max(0, min(x/width, 1))))
 }
 
+// trainings reads the finished runs of a sweep, if there are several.
+func trainings(dir string) ([]*seeds, error) {
+	done, _ := fs.Glob(os.DirFS(dir), "*/network/"+secondsFile) // the pattern is right
+	if len(done) < 2 {
+		return nil, nil
+	}
+	for i, name := range done {
+		done[i] = filepath.Join(dir, filepath.Dir(name))
+	}
+	return readRuns(done)
+}
+
 // curves draws the training of a network, if its metrics are there.
 func curves(n part) (*plot.Picture, error) {
 	metrics, err := loadMetrics(n.Dir)
@@ -199,6 +218,7 @@ func (p page) write(w io.Writer) error {
 		"sweep":      (*swept).picture,
 		"maps":       plot.Correlations,
 		"curves":     curves,
+		"courses":    drawRuns,
 		"bend":       plot.Curve.Draw,
 		"accuracy":   plot.Accuracy,
 		"calibrated": plot.Calibration,

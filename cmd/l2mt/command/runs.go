@@ -35,19 +35,22 @@ type seeds struct {
 	metrics [][]train.Metrics
 }
 
-func (c *runsCmd) Run(e *env) error {
-	var rows []*seeds
-	for _, dir := range c.Dirs {
+// name has the settings that tell the runs from others beside them.
+func (s *seeds) name() string { return strings.Join(s.Settings, ", ") }
+
+// readRuns reads trainings, and keeps the settings in which they differ.
+func readRuns(dirs []string) (rows []*seeds, err error) {
+	for _, dir := range dirs {
 		var used usedRun
 		var seconds map[string]files.Float
 		metrics, err := loadMetrics(dir)
 		err = errors.Join(err, loadJSON(filepath.Join(dir, usedFile), &used))
 		err = errors.Join(err, optional(loadJSON(filepath.Join(dir, secondsFile), &seconds)))
 		if err != nil {
-			return err
+			return nil, err
 		}
 		if len(metrics) == 0 {
-			return data.ErrInvalid.Errorf("%s: %s has no epochs", dir, metricsFile)
+			return nil, data.ErrInvalid.Errorf("%s: %s has no epochs", dir, metricsFile)
 		}
 		i := slices.IndexFunc(rows, func(s *seeds) bool {
 			return slices.Equal(s.Settings, used.settings())
@@ -69,26 +72,43 @@ func (c *runsCmd) Run(e *env) error {
 	for _, s := range rows {
 		same = slices.DeleteFunc(same, func(setting string) bool { return !slices.Contains(s.Settings, setting) })
 	}
+	for _, s := range rows {
+		s.Settings = slices.DeleteFunc(s.Settings, func(setting string) bool { return slices.Contains(same, setting) })
+	}
+	return rows, nil
+}
+
+// drawRuns lays the curves of trainings over each other.
+func drawRuns(rows []*seeds) *plot.Picture {
 	var names []string
 	var curves [][][]train.Metrics
 	for _, s := range rows {
-		s.Settings = slices.DeleteFunc(s.Settings, func(setting string) bool { return slices.Contains(same, setting) })
-		names = append(names, strings.Join(s.Settings, ", "))
+		names = append(names, s.name())
 		curves = append(curves, s.metrics)
+	}
+	return plot.Runs(names, curves)
+}
+
+func (c *runsCmd) Run(e *env) error {
+	rows, err := readRuns(c.Dirs)
+	if err != nil {
+		return err
+	}
+	for _, s := range rows {
 		if slices.Sort(s.heldOut); !slices.Equal(s.heldOut, rows[0].heldOut) {
 			e.remark("warning: %s and %s were measured on different held-out problems, or by other seeds", rows[0].Dirs, s.Dirs)
 		}
 	}
 	if c.Out != "" {
-		if err := plot.Runs(names, curves).Save(c.Out); err != nil {
+		if err := drawRuns(rows).Save(c.Out); err != nil {
 			return err
 		}
 	}
 	return e.print(rows, func(w io.Writer) {
 		t := newGrid("runs", "best epochs", "found", "seconds", "settings")
-		for i, s := range rows {
+		for _, s := range rows {
 			t.row(len(s.Dirs), strings.Trim(fmt.Sprint(s.Epochs), "[]"),
-				over(s.Found), over(s.Seconds), names[i])
+				over(s.Found), over(s.Seconds), s.name())
 		}
 		t.write(w)
 		fmt.Fprintln(w, "found: error of the covariances found on held-out problems at the last epoch, over that of single-task learning; +- half the interval of 95 % over seeds")
