@@ -22,7 +22,7 @@ import (
 // another module.
 var budgets = map[string]int{
 	"cmd/l2mt":                      15,
-	"cmd/l2mt/command":              33045, // 46: builds are told apart, streams; 49: the answer first, in 80 columns
+	"cmd/l2mt/command":              33263, // 46: builds are told apart, streams; 49: the answer first, in 80 columns
 	"cmd/l2mt/internal/plot":        5252,  // 49: predictions against what came true
 	"data":                          21909, // 48: the metric of the experience; 49: time, groups, weights
 	"data/datatest":                 272,
@@ -66,7 +66,7 @@ const (
 	// and thresholds, and 2,000 for Parquet.
 	// Issue 51 may add 6,000 for serve.
 	// Issue 50 adds optimisers, schedules, and graphs for Gorgonia.
-	whole = 254821
+	whole = 255055
 	// testLines bounds the lines of all tests. Each fault of issue 46 has a test, and the models of
 	// issues 47 and 48 have some 2,300 lines; serve (51) has 600.
 	testLines = 31665
