@@ -18,8 +18,9 @@ func (p *ProblemData) Labelled() *ProblemData {
 		if len(held.Y) == 0 {
 			continue
 		}
-		t.TrainSet = Samples{X: Stack([]Matrix{t.TrainSet.X, held.X}),
-			Y: slices.Concat(t.TrainSet.Y, held.Y)}
+		t.TrainSet.X = Stack([]Matrix{t.TrainSet.X, held.X})
+		t.TrainSet.Y = slices.Concat(t.TrainSet.Y, held.Y)
+		t.TrainSet.Weight = slices.Concat(t.TrainSet.Weight, held.Weight)
 		t.ValidationSet = held.take(nil)
 	}
 	return whole
@@ -30,6 +31,9 @@ func (s Samples) take(rows []int) Samples {
 	t := Samples{X: s.X.Take(rows), Y: make([]float64, len(rows))}
 	for j, r := range rows {
 		t.Y[j] = s.Y[r]
+		if s.Weight != nil {
+			t.Weight = append(t.Weight, s.Weight[r])
+		}
 	}
 	return t
 }

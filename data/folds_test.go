@@ -22,7 +22,7 @@ func labelled(t *testing.T, kind Kind, task, positive, n int) TaskData {
 		}
 	}
 	x := must(NewDense(n, 2, values))(t)
-	return TaskData{Task: &Task{Name: string(rune('a' + task)), Kind: kind, Positive: "1", Negative: "0"}, TrainSet: Samples{x, y}, ValidationSet: Samples{X: x.Take(nil)}}
+	return TaskData{Task: &Task{Name: string(rune('a' + task)), Kind: kind, Positive: "1", Negative: "0"}, TrainSet: Samples{X: x, Y: y}, ValidationSet: Samples{X: x.Take(nil)}}
 }
 
 // Every row is held out once, whatever class its task lacks, and parts of a task differ by one row.

@@ -82,6 +82,16 @@ type Samples struct {
 	// Y has one entry a row: -1 or +1 for classification, the number of the class
 	// where the problem has Classes, else the target.
 	Y []float64
+	// Weight is how much each row counts; nil where all count the same.
+	Weight []float64
+}
+
+// Weights are how much the rows count, ones where nothing says so.
+func (s Samples) Weights() []float64 {
+	if s.Weight == nil {
+		return slices.Repeat([]float64{1}, len(s.Y))
+	}
+	return s.Weight
 }
 
 // Borrows says that the rows cannot tell the intercept of their task, which borrows it from the

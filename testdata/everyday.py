@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 """What l2mt fit promises of tables of the real world, and what new rows have: time, repeated things,
-skewed targets, rare classes.
+skewed targets, weights, rare classes.
 
     everyday.py BINARY [LANDMINE.npz]
 
@@ -73,6 +73,19 @@ for seed in 1, 2:
             (train if k < 25 else test).append(["s%02d" % shop, "%.3f" % a, "%.3f" % b, "%.2f" % y])
     for flags in ["--target-scale", "identity"], []:
         measure("revenue", ["shop", "ads", "price", "revenue"], train, test, "shop", "revenue", *flags)
+for seed in 1, 2, 3:
+    r, train, test = np.random.default_rng(seed), [], []
+    for t in range(30):
+        w, level = np.array([1, -1, .5, 0]) + r.normal(0, .4, 4), r.normal()
+        for k in range(30):
+            x, n = r.normal(size=4), [1, 4, 25][r.integers(3)]
+            f, row = level + x @ w + np.sin(2 * x[3]), ["t%02d" % t, *("%.3f" % v for v in x)]
+            if k < 15:
+                train.append([*row, n, "%.3f" % (f + r.normal(0, 3 / np.sqrt(n)))])
+            else:
+                test.append([*row, 1, "%.3f" % f])
+    for flags in ["--ignore", "n"], ["--weight", "n"]:
+        measure("means of n", ["t", "a", "b", "c", "d", "n", "y"], train, test, "t", "y", *flags)
 if len(sys.argv) > 2:
     d = np.load(sys.argv[2])
     r, train, test = np.random.default_rng(1), [], []

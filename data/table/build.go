@@ -38,13 +38,13 @@ func (r *reader) build(paths []string) error {
 	empty := data.Samples{X: r.x.Take(nil)}
 	for _, t := range r.tasks {
 		r.Problem.Problem.Tasks = append(r.Problem.Problem.Tasks, t.task)
-		r.Problem.Tasks = append(r.Problem.Tasks, data.TaskData{
-			Task: t.task, TrainSet: data.Samples{X: r.x.Take(t.rows),
-				Y: t.y}, ValidationSet: empty, TestSet: empty,
-		})
 		var numbers, held []int
 		var times []float64
+		samples := data.Samples{X: r.x.Take(t.rows), Y: t.y}
 		for j, row := range t.rows {
+			if r.weight != nil {
+				samples.Weight = append(samples.Weight, r.weights[row])
+			}
 			if together != nil {
 				numbers = append(numbers, together[row])
 			}
@@ -55,6 +55,8 @@ func (r *reader) build(paths []string) error {
 				held = append(held, j)
 			}
 		}
+		made := data.TaskData{Task: t.task, TrainSet: samples, ValidationSet: empty, TestSet: empty}
+		r.Problem.Tasks = append(r.Problem.Tasks, made)
 		if together != nil {
 			r.Together = append(r.Together, numbers)
 		}
@@ -224,7 +226,11 @@ func (r *reader) finishTasks() error {
 		return err
 	}
 	if r.skipped > 0 {
-		r.note("%d rows without a label are left out", r.skipped)
+		why := "without a label"
+		if r.weight != nil {
+			why += " or of weight 0"
+		}
+		r.note("%d rows %s are left out", r.skipped, why)
 	}
 	var labels []format.Label
 	if kind == data.Classification {

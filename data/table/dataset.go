@@ -72,9 +72,9 @@ func (r *reader) usual(names []string) {
 
 // readDataset reads a file of a format that is not text, which has numbers only.
 func (r *reader) readDataset(paths []string) error {
-	if len(paths) > 1 || len(r.Validation)+len(r.Ignore)+len(r.Categorical)+
-		len(r.NA) > 0 || len(r.Group) > 0 || r.Time != "" || r.MissingColumns != "" {
-		return data.ErrInvalid.Errorf("%s: several files, files for validation, groups, and columns to ignore, of categories or missing go with CSV and TSV; of this format there is one file, in which groups are tasks", paths[0])
+	lists := slices.Concat(r.Validation, r.Ignore, r.Categorical, r.NA, r.Group)
+	if len(paths) > 1 || lists != nil || r.Time+r.Weight+r.MissingColumns != "" {
+		return data.ErrInvalid.Errorf("%s: several files, files for validation, groups, times, weights, and columns to ignore, of categories or missing go with CSV and TSV; of this format there is one file, in which groups are tasks", paths[0])
 	}
 	o := r.Format
 	path := paths[0]

@@ -4,9 +4,12 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
+	"math"
 	"path/filepath"
 	"slices"
 	"strings"
+
+	"gonum.org/v1/gonum/floats"
 
 	"l2mt/data"
 	"l2mt/data/format"
@@ -21,6 +24,7 @@ type Options struct {
 	Validation     []string  `xor:"validation,group" type:"path" help:"Files of rows to choose by, instead of a cross-validation. The model is fitted on these rows too in the end."`
 	Group          []string  `xor:"group" help:"Columns of what belongs together, such as a patient: folds do not part rows that have the same values in all of them, of whichever tasks."`
 	Time           string    `xor:"group" help:"Column of when a row is from, a number or a date: folds hold out what comes later, so that errors and intervals are those of the future. It stays a feature unless it is ignored."`
+	Weight         string    `help:"Column of how much a row counts, beside the others, in the fit, the folds and all errors: numbers of 0 or more. Rows of 0 are left out; predict predicts them. It is no feature."`
 	Kind           data.Kind `enum:",classification,regression" default:"" help:"Classification or regression, if the labels do not tell: words and pairs of numbers are classes, other numbers are targets of a regression."`
 	Positive       string    `help:"The class that is +1; by default the larger number, or the word that is later in the alphabet."`
 	Ignore         []string  `help:"Columns to leave out, by name or pattern."`
@@ -112,6 +116,8 @@ type reader struct {
 	groups   []*format.Column          // name together what belongs together
 	time     *format.Column            // says when a row is from; nil if none does
 	times    []float64                 // by it, of every row
+	weight   *format.Column            // says how much a row counts; nil if none does
+	weights  []float64                 // by it, of every row
 	targets  []*target
 	places   []place // of the rows
 	perFile  bool    // every file is a task
@@ -137,6 +143,7 @@ const (
 	isTask     = "the task"
 	isGroup    = "the group"
 	isTime     = "the time"
+	isWeight   = "the weight"
 	isCategory = "a category"
 )
 
@@ -200,6 +207,7 @@ func (r *reader) fault(row int, err error) error {
 func (r *reader) readText(paths []string) error {
 	r.task = r.owner(r.Task, true)
 	r.time = r.owner(r.Time, false)
+	r.weight = r.owner(r.Weight, false)
 	for _, asked := range r.Group {
 		r.groups = append(r.groups, r.owner(asked, true))
 	}
@@ -325,6 +333,7 @@ func (r *reader) columnsOf(s sheet, names []string) (columns []*format.Column, e
 		{"ignore", isIgnored, r.Ignore, another, nil},
 		{"task", isTask, []string{r.Task}, false, []*format.Column{r.task}},
 		{"time", isTime, []string{r.Time}, false, []*format.Column{r.time}},
+		{"weight", isWeight, []string{r.Weight}, false, []*format.Column{r.weight}},
 		{"group", isGroup, r.Group, false, r.groups},
 		{"target", isTarget, targets, false, nil},
 		{"categorical", isCategory, categorical, another, nil},
@@ -366,7 +375,7 @@ func (r *reader) columnsOf(s sheet, names []string) (columns []*format.Column, e
 			return nil, data.ErrInvalid.Errorf("two columns are called %q; rename one, or leave it out by its number with --ignore %d", name, j)
 		}
 		s.names[name] = true
-		if role != isTask && role != isGroup {
+		if role != isTask && role != isGroup && role != isWeight {
 			c := r.column(name, role)
 			c.At = j
 			columns = append(columns, c)
@@ -417,6 +426,7 @@ func (r *reader) align() error {
 	r.Recipe.Task = r.Task
 	r.Recipe.Time = r.Time
 	r.Recipe.Group = r.Group
+	r.Recipe.Weight = r.Weight
 	r.Recipe.ByPosition = r.sheets[0].bare
 	if r.Recipe.ByPosition {
 		r.note("no header: columns are known by their numbers, from 0, and matched by position")
@@ -432,23 +442,33 @@ func (r *reader) note(format string, args ...any) {
 
 func (r *reader) wordsAreCategories() bool { return slices.Equal(r.Categorical, []string{"*"}) }
 
-// labelled leaves out the rows without a label, if they may lack it.
+// labelled leaves out the rows without a label, if they may lack it, and those that count nothing.
+// In the mean the others count 1.
 func (r *reader) labelled() {
 	var rows []int
-	var missing fault
+	var missing, wrong fault
 	for i := range r.places {
-		if slices.ContainsFunc(r.targets, func(t *target) bool {
+		weight, err := r.weightOf(i)
+		labelled := slices.ContainsFunc(r.targets, func(t *target) bool {
 			return !r.gap(t.Column, i)
-		}) {
+		})
+		switch {
+		case err != nil:
+			wrong.add(i, err)
+		case weight == 0:
+		case labelled:
 			rows = append(rows, i)
-		} else if len(r.targets) == 1 && !r.SkipUnlabelled {
+			r.weights = append(r.weights, weight)
+		case len(r.targets) == 1 && !r.SkipUnlabelled:
 			c := r.targets[0].Column
 			missing.add(i,
 				data.ErrInvalid.Errorf("column %q, the target: it is missing (%q); fill it in, leave such rows out with --skip-unlabelled, or say with --na what means missing", c.Name, c.Texts[c.Text(i)]))
 		}
 	}
-	r.faults = append(r.faults, missing)
-	if r.skipped = len(r.places) - len(rows); r.skipped == 0 || missing.rows > 0 {
+	floats.Scale(float64(len(rows))/floats.Sum(r.weights), r.weights)
+	r.faults = append(r.faults, missing, wrong)
+	r.skipped = len(r.places) - len(rows)
+	if r.skipped == 0 || missing.rows+wrong.rows > 0 {
 		return
 	}
 	for k, row := range rows {
@@ -458,6 +478,18 @@ func (r *reader) labelled() {
 	for _, c := range r.columns {
 		c.Keep(rows)
 	}
+}
+
+// weightOf is how much a row counts.
+func (r *reader) weightOf(row int) (float64, error) {
+	if r.weight == nil {
+		return 1, nil
+	}
+	l := r.weight.Label(row)
+	if r.weight.Text(row) >= 0 || !(l.Number >= 0 && l.Number <= math.MaxFloat32) {
+		return 0, data.ErrInvalid.Errorf("column %q, the weight: it is %q; it must be a number of 0 or more", r.weight.Name, l)
+	}
+	return l.Number, nil
 }
 
 // gap reports whether a row has no value.

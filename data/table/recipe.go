@@ -26,6 +26,8 @@ type Recipe struct {
 	// what they held out together; empty if none were asked for.
 	Time  string   `json:"time,omitempty"`
 	Group []string `json:"group,omitempty"`
+	// Weight is the column of how much a row counts; empty where all count the same.
+	Weight string `json:"weight,omitempty"`
 	// Targets are the columns of the labels.
 	Targets []string `json:"targets,omitempty"`
 	// NA are the cells that say that there is no value; nil are the usual ones.

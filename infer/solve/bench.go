@@ -62,6 +62,9 @@ type Bench struct {
 	options Options
 	target  *Bench // of the targets whose logarithms these are, or nil
 	borrows []bool // the tasks that do, if there are others
+	// counts is the variance of counts over their expectation, 0 where targets are no counts.
+	// Weights are then of the logarithm of the expectation.
+	counts float64
 
 	found  map[bool][]*Found // by the network for every part, as it is or learned
 	spaces map[place]*space
@@ -159,6 +162,9 @@ func (b *Bench) Regrouped(together [][]int) (*Bench, error) {
 	o := b.options
 	o.Together = together
 	regrouped, err := newBench(b.finder, b.rows, o)
+	if err == nil {
+		regrouped.counts = b.counts
+	}
 	if err == nil && b.target != nil {
 		regrouped.target, err = b.target.Regrouped(together)
 	}
@@ -332,6 +338,8 @@ func (b *Bench) check(c Candidate) error {
 	switch {
 	case c.Structure == Structure{View: After} && b.options.After != nil:
 		return nil
+	case c.View == "" && b.counts > 0:
+		fault = "counts take a structure; leave --target-scale count out"
 	case c.Structure != (Structure{}) && !slices.Contains(Structures(), c.Structure):
 		fault = "it is no structure"
 	case !(c.Ridge >= 0 && c.Drawn >= 0):
@@ -428,8 +436,8 @@ func (b *Bench) measure(ctx context.Context, structures []*Judged) error {
 		variances[k] = make([][][]float64, len(b.folds))
 	}
 	fold := func(k, workers int) error {
-		f, err := newFeatures(b.folds[k].ProblemData,
-			slices.ContainsFunc(structures, (*Judged).near), b.options.After)
+		f, err := b.features(b.folds[k].ProblemData,
+			slices.ContainsFunc(structures, (*Judged).near))
 		if err != nil {
 			return err
 		}
@@ -450,6 +458,9 @@ func (b *Bench) measure(ctx context.Context, structures []*Judged) error {
 				score := p.Scores(i, held[i])
 				if !b.regression() {
 					saved.Moderate(score, variance)
+				} else if b.counts > 0 {
+					saved.Expect(score)
+					saved.Disperse(variance, score, b.counts)
 				}
 				scores[n][k] = append(scores[n][k], score)
 			}

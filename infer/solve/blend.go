@@ -12,6 +12,7 @@ import (
 	"l2mt/model/evidence"
 	"l2mt/model/mixed"
 	"l2mt/model/multitask"
+	"l2mt/model/saved"
 )
 
 // blend holds what candidates predict of rows that folds held out, to weigh the candidates:
@@ -23,6 +24,7 @@ import (
 type blend struct {
 	scores [][]float64 // of a row: one of every candidate
 	y      []float64
+	weight []float64 // of a row
 	loss   mixed.Loss
 	noise  float64
 	center []float64 // of every task
@@ -44,6 +46,8 @@ func newBlend(b *Bench, parts []*evidence.HeldOut, without int) *blend {
 	e := &blend{}
 	if !b.regression() {
 		e.loss = mixed.Logistic{}
+	} else if b.counts > 0 {
+		e.loss = mixed.Poisson{}
 	}
 	first := parts[0]
 	rivals := make([][]float64, len(first.Y))
@@ -54,9 +58,13 @@ func newBlend(b *Bench, parts []*evidence.HeldOut, without int) *blend {
 			}
 		}
 	}
-	e.center, e.scale = moments(b.rows, rivals)
+	e.center, e.scale = b.moments(b.rows, rivals)
 	for i, targets := range first.Y {
 		fold := b.foldsOf(i)
+		weights := first.Weight[i]
+		if b.counts > 0 {
+			weights = countWeights(weights, e.center[i], b.counts)
+		}
 		for j, y := range targets {
 			if fold[j] == without {
 				continue
@@ -64,40 +72,58 @@ func newBlend(b *Bench, parts []*evidence.HeldOut, without int) *blend {
 			classes := len(first.Scores[i]) / len(targets)
 			for c := range classes {
 				target := (y - e.center[i]) / e.scale[i]
-				if classes > 1 {
+				if b.counts > 0 {
+					target = y / math.Exp(e.center[i])
+				} else if classes > 1 {
 					target = float64(2*btoi(multitask.LabelOf(y, classes) == c) - 1)
 				}
-				e.scores = append(e.scores, e.rowScores(parts, i, j*classes+c))
+				e.scores = append(e.scores, e.rowScores(b, parts, i, j*classes+c))
 				e.y = append(e.y, target)
+				e.weight = append(e.weight, weights[j])
 			}
 		}
 	}
 	e.noise = 1
-	if b.regression() {
+	if e.loss == nil {
 		e.noise = math.Inf(1)
 		for k := range parts {
 			square := 0.0
 			for r, s := range e.scores {
-				square += (e.y[r] - s[k]) * (e.y[r] - s[k])
+				miss := e.y[r] - s[k]
+				square += e.weight[r] * miss * miss
 			}
-			e.noise = min(e.noise, max(square/float64(len(e.y)), math.SmallestNonzeroFloat32))
+			e.noise = min(e.noise, max(square/floats.Sum(e.weight), math.SmallestNonzeroFloat32))
 		}
 	}
 	return e
 }
 
 // rowScores are what the candidates predict of a task's row, or of a class of it.
-func (e *blend) rowScores(parts []*evidence.HeldOut, task, number int) (scores []float64) {
+func (e *blend) rowScores(
+	b *Bench, parts []*evidence.HeldOut, task, number int,
+) (scores []float64) {
 	for _, h := range parts {
-		score := h.Scores[task][number] - e.center[task]
+		score := h.Scores[task][number]
+		if b.counts > 0 {
+			score = math.Log(score)
+		}
+		score -= e.center[task]
 		scores = append(scores, score/e.scale[task])
 	}
 	return scores
 }
 
+// countWeights are what counts count, that are divided by their mean, of which this is the
+// logarithm: as much as counts whose variance is their expectation.
+func countWeights(weights []float64, center, dispersion float64) []float64 {
+	weights = slices.Clone(weights)
+	floats.Scale(math.Exp(center)/dispersion, weights)
+	return weights
+}
+
 // moments are the means and the deviations of the targets, of all tasks or, in units of their own,
-// of each; 0 and 1 of classes.
-func moments(p *data.ProblemData, y [][]float64) (mean, deviation []float64) {
+// of each; 0 and 1 of classes, and of counts the logarithm of the mean and 1.
+func (b *Bench) moments(p *data.ProblemData, y [][]float64) (mean, deviation []float64) {
 	groups := y
 	tasks := 1
 	if !p.OwnUnits {
@@ -109,7 +135,10 @@ func moments(p *data.ProblemData, y [][]float64) (mean, deviation []float64) {
 		if p.Kind() == data.Regression && len(targets) > 0 {
 			center, scale = stat.PopMeanStdDev(targets, nil)
 		}
-		if scale == 0 {
+		if b.counts > 0 {
+			center = math.Log(max(center, 1/float64(1+len(targets))))
+		}
+		if scale == 0 || b.counts > 0 {
 			scale = 1
 		}
 		mean = append(mean, slices.Repeat([]float64{center}, tasks)...)
@@ -140,6 +169,7 @@ func (e *blend) weigh() []float64 {
 				curvature = max(bend, 1e-4)
 				target = f - slope/curvature
 			}
+			curvature *= e.weight[r]
 			for a := range k {
 				floats.AddScaled(h[a], curvature*s[a], s)
 			}
@@ -164,7 +194,7 @@ func (e *blend) likelihoods() []float64 {
 			if e.loss != nil {
 				loss, _, _ = e.loss.At(s, e.y[r])
 			}
-			losses[c] = append(losses[c], loss)
+			losses[c] = append(losses[c], e.weight[r]*loss)
 		}
 	}
 	byTotal := func(a, b []float64) int {
@@ -217,9 +247,12 @@ func (b *Bench) blended(parts []*evidence.HeldOut) [][]float64 {
 			classes := len(scores) / max(1, len(fold))
 			for j := range scores {
 				if fold[j/classes] == k {
-					score := floats.Dot(v, e.rowScores(parts, i, j))
+					score := floats.Dot(v, e.rowScores(b, parts, i, j))
 					scores[j] = e.center[i] + e.scale[i]*score
 				}
+			}
+			if b.counts > 0 && k == len(b.folds)-1 {
+				saved.Expect(scores)
 			}
 		}
 	}

@@ -31,7 +31,8 @@ type Fitted struct {
 	problem *data.ProblemData
 	shared  *multitask.Linear // of a new task, by mixed models
 	doubt   *saved.Doubt
-	log     bool // of targets
+	log     bool    // of targets, or of their expectation
+	counts  float64 // of the Bench
 }
 
 // Share is a part of the variance of targets.
@@ -58,7 +59,8 @@ func Fit(ctx context.Context, f *Finder, p *data.ProblemData, o Options) (*Fitte
 // Fit fits the candidates of a choice to all labelled rows, and adds them up by their weights.
 func (b *Bench) Fit(ctx context.Context, c *Choice) (*Fitted, error) {
 	begin := time.Now()
-	f := &Fitted{Choice: c, problem: b.problem, log: b.target != nil}
+	f := &Fitted{Choice: c, problem: b.problem, counts: b.counts}
+	f.log = b.target != nil || b.counts > 0
 	r, err := b.sum(ctx, f)
 	if err == nil {
 		f.Tuned, err = evidence.Report(r, f.problem, c.HeldOut)
@@ -159,7 +161,7 @@ func (b *Bench) seen(f *Fitted) (*features, error) {
 	if !mixed {
 		return nil, nil
 	}
-	view, err := newFeatures(b.problem, kernel, b.options.After)
+	view, err := b.features(b.problem, kernel)
 	if err == nil {
 		f.steps = view.steps
 		f.problem = view.ProblemData
@@ -177,7 +179,13 @@ func (f *Fitted) fitted(
 		return nil, err
 	}
 	if j == f.Choice.surest() {
-		f.Shares = shares(p.fits, view.Kind() == data.Regression)
+		unit := 1.0
+		if view.counts > 0 { // the variance of a logarithm, of counts of the mean size
+			unit = view.counts / math.Exp(view.center[0])
+		} else if view.Kind() == data.Classification {
+			unit = logisticNoise
+		}
+		f.Shares = shares(p.fits, unit)
 		f.doubt = view.doubt(p)
 	}
 	return p.Result, nil
@@ -185,7 +193,7 @@ func (f *Fitted) fitted(
 
 // level adds the share of the targets' mean that the weights have left.
 func (b *Bench) level(sum *multitask.Result, left float64) {
-	center, _ := moments(b.rows, labels(b.rows))
+	center, _ := b.moments(b.rows, labels(b.rows))
 	classes := len(sum.B) / sum.W.RawMatrix().Cols
 	for i := range sum.B {
 		sum.B[i] += left * center[min(i/classes, len(center)-1)]
@@ -206,18 +214,14 @@ func (f *Fitted) split(sum *multitask.Result) {
 // as often as the class is.
 const logisticNoise = math.Pi * math.Pi / 3
 
-// shares are the parts of the variance of targets or, of classes, of scores, the mean over the
-// classes.
-func shares(fits []*mixed.Fit, regression bool) (parts []Share) {
+// shares are the parts of the variance of targets or, of classes and counts, of scores, the mean
+// over the classes. The noise is in such a unit.
+func shares(fits []*mixed.Fit, unit float64) (parts []Share) {
 	total := 0.0
 	var sums []mixed.Component
 	noise := 0.0
 	for _, f := range fits {
-		if regression {
-			noise += f.Noise
-		} else {
-			noise += logisticNoise
-		}
+		noise += f.Noise * unit
 		for k, c := range f.Components {
 			if k >= len(sums) {
 				sums = append(sums, mixed.Component{Name: c.Name})
@@ -259,13 +263,22 @@ func (f *Fitted) Saved(recipe table.Recipe) (*saved.Fit, error) {
 		s.Shared = f.shared
 		s.Doubt = f.doubt
 		s.Log = f.log
+		s.Counts = f.counts
 		f.HeldOut.Judge(s)
 	}
 	return s, err
 }
 
-// Log says that the targets are fitted as logarithms.
-func (f *Fitted) Log() bool { return f.log }
+// Scale is the scale that the targets are fitted on.
+func (f *Fitted) Scale() string {
+	switch {
+	case f.counts > 0:
+		return Count
+	case f.log:
+		return Log
+	}
+	return Identity
+}
 
 // Landmarks is how many of the rows the fit compares with, which a saved model contains.
 func (f *Fitted) Landmarks() (n int) {

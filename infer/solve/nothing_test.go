@@ -58,10 +58,10 @@ func testLoss(t *testing.T, f *Fitted) float64 {
 
 func lossOf(scores, y []float64, f *Fitted) float64 {
 	if f.problem.Kind() == data.Regression {
-		return math.Pow(float64(evidence.ScoreOf(scores, y, data.Regression, 1).Error), 2)
+		return math.Pow(float64(evidence.ScoreOf(data.Regression, scores, y, nil, 1, 0).Error), 2)
 	}
-	temperature := evidence.Temperature(f.HeldOut.Scores, f.HeldOut.Y)
-	return float64(evidence.ScoreOf(scores, y, data.Classification, temperature).LogLoss)
+	temperature := f.HeldOut.Temperature()
+	return float64(evidence.ScoreOf(data.Classification, scores, y, nil, temperature, 0).LogLoss)
 }
 
 // constantLoss is what test rows lose to the mean of all labelled rows, or to the share of a class.

@@ -1,6 +1,7 @@
 package solve
 
 import (
+	"cmp"
 	"math"
 	"slices"
 
@@ -14,54 +15,118 @@ import (
 const (
 	Identity = "identity" // as they are
 	Log      = "log"      // their logarithms
+	Count    = "count"    // the logarithm of the counts that are expected
 )
 
-// skewed is the skewness of targets from which on their logarithms are tried.
+// skewed is the skewness of targets from which on other scales are tried.
 const skewed = 1.0
 
 // Chooser chooses among the candidates of a bench.
 type Chooser func(*Bench) (*Choice, error)
 
-// Scaled chooses on the scale of the targets, or of their logarithms, and returns the bench whose
-// scale it is. Without a scale the rows held out decide, where all targets are positive and skewed:
-// by the likelihood of the targets under normal residuals, of which the logarithm's has the
-// Jacobian 1/y (Box and Cox 1964).
+// Scaled chooses on the scale of the targets, of their logarithms, or of the logarithm of expected
+// counts, and returns the bench whose scale it is. Without a scale the rows held out decide, where
+// targets are skewed: by their likelihood.
 func (b *Bench) Scaled(scale string, choose Chooser) (*Bench, *Choice, error) {
-	var plain *Choice
-	if scale != Log {
-		var err error
-		plain, err = choose(b)
-		if err != nil || scale == Identity || !b.skewed() {
-			return b, plain, err
+	if scale == Log {
+		return b.chosen(b.logarithms, choose)
+	}
+	best, err := choose(b)
+	if err != nil || scale == Identity || scale == "" && !b.skewed() {
+		return b, best, err
+	}
+	_, all := best.ScoresOf(b.rows)
+	counts := func() (*Bench, error) { return b.expectations(float64(all.Error)) }
+	if scale == Count {
+		return b.chosen(counts, choose)
+	}
+	var others []func() (*Bench, error)
+	if b.counted() == nil && !b.wide() {
+		others = append(others, counts)
+	}
+	if slices.Min(slices.Concat(labels(b.rows)...)) > 0 {
+		others = append(others, b.logarithms)
+	}
+	bench := b
+	for _, other := range others {
+		scaled, c, err := b.chosen(other, choose)
+		if err != nil {
+			return nil, nil, err
+		}
+		if scaled.surprise(c) < bench.surprise(best) {
+			bench = scaled
+			best = c
 		}
 	}
-	logs, err := b.logarithms()
-	if err != nil {
-		return nil, nil, err
-	}
-	c, err := choose(logs)
-	if err != nil {
-		return nil, nil, err
-	}
-	if plain == nil {
-		return logs, c, nil
-	}
-	_, ofLogs := c.ScoresOf(logs.rows)
-	_, ofPlain := plain.ScoresOf(b.rows)
-	jacobian := math.Exp(stat.Mean(slices.Concat(c.Y...), nil))
-	if float64(ofLogs.Error)*jacobian < float64(ofPlain.Error) {
-		return logs, c, nil
-	}
-	return b, plain, nil
+	return bench, best, nil
 }
 
-// skewed says that the logarithms of the targets may have a simpler model.
+// surprise falls with the likelihood of the targets held out: minus twice the mean of the
+// logarithms of their normal densities, but for a constant, at the best factor of the variances
+// that the model expects. A logarithm's density has the Jacobian 1/y (Box and Cox 1964).
+func (b *Bench) surprise(c *Choice) float64 {
+	var logs, squares []float64
+	for i, task := range c.Y {
+		for j, y := range task {
+			variance := 1.0
+			if c.Variance != nil {
+				variance = c.Variance[i][j]
+			}
+			miss := y - c.Scores[i][j]
+			squares = append(squares, miss*miss/variance)
+			if b.target != nil {
+				variance *= math.Exp(2 * y)
+			}
+			logs = append(logs, math.Log(variance))
+		}
+	}
+	weights := slices.Concat(c.Weight...)
+	return stat.Mean(logs, weights) + math.Log(stat.Mean(squares, weights))
+}
+
+// chosen is a choice on another bench.
+func (b *Bench) chosen(
+	other func() (*Bench, error), choose Chooser,
+) (*Bench, *Choice, error) {
+	scaled, err := other()
+	if err != nil {
+		return nil, nil, err
+	}
+	c, err := choose(scaled)
+	return scaled, c, err
+}
+
+// skewed says that the targets may have a simpler model on another scale.
 func (b *Bench) skewed() bool {
 	y := slices.Concat(labels(b.rows)...)
 	if b.options.After != nil || b.rows.OwnUnits || len(b.folds) == 0 {
 		return false
 	}
-	return b.regression() && slices.Min(y) > 0 && stat.Skew(y, nil) > skewed
+	return b.regression() && stat.Skew(y, nil) > skewed
+}
+
+// counted says what keeps targets from being counts.
+func (b *Bench) counted() error {
+	for _, y := range slices.Concat(labels(b.rows)...) {
+		if !b.regression() || y < 0 || y != math.Trunc(y) {
+			return b.fault("--target-scale count: counts are whole numbers of 0 or more; leave it out")
+		}
+	}
+	return nil
+}
+
+// expectations is the bench of the logarithms of expected counts. The error of the counts as they
+// are tells how much more than their expectation their variance is.
+func (b *Bench) expectations(rmse float64) (*Bench, error) {
+	if err := b.counted(); err != nil || b.options.After != nil {
+		return nil, cmp.Or(err, b.fault("--target-scale count: an older model knows no counts; leave it or --after out"))
+	}
+	counts, err := newBench(b.finder, b.rows, b.options)
+	if err == nil {
+		mean := stat.Mean(slices.Concat(labels(b.rows)...), nil)
+		counts.counts = max(1, rmse*rmse/mean)
+	}
+	return counts, err
 }
 
 // logarithms is the bench of the targets' logarithms, with the same folds.

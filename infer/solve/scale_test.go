@@ -86,8 +86,8 @@ func TestScaleOfTheTarget(t *testing.T) {
 			t.Fatal(err)
 		}
 		f := must(scaled.Fit(t.Context(), c))(t)
-		if f.Log() != multiplies {
-			t.Errorf("seed %d: columns multiply %t, the scale is of logarithms %t", seed, multiplies, f.Log())
+		if (f.Scale() == Log) != multiplies {
+			t.Errorf("seed %d: columns multiply %t, the scale is %s", seed, multiplies, f.Scale())
 		}
 		told := must(scaled.Told(c.HeldOut))(t)
 		for i, task := range p.Tasks {

@@ -113,6 +113,7 @@ type features struct {
 	landmarks         int
 	separate          bool // columns have variances of their own
 	center, scale     []float64
+	counts            float64 // of the Bench
 	loading           []float64
 	kernelRows        [][]float64 // coordinates of every task's rows
 	mean              []float64   // a level and weights of the rows made, by an older model
@@ -126,11 +127,12 @@ type feature struct {
 	column int
 }
 
-// newFeatures fits the steps to the training rows of a problem, or takes the steps of an older
+// features fits the steps to the training rows of a problem, or takes the steps of an older
 // model.
-func newFeatures(p *data.ProblemData, kernel bool, older *saved.Prior) (*features, error) {
+func (b *Bench) features(p *data.ProblemData, kernel bool) (*features, error) {
 	names := table.Numbers(p.Features, p.Cols())
-	f := &features{ProblemData: p, names: names.Features()}
+	older := b.options.After
+	f := &features{ProblemData: p, names: names.Features(), counts: b.counts}
 	var err error
 	if f.steps, err = steps(p, kernel, older); err != nil {
 		return nil, err
@@ -161,7 +163,7 @@ func newFeatures(p *data.ProblemData, kernel bool, older *saved.Prior) (*feature
 	for range f.landmarks {
 		f.columns = append(f.columns, feature{view: Kernel})
 	}
-	f.center, f.scale = moments(f.ProblemData, labels(f.ProblemData))
+	f.center, f.scale = b.moments(p, labels(p))
 	f.loading = slices.Repeat([]float64{1}, len(f.Tasks))
 	if f.OwnUnits {
 		f.loading = f.leading()
@@ -319,6 +321,8 @@ func (f *features) components(s Structure) (p mixed.Problem, chosen []int) {
 	}
 	if f.Kind() == data.Classification {
 		p.Loss = mixed.Logistic{}
+	} else if f.counts > 0 {
+		p.Loss = mixed.Poisson{}
 	}
 	if s.View == After {
 		p.Components[0].Own = 1
@@ -351,6 +355,10 @@ func (f *features) problem(s Structure, class int) mixed.Problem {
 	p, chosen := f.components(s)
 	for i, t := range f.Tasks {
 		task := mixed.Task{Loading: f.loading[i], Features: f.rows(i, chosen)}
+		task.Weight = t.TrainSet.Weight
+		if f.counts > 0 {
+			task.Weight = countWeights(t.TrainSet.Weights(), f.center[i], f.counts)
+		}
 		for r, y := range t.TrainSet.Y {
 			if s.View == After {
 				value := t.TrainSet.X.Row(r).Value
@@ -359,7 +367,12 @@ func (f *features) problem(s Structure, class int) mixed.Problem {
 			if f.Several() > 0 {
 				y = float64(2*btoi(multitask.LabelOf(y, f.Several()) == class) - 1)
 			}
-			task.Y = append(task.Y, (y-f.center[i])/f.scale[i])
+			if f.counts > 0 {
+				y /= math.Exp(f.center[i])
+			} else {
+				y = (y - f.center[i]) / f.scale[i]
+			}
+			task.Y = append(task.Y, y)
 		}
 		p.Tasks = append(p.Tasks, task)
 	}
@@ -516,6 +529,9 @@ func sampled(p mixed.Problem, share float64) mixed.Problem {
 		for _, r := range spaced(len(t.Y), share, target) {
 			part.Features = append(part.Features, t.Features[r*d:][:d]...)
 			part.Y = append(part.Y, t.Y[r])
+			if t.Weight != nil {
+				part.Weight = append(part.Weight, t.Weight[r])
+			}
 		}
 		q.Tasks = append(q.Tasks, part)
 	}
@@ -545,7 +561,7 @@ func (f *features) doubt(p *posterior) *saved.Doubt {
 	fit := p.fits[0]
 	d := len(fit.Common)
 	doubt := &saved.Doubt{Noise: fit.Noise}
-	if f.Kind() == data.Classification {
+	if f.Kind() == data.Classification || f.counts > 0 {
 		doubt.Noise = 0
 	}
 	add := func(to *[]float64, w []float64) {

@@ -47,7 +47,7 @@ func Evaluate(r *multitask.Result, kind data.Kind, tasks []data.Samples) (Errors
 		if kind == data.Regression {
 			e.Task[i] = stat.Mean(squares(f, s.Y, scale[i]), nil)
 		} else {
-			e.Task[i] = misclassified(f, s.Y)
+			e.Task[i] = stat.Mean(misclassified(f, s.Y), nil)
 		}
 		e.Mean += e.Task[i] / float64(m)
 	}

@@ -16,6 +16,7 @@ import (
 	"math"
 
 	"golang.org/x/sync/errgroup"
+	"gonum.org/v1/gonum/floats"
 	"gonum.org/v1/gonum/stat"
 
 	"l2mt/data"
@@ -56,6 +57,8 @@ type HeldOut struct {
 	// Scores are the predictions for the rows of every task that were held out, and Y
 	// has their targets.
 	Scores, Y [][]float64
+	// Weight is how much each of the rows counts.
+	Weight [][]float64
 	// Variance is, of each row, how far the model expects a target to be from its score,
 	// squared; nil where it expects the same of all rows.
 	Variance [][]float64
@@ -81,7 +84,7 @@ type HeldOut struct {
 func None(tasks int) *HeldOut {
 	empty := make([][]float64, tasks)
 	nan := math.NaN()
-	return &HeldOut{Scores: empty, Y: empty, Loss: nan,
+	return &HeldOut{Scores: empty, Y: empty, Weight: empty, Loss: nan,
 		Error: nan, losses: empty, weights: make([]float64, tasks)}
 }
 
@@ -114,33 +117,39 @@ func newHeldRows(p *data.ProblemData, y [][]float64) (heldRows, error) {
 // Training returns the rows that the fits are to be on.
 func (e *heldRows) Training() *multitask.TrainingSet { return e.train }
 
-// heldOut compares predictions with the targets of the rows.
-func (e *heldRows) heldOut(scores, targets [][]float64, fits ...*multitask.Result) *HeldOut {
-	h := &HeldOut{Scores: scores, Y: targets, Fits: fits, units: e.units}
+// heldOut compares predictions of rows of every task with their targets.
+func (e *heldRows) heldOut(
+	scores [][]float64, tasks []data.Samples, fits ...*multitask.Result,
+) *HeldOut {
+	h := &HeldOut{Scores: scores, Fits: fits, units: e.units}
+	for _, rows := range tasks {
+		h.Y = append(h.Y, rows.Y)
+		h.Weight = append(h.Weight, rows.Weights())
+	}
 	h.losses = make([][]float64, len(scores))
 	h.weights = make([]float64, len(scores))
 	var losses, weights, errs []float64
 	temperature := 1.0
 	if e.kind == data.Classification {
-		temperature = Temperature(scores, targets)
+		temperature = h.Temperature()
 	}
-	for i, y := range targets {
+	for i, y := range h.Y {
 		if len(y) == 0 {
 			continue
 		}
 		h.Rows += len(y)
-		h.weights[i] = float64(len(y))
+		h.weights[i] = floats.Sum(h.Weight[i])
 		if e.same {
 			h.weights[i] = 1
 		}
 		if e.kind == data.Regression {
 			h.losses[i] = squares(scores[i], y, e.scale[i])
-			errs = append(errs, stat.Mean(h.losses[i], nil))
+			errs = append(errs, stat.Mean(h.losses[i], h.Weight[i]))
 		} else {
 			h.losses[i] = logLosses(scores[i], y, temperature)
-			errs = append(errs, misclassified(scores[i], y))
+			errs = append(errs, stat.Mean(misclassified(scores[i], y), h.Weight[i]))
 		}
-		losses = append(losses, stat.Mean(h.losses[i], nil))
+		losses = append(losses, stat.Mean(h.losses[i], h.Weight[i]))
 		weights = append(weights, h.weights[i])
 	}
 	h.Loss = stat.Mean(losses, weights)
@@ -273,28 +282,32 @@ func (e *Folds) Hold(ctx context.Context, subject Subject,
 
 // Predicted measures predictions of the rows, in the order of a HeldOut.
 func (e *Folds) Predicted(scores [][]float64) *HeldOut {
-	y := make([][]float64, len(e.y))
-	for _, part := range e.parts {
+	return e.heldOut(scores, e.rows(len(e.parts)))
+}
+
+// rows are the rows of every task that the first folds hold out, without their features.
+func (e *Folds) rows(folds int) []data.Samples {
+	tasks := make([]data.Samples, len(e.y))
+	for _, part := range e.parts[:folds] {
 		for i, rows := range part.rows {
-			y[i] = append(y[i], rows.Y...)
+			tasks[i].Y = append(tasks[i].Y, rows.Y...)
+			tasks[i].Weight = append(tasks[i].Weight, rows.Weight...)
 		}
 	}
-	return e.heldOut(scores, y)
+	return tasks
 }
 
 // Measure says what the rows do that the first folds hold out, of fits without them.
 func (e *Folds) Measure(fits ...*multitask.Result) *HeldOut {
 	scores := make([][]float64, len(e.y))
-	y := make([][]float64, len(e.y))
 	for k, r := range fits {
 		for i, rows := range e.parts[k].rows {
 			if len(rows.Y) > 0 {
 				scores[i] = append(scores[i], r.Scores(i, rows.X)...)
-				y[i] = append(y[i], rows.Y...)
 			}
 		}
 	}
-	h := e.heldOut(scores, y, fits...)
+	h := e.heldOut(scores, e.rows(len(fits)), fits...)
 	if e.split {
 		h.Loss = h.Error
 	}

@@ -283,14 +283,14 @@ func TestLossOfTargets(t *testing.T) {
 		{true, (4/1.25/4 + 16/100./2 + 1/all) / 3},
 	} {
 		e := heldRows{kind: data.Regression, same: c.own, scale: must(scales(y, c.own))(t)}
-		h := e.heldOut(scores, y)
+		h := e.heldOut(scores, samplesOf(y))
 		near(t, fmt.Sprintf("own units %t: loss", c.own), h.Loss, c.loss, 1e-12)
 		for i, row := range squares {
 			for j, v := range row {
 				near(t, fmt.Sprintf("own units %t: loss of row %d of task %d", c.own, j, i), h.losses[i][j]*e.scale[i], v, 1e-12)
 			}
 		}
-		none := e.heldOut(make([][]float64, 4), make([][]float64, 4))
+		none := e.heldOut(make([][]float64, 4), make([]data.Samples, 4))
 		if !math.IsNaN(none.Loss) || none.Rows != 0 {
 			t.Errorf("no rows have the loss %v", none.Loss)
 		}

@@ -34,6 +34,7 @@ func TestIntervalsHoldWhatTheySay(t *testing.T) {
 			h.Y, h.Scores = append(h.Y, noise(i, n)), append(h.Scores, make([]float64, n))
 			s.Tasks = append(s.Tasks, saved.Task{Name: fmt.Sprint(i)})
 		}
+		h.Weight = make([][]float64, len(h.Y))
 		h.Judge(s)
 		if n := len(s.Residuals); n != mostResiduals-1 || !slices.IsSorted(s.Residuals) {
 			t.Errorf("%d residuals", n)
@@ -82,6 +83,7 @@ func TestIntervalsFollowTheVariance(t *testing.T) {
 		h.Scores = append(h.Scores, make([]float64, n))
 		s.Tasks = append(s.Tasks, saved.Task{Name: fmt.Sprint(i)})
 	}
+	h.Weight = make([][]float64, len(h.Y))
 	h.Judge(s)
 	near(t, "spread of all tasks, in units of the deviation that is expected", s.Spread, 3, 0.1)
 	for _, sure := range []bool{true, false} {
@@ -108,7 +110,7 @@ func TestIntervalsThatAreNotKnown(t *testing.T) {
 	if v := s.Interval(0.9); !math.IsNaN(v) {
 		t.Errorf("without residuals: %v", v)
 	}
-	(&HeldOut{Scores: [][]float64{{1, 1, 1, 1}}, Y: [][]float64{{2, 0, 3, 1}}}).Judge(s)
+	heldRowsOf([][]float64{{1, 1, 1, 1}}, [][]float64{{2, 0, 3, 1}}).Judge(s)
 	for level, finite := range map[float64]bool{0.5: true, 0.8: true, 0.81: false, 0.9: false} {
 		if v := s.Interval(level); math.IsInf(v, 1) == finite || math.IsNaN(v) {
 			t.Errorf("of level %v: %v", level, v)

@@ -196,3 +196,20 @@ func least(low, high float64, f func(float64) float64) float64 {
 	}
 	return (low + high) / 2
 }
+
+// samplesOf are rows of every task that count the same.
+func samplesOf(y [][]float64) (tasks []data.Samples) {
+	for _, y := range y {
+		tasks = append(tasks, data.Samples{Y: y})
+	}
+	return tasks
+}
+
+// heldRowsOf are predictions of rows that count the same.
+func heldRowsOf(scores, y [][]float64) *HeldOut {
+	h := &HeldOut{Scores: scores, Y: y}
+	for _, rows := range samplesOf(y) {
+		h.Weight = append(h.Weight, rows.Weights())
+	}
+	return h
+}

@@ -36,7 +36,7 @@ import (
 type leaveOneOut struct {
 	heldRows
 	classes int
-	tasks   []data.TaskData
+	rows    []data.Samples // of every task
 	parts   []data.Samples // the rows of every task, class by class
 	first   []int          // where these begin, and the end
 	gram    *mat.Dense     // <x_a, x_b>, N x N
@@ -54,15 +54,17 @@ type leaveOneOut struct {
 // what the others say of that.
 func NewLeaveOneOut(p *data.ProblemData) (Evidence, error) {
 	y := make([][]float64, len(p.Tasks))
+	rows := make([]data.Samples, len(p.Tasks))
 	for i, t := range p.Tasks {
 		y[i] = t.TrainSet.Y
+		rows[i] = t.TrainSet
 	}
 	h, err := newHeldRows(p, y)
 	if err != nil {
 		return nil, err
 	}
 	e := &leaveOneOut{heldRows: h, classes: max(1, p.Several()),
-		tasks: p.Tasks, parts: h.train.Parts()}
+		rows: rows, parts: h.train.Parts()}
 	e.gram, e.first = e.train.Gram()
 	return e, nil
 }
@@ -85,15 +87,15 @@ func (e *leaveOneOut) Hold(ctx context.Context, subject Subject,
 		return nil, err
 	}
 	scores := make([][]float64, len(e.y))
-	for i, t := range e.tasks { // for classes that a task lacks
-		scores[i] = r.Scores(i, t.TrainSet.X)
+	for i, t := range e.rows { // for classes that a task lacks
+		scores[i] = r.Scores(i, t.X)
 	}
 	for i := range e.parts {
 		for j, v := range f[e.first[i]:e.first[i+1]] {
 			scores[i/k][j*k+i%k] = v
 		}
 	}
-	return e.heldOut(scores, e.y, r), nil
+	return e.heldOut(scores, e.rows, r), nil
 }
 
 // leaveOut replaces the predictions f of a fit, where the losses have the derivatives r and

@@ -70,16 +70,16 @@ func logLosses(scores, y []float64, temperature float64) []float64 {
 // leastProbability is the probability of a class that is new to a task.
 const leastProbability = 1e-6
 
-// misclassified is the rate of rows whose predicted class is not y.
-func misclassified(scores, y []float64) float64 {
-	errors := 0
+// misclassified is 1 for rows whose predicted class is not y, and else 0.
+func misclassified(scores, y []float64) []float64 {
 	k := perRow(scores, y)
+	wrong := make([]float64, len(y))
 	for j, v := range y {
 		if data.ClassOf(scores[j*k:][:k]) != multitask.LabelOf(v, k) {
-			errors++
+			wrong[j] = 1
 		}
 	}
-	return float64(errors) / float64(len(y))
+	return wrong
 }
 
 // perRow is how many scores each of the rows has.

@@ -50,7 +50,7 @@ func PairedLoss(a, b *HeldOut) Paired {
 	for i, l := range a.losses {
 		if gains[i] = floats.SubTo(make([]float64, len(l)),
 			l, b.losses[i]); len(l) > 0 {
-			means = append(means, stat.Mean(gains[i], nil))
+			means = append(means, stat.Mean(gains[i], a.Weight[i]))
 			weights = append(weights, a.weights[i])
 		}
 	}
@@ -67,7 +67,7 @@ func PairedLoss(a, b *HeldOut) Paired {
 		together := n < 2 || a.units != nil &&
 			slices.Min(a.units[i]) == slices.Max(a.units[i])
 		if !together {
-			mean = stat.Mean(l, nil)
+			mean = stat.Mean(l, a.Weight[i])
 			correction = math.Sqrt(n / (n - 1))
 		}
 		for j, v := range l {
@@ -76,7 +76,8 @@ func PairedLoss(a, b *HeldOut) Paired {
 				unit = a.units[i][j]
 			}
 			next--
-			moves[unit] += (v - mean) * correction / n * a.weights[i] / floats.Sum(weights)
+			share := a.Weight[i][j] / floats.Sum(a.Weight[i])
+			moves[unit] += (v - mean) * correction * share * a.weights[i] / floats.Sum(weights)
 		}
 	}
 	if p.units = len(moves); p.units > 1 {

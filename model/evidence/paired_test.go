@@ -20,6 +20,8 @@ func differing(differences [][]float64, units [][]int) (a, b *HeldOut) {
 			ones[j], sum[j] = 1, 1+v
 		}
 		a.losses, b.losses = append(a.losses, sum), append(b.losses, ones)
+		a.Weight = append(a.Weight, ones)
+		b.Weight = a.Weight
 	}
 	return a, b
 }

@@ -50,18 +50,15 @@ type Score struct {
 func (h *HeldOut) ScoresOf(p *data.ProblemData) (tasks []Score, total Score) {
 	temperature := 1.0
 	if p.Kind() == data.Classification {
-		temperature = Temperature(h.Scores, h.Y)
+		temperature = h.Temperature()
 	}
 	f := slices.Concat(h.Scores...)
-	total = ScoreOf(f, slices.Concat(h.Y...), p.Kind(), temperature)
-	if h.Cut != 0 {
-		total.Decide(f, slices.Concat(h.Y...), h.Cut)
-	}
+	y := slices.Concat(h.Y...)
+	w := slices.Concat(h.Weight...)
+	total = ScoreOf(p.Kind(), f, y, w, temperature, h.Cut)
 	for i, t := range p.Tasks {
-		s := ScoreOf(h.Scores[i], h.Y[i], t.Kind, temperature)
-		if h.Cut != 0 && s.Held > 0 {
-			s.Decide(h.Scores[i], h.Y[i], h.Cut)
-		}
+		s := ScoreOf(t.Kind, h.Scores[i], h.Y[i],
+			h.Weight[i], temperature, h.Cut)
 		s.Rows = len(t.TrainSet.Y)
 		total.Rows += s.Rows
 		tasks = append(tasks, s)
@@ -69,8 +66,9 @@ func (h *HeldOut) ScoresOf(p *data.ProblemData) (tasks []Score, total Score) {
 	return tasks, total
 }
 
-// ScoreOf compares predictions of a task with its targets.
-func ScoreOf(f, y []float64, kind data.Kind, temperature float64) Score {
+// ScoreOf compares predictions of a task with what its rows are, which count the weights w, or the
+// same where these are nil. A row of two classes is taken for positive from the score cut on.
+func ScoreOf(kind data.Kind, f, y, w []float64, temperature, cut float64) Score {
 	nan := files.Float(math.NaN())
 	s := Score{Held: len(y), Error: nan, StandardError: nan,
 		AUC: nan, R2: nan, LogLoss: nan, Brier: nan}
@@ -78,28 +76,31 @@ func ScoreOf(f, y []float64, kind data.Kind, temperature float64) Score {
 	s.Precision = nan
 	s.Recall = nan
 	n := float64(len(y))
+	if w != nil { // rows of one weight would tell as much
+		n = floats.Sum(w) * floats.Sum(w) / floats.Dot(w, w)
+	}
 	switch {
-	case n == 0:
+	case len(y) == 0:
 	case kind == data.Classification:
-		errors := misclassified(f, y)
-		s.Error = files.Float(errors)
-		s.StandardError = files.Float(math.Sqrt(errors * (1 - errors) / n))
-		s.AUC = files.Float(meanAUC(f, y))
-		s.Brier = files.Float(brier(f, y, temperature))
-		s.LogLoss = files.Float(stat.Mean(logLosses(f, y, temperature), nil))
+		wrong := stat.Mean(misclassified(f, y), w)
 		if perRow(f, y) == 1 {
-			s.Decide(f, y, 0)
+			wrong = s.decide(f, y, w, cut)
 		}
+		s.Error = files.Float(wrong)
+		s.StandardError = files.Float(math.Sqrt(wrong * (1 - wrong) / n))
+		s.AUC = files.Float(meanAUC(f, y, w))
+		s.Brier = files.Float(stat.Mean(brier(f, y, temperature), w))
+		s.LogLoss = files.Float(stat.Mean(logLosses(f, y, temperature), w))
 	default:
 		square := squares(f, y, 1)
-		mean := stat.Mean(square, nil)
+		mean := stat.Mean(square, w)
 		s.Error = files.Float(math.Sqrt(mean))
 		if mean > 0 {
 			// d sqrt(u) = du / (2 sqrt(u))
-			s.StandardError = files.Float(stat.StdDev(square,
-				nil) / math.Sqrt(n) / (2 * math.Sqrt(mean)))
+			variance := stat.PopVariance(square, w) / (n - 1)
+			s.StandardError = files.Float(math.Sqrt(variance/mean) / 2)
 		}
-		if variance := stat.PopVariance(y, nil); variance > 0 {
+		if variance := stat.PopVariance(y, w); variance > 0 {
 			s.R2 = files.Float(1 - mean/variance)
 		}
 	}
@@ -107,13 +108,13 @@ func ScoreOf(f, y []float64, kind data.Kind, temperature float64) Score {
 }
 
 // meanAUC is the mean of the AUC of the classes that have rows.
-func meanAUC(f, y []float64) float64 {
+func meanAUC(f, y, w []float64) float64 {
 	k := perRow(f, y)
 	if k == 1 {
-		return auc(f, y)
+		return auc(f, y, w)
 	}
 	mean, _ := meanOf(k, func(c int) float64 {
-		return auc(multitask.ClassScores(f, c, k), multitask.Against(y, c))
+		return auc(multitask.ClassScores(f, c, k), multitask.Against(y, c), w)
 	})
 	return mean
 }
@@ -130,37 +131,41 @@ func meanOf(n int, value func(i int) float64) (mean, known float64) {
 }
 
 // auc is the area under the curve of true over false positives.
-func auc(f, y []float64) float64 {
+func auc(f, y, w []float64) float64 {
 	order := make([]int, len(f))
 	score := slices.Clone(f)
 	floats.Argsort(score, order)
 	positive := make([]bool, len(f))
+	var weight []float64
 	for j, from := range order {
 		positive[j] = y[from] > 0
+		if w != nil {
+			weight = append(weight, w[from])
+		}
 	}
 	if !slices.Contains(positive, true) || !slices.Contains(positive, false) {
 		return math.NaN()
 	}
-	tpr, fpr, _ := stat.ROC(nil, score, positive, nil)
+	tpr, fpr, _ := stat.ROC(nil, score, positive, weight)
 	return integrate.Trapezoidal(fpr, tpr)
 }
 
-// brier is the Brier score of rows.
-func brier(f, y []float64, temperature float64) (loss float64) {
+// brier is the Brier score of every row.
+func brier(f, y []float64, temperature float64) (losses []float64) {
 	k := perRow(f, y)
 	p := make([]float64, max(2, k))
 	for j, v := range y {
 		data.Probabilities(p, f[j*k:][:k], temperature)
 		p[multitask.LabelOf(v, k)]--
-		loss += floats.Dot(p, p) / 2 / float64(len(y))
+		losses = append(losses, floats.Dot(p, p)/2)
 	}
-	return loss
+	return losses
 }
 
 // Judge tells a saved model how sure its predictions are, by rows that were held out.
 func (h *HeldOut) Judge(s *saved.Fit) {
 	if s.Kind == data.Classification {
-		s.Temperature = Temperature(h.Scores, h.Y)
+		s.Temperature = h.Temperature()
 		return
 	}
 	h.spread(s)
@@ -170,8 +175,8 @@ func (h *HeldOut) Judge(s *saved.Fit) {
 		case 1: // which says little
 			t.StandardError = t.Spread
 		default:
-			t.StandardError = float64(ScoreOf(h.Scores[i],
-				h.Y[i], s.Kind, 1).Error)
+			t.StandardError = float64(ScoreOf(s.Kind, h.Scores[i],
+				h.Y[i], h.Weight[i], 1, 0).Error)
 		}
 	}
 }

@@ -38,7 +38,7 @@ func TestScores(t *testing.T) {
 				}
 			}
 		}
-		s := ScoreOf(f, y, data.Classification, 1)
+		s := ScoreOf(data.Classification, f, y, nil, 1, 0)
 		near(t, "AUC", float64(s.AUC), won/pairs, 1e-12)
 		q := wrong / float64(n)
 		near(t, "error", float64(s.Error), q, 1e-12)
@@ -47,7 +47,7 @@ func TestScores(t *testing.T) {
 			t.Errorf("%+v of %d rows", s, n)
 		}
 	}
-	s := ScoreOf([]float64{1, 2, 4}, []float64{1, 3, 2}, data.Regression, 1)
+	s := ScoreOf(data.Regression, []float64{1, 2, 4}, []float64{1, 3, 2}, nil, 1, 0)
 	near(t, "RMSE", float64(s.Error), math.Sqrt(5.0/3), 1e-12)
 	near(t, "R^2", float64(s.R2), 1-5.0/2, 1e-12)
 	// The squares 0, 1, 4 have the standard deviation sqrt(13/3).
@@ -65,7 +65,7 @@ func TestTemperature(t *testing.T) {
 			held[i], labels[i] = append(held[i], 2*f), append(labels[i], math.Copysign(1, 1/(1+math.Exp(-f))-random.Float64()))
 		}
 	}
-	near(t, "temperature", Temperature(held, labels), 2, 0.05)
+	near(t, "temperature", heldRowsOf(held, labels).Temperature(), 2, 0.05)
 	for _, rows := range []int{1, 16, 400} {
 		f := slices.Repeat([]float64{1.5, -1.5}, rows)
 		y := slices.Repeat([]float64{1, -1}, rows)
@@ -73,9 +73,9 @@ func TestTemperature(t *testing.T) {
 		if want < 0.1 {
 			t.Errorf("%d rows on their sides: the least loss is at the temperature %v", 2*rows, want)
 		}
-		near(t, "temperature of rows on their sides", Temperature([][]float64{f}, [][]float64{y}), want, 1e-6)
+		near(t, "temperature of rows on their sides", heldRowsOf([][]float64{f}, [][]float64{y}).Temperature(), want, 1e-6)
 	}
-	near(t, "temperature of no rows", Temperature(make([][]float64, 3), make([][]float64, 3)), 1, 0)
+	near(t, "temperature of no rows", heldRowsOf(make([][]float64, 3), make([][]float64, 3)).Temperature(), 1, 0)
 }
 
 // Temperatures of several classes have the least loss too, also where tasks lack classes.
@@ -92,7 +92,7 @@ func TestTemperatureOfClasses(t *testing.T) {
 			y = append(y, float64(right))
 		}
 		want := temperatureByHand([][]float64{f}, [][]float64{y}, 4)
-		near(t, "temperature", Temperature([][]float64{f}, [][]float64{y}), want, 1e-5)
+		near(t, "temperature", heldRowsOf([][]float64{f}, [][]float64{y}).Temperature(), want, 1e-5)
 	}
 }
 
@@ -119,11 +119,11 @@ func TestTwoClassesAreSeveral(t *testing.T) {
 		y[j] = math.Copysign(1, f+0.8*random.NormFloat64())
 		two, of = append(two, -f, f), append(of, (1+y[j])/2)
 	}
-	a, b := ScoreOf(one, y, data.Classification, 1), ScoreOf(two, of, data.Classification, 1)
+	a, b := ScoreOf(data.Classification, one, y, nil, 1, 0), ScoreOf(data.Classification, two, of, nil, 1, 0)
 	near(t, "error", float64(b.Error), float64(a.Error), 0)
 	near(t, "its standard error", float64(b.StandardError), float64(a.StandardError), 1e-12)
 	near(t, "AUC", float64(b.AUC), float64(a.AUC), 1e-12)
-	t1, t2 := Temperature([][]float64{one}, [][]float64{y}), Temperature([][]float64{two}, [][]float64{of})
+	t1, t2 := heldRowsOf([][]float64{one}, [][]float64{y}).Temperature(), heldRowsOf([][]float64{two}, [][]float64{of}).Temperature()
 	near(t, "temperature", t2, t1, 1e-9)
 	near(t, "Brier score", float64(b.Brier), float64(a.Brier), 1e-12)
 	near(t, "loss of a class that the task lacks", logLosses([]float64{1, math.Inf(-1)}, []float64{1}, 1)[0], -math.Log(1e-6), 1e-12)
@@ -136,16 +136,16 @@ func TestTwoClassesAreSeveral(t *testing.T) {
 // A saved model is told its temperature, and of a regression the RMSE of the tasks that have
 // rows held out.
 func TestSavedModelsAreTold(t *testing.T) {
-	h := &HeldOut{Scores: [][]float64{{1, 2, 4}, nil}, Y: [][]float64{{1, 3, 2}, nil}}
+	h := heldRowsOf([][]float64{{1, 2, 4}, nil}, [][]float64{{1, 3, 2}, nil})
 	s := &saved.Fit{Kind: data.Regression, Tasks: make([]saved.Task, 2)}
 	h.Judge(s)
 	if near(t, "RMSE", s.Tasks[0].StandardError, math.Sqrt(5.0/3), 1e-12); s.Tasks[1].StandardError != 0 || s.Temperature != 0 {
 		t.Errorf("%+v", s)
 	}
-	h = &HeldOut{Scores: [][]float64{{1, 2, 4, -1}, {2}}, Y: [][]float64{{1, 1, -1, -1}, {-1}}}
+	h = heldRowsOf([][]float64{{1, 2, 4, -1}, {2}}, [][]float64{{1, 1, -1, -1}, {-1}})
 	s = &saved.Fit{Kind: data.Classification, Tasks: make([]saved.Task, 2)}
 	h.Judge(s)
-	if want := Temperature(h.Scores, h.Y); s.Temperature != want || s.Tasks[0].StandardError != 0 {
+	if want := h.Temperature(); s.Temperature != want || s.Tasks[0].StandardError != 0 {
 		t.Errorf("%+v, want the temperature %v", s, want)
 	}
 }

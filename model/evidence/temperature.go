@@ -16,28 +16,27 @@ const (
 	certainty = 4
 )
 
-// Temperature returns the T for which the data.Probabilities of held-out rows have the least
-// logistic loss over all tasks, drawn to 1. Scores are theirs, labels the classes of the rows.
-// Newton's method takes the steps; of more than two classes a negative part of the curvature is
-// left out.
-func Temperature(scores, labels [][]float64) float64 {
-	k := perRow(slices.Concat(scores...), slices.Concat(labels...))
+// Temperature returns the T for which the data.Probabilities of the rows have the least logistic
+// loss over all tasks, drawn to 1. Newton's method takes the steps; of more than two classes a
+// negative part of the curvature is left out.
+func (h *HeldOut) Temperature() float64 {
+	k := perRow(slices.Concat(h.Scores...), slices.Concat(h.Y...))
 	p := make([]float64, max(2, k))
 	moved := make([]float64, k)
 	a := 1.0 // 1/T
 	for range 100 {
 		slope := certainty * (a - 1)
 		curvature := float64(certainty)
-		for i, y := range labels {
+		for i, y := range h.Y {
 			for j, v := range y {
-				f := scores[i][j*k:][:k]
+				f := h.Scores[i][j*k:][:k]
 				for class := range f {
 					moved[class] = a * f[class]
 				}
 				data.Probabilities(p, moved, 1)
 				s, c := rowSlope(p, moved, f, multitask.LabelOf(v, k))
-				slope += s
-				curvature += c
+				slope += s * h.Weight[i][j]
+				curvature += c * h.Weight[i][j]
 			}
 		}
 		next := min(max(a-slope/curvature, a/2, 1.0/hottest), 2*a, hottest)

@@ -16,8 +16,9 @@ import (
 func (h *HeldOut) Decide(cost float64) (threshold float64) {
 	f := slices.Concat(h.Scores...)
 	y := slices.Concat(h.Y...)
+	w := slices.Concat(h.Weight...)
 	best := math.Inf(1)
-	cuts(f, y, func(hits, alarms, positives, cut float64) {
+	cuts(f, y, w, func(hits, alarms, positives, cut float64) {
 		loss := -2 * hits / (hits + alarms + positives)
 		if cost > 0 {
 			loss = alarms + cost*(positives-hits)
@@ -27,18 +28,18 @@ func (h *HeldOut) Decide(cost float64) (threshold float64) {
 			h.Cut = cut
 		}
 	})
-	return 1 / (1 + math.Exp(-h.Cut/Temperature(h.Scores, h.Y)))
+	return 1 / (1 + math.Exp(-h.Cut/h.Temperature()))
 }
 
 // cuts goes through the ways to part rows by their scores, from none positive to all: how many of
-// the positive rows are above a cut, and how many others.
-func cuts(f, y []float64, do func(hits, alarms, positives, cut float64)) {
+// the positive rows are above a cut, and how many others, as much as they count.
+func cuts(f, y, w []float64, do func(hits, alarms, positives, cut float64)) {
 	scores := slices.Clone(f)
 	order := make([]int, len(f))
 	floats.Argsort(scores, order)
 	positives := 0.0
-	for _, v := range y {
-		positives += max(0, v)
+	for j, v := range y {
+		positives += w[j] * max(0, v)
 	}
 	hits := 0.0
 	alarms := 0.0
@@ -46,10 +47,10 @@ func cuts(f, y []float64, do func(hits, alarms, positives, cut float64)) {
 		if k == len(order)-1 {
 			do(0, 0, positives, scores[k]+1)
 		}
-		if y[order[k]] > 0 {
-			hits++
+		if row := order[k]; y[row] > 0 {
+			hits += w[row]
 		} else {
-			alarms++
+			alarms += w[row]
 		}
 		switch {
 		case k == 0:
@@ -60,27 +61,27 @@ func cuts(f, y []float64, do func(hits, alarms, positives, cut float64)) {
 	}
 }
 
-// Decide counts the errors of two classes at a cut, and the rows found of the positive class.
-func (s *Score) Decide(f, y []float64, cut float64) {
-	n := float64(len(y))
+// decide returns the rate of errors of two classes at a cut, and tells what is found of the
+// positive class.
+func (s *Score) decide(f, y, w []float64, cut float64) (wrong float64) {
+	if w == nil {
+		w = slices.Repeat([]float64{1}, len(y))
+	}
 	hits := 0.0
 	found := 0.0
 	positives := 0.0
 	for j, v := range y {
-		positives += max(0, v)
+		positives += w[j] * max(0, v)
 		if f[j] >= cut {
-			found++
-			hits += max(0, v)
+			found += w[j]
+			hits += w[j] * max(0, v)
 		}
 	}
-	errors := (positives + found - 2*hits) / n
-	s.Error = files.Float(errors)
-	s.StandardError = files.Float(math.Sqrt(errors * (1 - errors) / n))
 	s.Precision = files.Float(hits / found)
 	s.Recall = files.Float(hits / positives)
 	area := 0.0
 	last := 0.0
-	cuts(f, y, func(hits, alarms, positives, _ float64) {
+	cuts(f, y, w, func(hits, alarms, positives, _ float64) {
 		if hits > last {
 			area += (hits - last) / positives * hits / (hits + alarms)
 		}
@@ -90,4 +91,5 @@ func (s *Score) Decide(f, y []float64, cut float64) {
 		area = math.NaN()
 	}
 	s.AveragePrecision = files.Float(area)
+	return (positives + found - 2*hits) / floats.Sum(w)
 }

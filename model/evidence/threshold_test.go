@@ -3,12 +3,14 @@ package evidence
 import (
 	"math"
 	"testing"
+
+	"l2mt/data"
 )
 
 // By hand: scores 4 + 3 - 2 + 1 - have the precisions 1/1, 2/3 at their positive rows, so that the
 // average precision is 5/6. Above 1.5 there are both positive rows and one false alarm.
 func TestThresholds(t *testing.T) {
-	h := &HeldOut{Scores: [][]float64{{4, 3}, {2, 1}}, Y: [][]float64{{1, -1}, {1, -1}}}
+	h := heldRowsOf([][]float64{{4, 3}, {2, 1}}, [][]float64{{1, -1}, {1, -1}})
 	f, y := []float64{4, 3, 2, 1}, []float64{1, -1, 1, -1}
 	for _, c := range []struct{ cost, cut, wrong, precision, recall float64 }{
 		{0, 1.5, 1. / 4, 2. / 3, 1},
@@ -17,9 +19,8 @@ func TestThresholds(t *testing.T) {
 		{1e-3, 3.5, 1. / 4, 1, 1. / 2},
 	} {
 		threshold := h.Decide(c.cost)
-		want := 1 / (1 + math.Exp(-c.cut/Temperature(h.Scores, h.Y)))
-		var s Score
-		s.Decide(f, y, h.Cut)
+		want := 1 / (1 + math.Exp(-c.cut/h.Temperature()))
+		s := ScoreOf(data.Classification, f, y, nil, 1, h.Cut)
 		if h.Cut != c.cut || math.Abs(threshold-want) > 1e-12 {
 			t.Errorf("cost %v: the cut is %v, the threshold %v, want %v, %v", c.cost, h.Cut, threshold, c.cut, want)
 		}
@@ -30,12 +31,11 @@ func TestThresholds(t *testing.T) {
 			}
 		}
 	}
-	h = &HeldOut{Scores: [][]float64{{1, 2, 3}}, Y: [][]float64{{1, -1, -1}}}
+	h = heldRowsOf([][]float64{{1, 2, 3}}, [][]float64{{1, -1, -1}})
 	if h.Decide(1.5); h.Cut != 4 {
 		t.Errorf("a positive row below all others is found for two alarms that cost more: cut %v", h.Cut)
 	}
-	var s Score
-	if s.Decide([]float64{1, 1}, []float64{1, -1}, 0); s.AveragePrecision != 0.5 {
+	if s := ScoreOf(data.Classification, []float64{1, 1}, []float64{1, -1}, nil, 1, 0); s.AveragePrecision != 0.5 {
 		t.Errorf("equal scores have the average precision %v", s.AveragePrecision)
 	}
 }

@@ -53,6 +53,16 @@ type Task struct {
 	Loading float64
 	// Offset is a part of f in each row beside its features; nil means 0.
 	Offset []float64
+	// Weight is how much each row counts; nil means 1. The noise is of a row that counts 1.
+	Weight []float64
+}
+
+// root is the root of what a row counts.
+func (t *Task) root(row int) float64 {
+	if t.Weight == nil {
+		return 1
+	}
+	return math.Sqrt(t.Weight[row])
 }
 
 // Problem holds the rows of all tasks and the components of their features.
@@ -210,7 +220,15 @@ func newSearch(p Problem, o Options) *search {
 		s.each(s.blocks, func(b *block, _ *scratch) {
 			rest := make([]float64, len(b.Y))
 			floats.SubTo(rest, b.Y, b.Offset)
-			s.whiten(b, b.Features, rest)
+			f := b.Features
+			if b.Weight != nil {
+				f = slices.Clone(f)
+			}
+			for i := range b.Weight {
+				rest[i] *= b.root(i)
+				floats.Scale(b.root(i), f[i*s.d:][:s.d])
+			}
+			s.whiten(b, f, rest)
 		})
 	}
 	return s
@@ -354,7 +372,7 @@ func (s *search) linearise(b *block, _ *scratch) {
 	for i, y := range b.Y {
 		_, slope, curvature := s.Loss.At(b.score[i]+b.Offset[i], y)
 		curvature = max(curvature, leastCurvature)
-		root := math.Sqrt(curvature)
+		root := b.root(i) * math.Sqrt(curvature)
 		z[i] = root * (b.score[i] - slope/curvature)
 		floats.Scale(root, f[i*s.d:][:s.d])
 	}

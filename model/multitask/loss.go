@@ -18,10 +18,6 @@ const (
 	Square Loss = "square"
 )
 
-// weights multiply the losses of the rows of two classes, -1 and +1: by 1/n, unless the classes
-// are balanced. A regression has the first.
-type weights [2]float64
-
 // Balanced is the hyperparameter of a given covariance that, at 1, weighs the rows of every
 // task so that its classes count the same.
 const Balanced = "balanced"
@@ -35,9 +31,9 @@ func (p *TrainingSet) weighted(params Params) *TrainingSet {
 	count := make([][2]float64, len(p.tasks))
 	total := make([][2]float64, p.classes)
 	for i, t := range p.tasks {
-		for _, v := range t.y {
-			count[i][LabelOf(v, 1)]++
-			total[i%p.classes][LabelOf(v, 1)]++
+		for j, v := range t.y {
+			count[i][LabelOf(v, 1)] += t.weights[j] / t.share
+			total[i%p.classes][LabelOf(v, 1)] += t.weights[j] / t.share
 		}
 	}
 	w := *p
@@ -50,24 +46,26 @@ func (p *TrainingSet) weighted(params Params) *TrainingSet {
 		if rows[0] == 0 || rows[1] == 0 {
 			rows = total[i%p.classes]
 		}
-		for c, n := range rows {
-			w.tasks[i].weights[c] *= (rows[0] + rows[1]) / 2 / n
+		t := &w.tasks[i]
+		t.weights = slices.Clone(t.weights)
+		for j, v := range t.y {
+			t.weights[j] *= (rows[0] + rows[1]) / 2 / rows[LabelOf(v, 1)]
 		}
 	}
 	return &w
 }
 
 // sum returns the weighted loss of predictions score + b.
-func (l Loss) sum(score, y []float64, b float64, w weights) (sum float64) {
+func (l Loss) sum(score, y []float64, b float64, w []float64) (sum float64) {
 	for j, s := range score {
 		if l == Square {
 			e := s + b - y[j]
-			sum += w[0] * e * e
+			sum += w[j] * e * e
 		} else {
 			// ln(1 + exp(-t)), without overflow
 			t := y[j] * (s + b)
 			loss := max(0, -t) + math.Log1p(math.Exp(-math.Abs(t)))
-			sum += w[LabelOf(y[j], 1)] * loss
+			sum += w[j] * loss
 		}
 	}
 	return sum
@@ -76,22 +74,21 @@ func (l Loss) sum(score, y []float64, b float64, w weights) (sum float64) {
 // slopes sets r and h to the first and second derivatives of the weighted
 // loss of every row at the prediction score + b. It returns their sums.
 func (l Loss) slopes(
-	r, h, score, y []float64, b float64, w weights) (sumR, sumH float64) {
+	r, h, score, y []float64, b float64, w []float64) (sumR, sumH float64) {
 	for j, s := range score {
 		if l == Square {
-			r[j] = 2 * w[0] * (s + b - y[j])
-			h[j] = 2 * w[0]
+			r[j] = 2 * w[j] * (s + b - y[j])
+			h[j] = 2 * w[j]
 		} else {
 			// e <= 1 keeps both tails exact.
 			t := y[j] * (s + b)
 			e := math.Exp(-math.Abs(t))
 			q := 1 / (1 + e)
-			weight := w[LabelOf(y[j], 1)]
-			h[j] = e * q * q * weight
+			h[j] = e * q * q * w[j]
 			if t > 0 {
 				q *= e
 			}
-			r[j] = -y[j] * q * weight
+			r[j] = -y[j] * q * w[j]
 		}
 		sumR += r[j]
 		sumH += h[j]
@@ -101,17 +98,19 @@ func (l Loss) slopes(
 
 // bias returns the b that minimises the loss of score + b, and pull/2 (b - common)^2
 // with it, starting from an estimate, and leaves the slopes of the loss there in r and h.
-func (l Loss) bias(r, h, score, y []float64, b, pull, common float64, w weights) float64 {
+func (l Loss) bias(
+	r, h, score, y []float64, b, pull, common float64, w []float64,
+) float64 {
 	lo := math.Inf(-1)
 	hi := math.Inf(1)
 	if l == Logistic && pull > 0 { // no slope of a row is more than its weight
-		reach := float64(len(y)) * max(w[0], w[1]) / pull
+		reach := floats.Sum(w) / pull
 		lo = common - reach
 		hi = common + reach
 	} else if l == Logistic && len(score) > 0 {
 		// Beyond these bounds one row of the other class outweighs all rows that are right.
 		reach := 1 + math.Log(float64(len(score)))
-		reach += math.Abs(math.Log(w[0] / w[1]))
+		reach += math.Log(slices.Max(w) / slices.Min(w))
 		lo = -floats.Max(score) - reach
 		hi = -floats.Min(score) + reach
 	}

@@ -2,6 +2,7 @@ package multitask
 
 import (
 	"math"
+	"slices"
 	"testing"
 
 	"gonum.org/v1/gonum/mat"
@@ -38,9 +39,9 @@ func TestBiasFarFromZero(t *testing.T) {
 			mean += (y[j] - score[j]) / 30
 		}
 		r, h := make([]float64, 30), make([]float64, 30)
-		b := Square.bias(r, h, score, y, 0, 0, 0, weights{1. / 30})
+		b := Square.bias(r, h, score, y, 0, 0, 0, slices.Repeat([]float64{1. / 30}, 30))
 		for range 3 {
-			b = Square.bias(r, h, score, y, b, 0, 0, weights{1. / 30})
+			b = Square.bias(r, h, score, y, b, 0, 0, slices.Repeat([]float64{1. / 30}, 30))
 		}
 		near(t, "bias", b, mean, 1e-12)
 	}

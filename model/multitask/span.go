@@ -192,6 +192,8 @@ func (t task) rotated(n int) task {
 	for j, y := range t.y {
 		a.Set(j, 0, 1)
 		a.Set(j, n-1, y)
+		row := a.RawRowView(j)
+		floats.Scale(math.Sqrt(t.weights[j]/t.share), row)
 	}
 	var qr mat.QR
 	qr.Factorize(a)
@@ -199,7 +201,7 @@ func (t task) rotated(n int) task {
 	qr.RTo(&triangle)
 	r := triangle.Slice(0, n, 0, n).(*mat.Dense)
 	rows := float64(n)
-	scale := math.Sqrt(rows / float64(len(t.y)))
+	scale := math.Sqrt(rows * t.share)
 	r.Scale(math.Copysign(scale, r.At(0, 0)), r)
 	// I - 2 u u' / u'u takes the first axis to the direction in which all rows are alike.
 	u := mat.NewVecDense(n, slices.Repeat([]float64{-1 / math.Sqrt(rows)}, n))
@@ -210,7 +212,7 @@ func (t task) rotated(n int) task {
 	x := &shortRows{Matrix: t.x}
 	t.x = x
 	t.y = make([]float64, n)
-	t.weights = weights{1 / rows}
+	t.weights = slices.Repeat([]float64{1 / rows}, n)
 	for j := range t.y {
 		row := r.RawRowView(j)
 		x.rows = append(x.rows, row[1:n-1])

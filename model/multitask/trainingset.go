@@ -7,6 +7,8 @@ import (
 	"slices"
 	"sync"
 
+	"gonum.org/v1/gonum/floats"
+
 	"l2mt/data"
 )
 
@@ -41,10 +43,10 @@ type TrainingSet struct {
 type task struct {
 	x       data.Matrix
 	y       []float64
-	share   float64 // of a labelled row in the loss, 1/n_i
+	share   float64 // 1/n_i, with n_i the sum of what its rows count
 	borrows bool
-	foreign bool // the class is of tasks alone that have no class in common with this one
-	weights      // the same, of the rows of x, which may be a summary
+	foreign bool      // the class is of tasks alone that have no class in common with this one
+	weights []float64 // of the rows of x in the loss
 }
 
 // Training returns the training rows of a problem, checked. The loss is logistic for
@@ -78,6 +80,7 @@ func Training(problem *data.ProblemData) (*TrainingSet, error) {
 		}
 		for c := range p.classes {
 			part := task{x: s.X, y: s.Y, borrows: s.Borrows(p.loss == Logistic)}
+			part.weights = s.Weights()
 			if p.classes > 1 {
 				part.y = Against(s.Y, c)
 			}
@@ -98,22 +101,23 @@ func Training(problem *data.ProblemData) (*TrainingSet, error) {
 
 // share weighs the rows.
 func (p *TrainingSet) share() {
-	rows := 0
-	lenders := 0
+	rows := 0.0
+	lenders := 0.0
 	for _, t := range p.tasks {
 		if !t.borrows {
-			rows += len(t.y)
+			rows += floats.Sum(t.weights)
 			lenders++
 		}
 	}
 	for i := range p.tasks {
 		t := &p.tasks[i]
-		n := float64(max(1, len(t.y)))
+		n := cmp.Or(floats.Sum(t.weights), 1)
 		if t.borrows && lenders > 0 {
-			n = max(n, float64(rows)/float64(lenders))
+			n = max(n, rows/lenders)
 		}
 		t.share = 1 / n
-		t.weights = weights{t.share, t.share}
+		t.weights = slices.Clone(t.weights)
+		floats.Scale(t.share, t.weights)
 	}
 }
 
@@ -147,6 +151,7 @@ func (p *TrainingSet) omit(class int, tasks []data.TaskData) error {
 			t.foreign = relatives == nil || len(t.y) > 0 && !slices.ContainsFunc(y, related)
 			t.x = t.x.Take(nil)
 			t.y = nil
+			t.weights = nil
 		}
 	}
 	return nil

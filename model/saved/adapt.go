@@ -109,7 +109,7 @@ func (n *newTasks) fit(ctx context.Context, s *Fit) (*Fit, error) {
 		y := n.tasks[i].Y
 		fit.Tasks = append(fit.Tasks, Task{
 			Name: name, Negative: older.Negative, Positive: older.Positive,
-			Rows: len(y), Mean: s.mean(y), Spread: s.Spread,
+			Rows: len(y), Mean: s.mean(data.Samples{Y: y}), Spread: s.Spread,
 		})
 	}
 	doubt.Tasks = append(doubt.Tasks, s.Doubt.Tasks[last])

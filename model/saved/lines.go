@@ -130,7 +130,7 @@ func (l *Lines) cells(a Answer) (cells []string) {
 		low, high := s.Bounds(score[0], s.Interval(l.level), a.Error)
 		cells = append(cells, rounded(low, 8), rounded(high, 8))
 	}
-	if s.Log {
+	if s.Log && s.Counts == 0 {
 		a.Error *= score[0]
 	}
 	if a.Error == 0 {

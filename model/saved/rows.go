@@ -47,6 +47,7 @@ type Rows struct {
 	features []string       // before the steps
 	column   int            // the column that names the task of a row, or -1
 	labels   []int          // the column of the label of each of Asked, or -1
+	weight   int            // the column of how much a row counts, or -1
 	carried  []int          // columns that are carried along
 	number   map[string]int // of a task by its name, and by the key of that
 	notes    map[string]int // what the user should know, of how many rows or cells
@@ -57,7 +58,8 @@ type Rows struct {
 type Answer struct {
 	Task   int // or the Average
 	Name   string
-	Label  float64   // what it should be, NaN where there is no label
+	Label  float64   // what it should be, NaN where there is no label, or it counts nothing
+	Weight float64   // how much the row counts
 	Scores []float64 // as Predict returns them, by one of the Fits after the other
 	Error  float64   // the standard error of a regression's prediction, 0 if unknown
 }
@@ -133,6 +135,7 @@ func (r *Rows) bind() (err error) {
 		r.labels = append(r.labels, slices.Index(r.in.Names, label))
 	}
 	labelled := slices.Max(r.labels) >= 0
+	r.weight = slices.Index(r.in.Names, r.fit.Recipe.Weight)
 	if r.o.Target != "" && !labelled {
 		return data.ErrMismatch.Errorf("there is no column %q of labels", r.o.Target)
 	}
@@ -246,11 +249,12 @@ func (r *Rows) fill(b *Block, text *format.Block) error {
 	for _, j := range r.labels {
 		labels = append(labels, &format.Column{At: j})
 	}
+	weights := &format.Column{At: r.weight}
 	for _, j := range r.carried {
 		b.Carried = append(b.Carried, &format.Column{At: j, AsText: true})
 	}
 	lines, err := text.Into(slices.Concat(features, labels,
-		b.Carried, []*format.Column{tasks}))
+		b.Carried, []*format.Column{tasks, weights}))
 	if err != nil || len(lines) == 0 {
 		return err
 	}
@@ -277,6 +281,12 @@ func (r *Rows) fill(b *Block, text *format.Block) error {
 				b.notes[fmt.Sprintf("rows are of the task %q, which the model does not know; they have %s", a.Name, substitute)]++
 			}
 			a.Label = r.label(b, labels[k], j, a.Task)
+			if a.Weight = 1; r.weight >= 0 {
+				a.Weight = weights.Label(j).Number
+			}
+			if !(a.Weight > 0) {
+				a.Label = math.NaN()
+			}
 			b.Answers = append(b.Answers, a)
 		}
 	}

@@ -51,6 +51,9 @@ type Fit struct {
 	// Log says that scores are logarithms of targets, and so are Residuals, Spread, Mean and
 	// Doubt; predictions are of targets.
 	Log bool `json:"log,omitempty"`
+	// Counts is the variance of counts over their expectation, whose logarithms scores are then.
+	// Residuals and Spread are of counts.
+	Counts float64 `json:"counts,omitempty"`
 	// Temperature divides scores before they become probabilities;
 	// classification only.
 	Temperature float64 `json:"temperature,omitempty"`
@@ -133,17 +136,18 @@ func New(r *multitask.Result, problem *data.ProblemData, recipe table.Recipe) (*
 	if s.Kind == data.Classification {
 		s.Temperature = 1
 	}
-	var targets []float64
+	var all data.Samples
 	for _, t := range problem.Tasks {
-		targets = append(targets, t.TrainSet.Y...)
+		all.Y = append(all.Y, t.TrainSet.Y...)
+		all.Weight = append(all.Weight, t.TrainSet.Weights()...)
 	}
 	for _, t := range problem.Tasks {
-		y := t.TrainSet.Y
-		if len(y) == 0 { // nothing tells the task from others
-			y = targets
+		rows := t.TrainSet
+		if len(rows.Y) == 0 { // nothing tells the task from others
+			rows = all
 		}
 		s.Tasks = append(s.Tasks, Task{Name: t.Name, Negative: t.Negative,
-			Positive: t.Positive, Rows: len(t.TrainSet.Y), Mean: s.mean(y)})
+			Positive: t.Positive, Rows: len(t.TrainSet.Y), Mean: s.mean(rows)})
 	}
 	if last := len(recipe.Steps) - 1; last >= 0 && recipe.Steps[last].Kind == data.StepStandardise {
 		s.Scale = &recipe.Steps[last]
@@ -155,16 +159,17 @@ func New(r *multitask.Result, problem *data.ProblemData, recipe table.Recipe) (*
 }
 
 // mean is the mean of targets, or the share of each of their classes.
-func (s *Fit) mean(y []float64) []float64 {
+func (s *Fit) mean(rows data.Samples) []float64 {
 	if s.Kind == data.Regression {
-		return []float64{stat.Mean(y, nil)}
+		return []float64{stat.Mean(rows.Y, rows.Weight)}
 	}
 	mean := make([]float64, max(2, len(s.Classes)))
-	for _, v := range y {
-		mean[multitask.LabelOf(v, len(s.Classes))]++
+	for j, w := range rows.Weights() {
+		mean[multitask.LabelOf(rows.Y[j], len(s.Classes))] += w
 	}
+	total := floats.Sum(mean)
 	for c := range mean {
-		mean[c] /= float64(len(y)) // counts are exact, so that no share is above 1
+		mean[c] /= total // so that no share is above 1
 	}
 	return mean
 }
@@ -206,7 +211,7 @@ func (s *Fit) Validate() error {
 		}
 	}
 	numbers := slices.Clone(s.W.RawMatrix().Data)
-	positive := append([]float64{0, s.Spread}, s.Residuals...)
+	positive := append([]float64{0, s.Spread, s.Counts}, s.Residuals...)
 	if s.Shared != nil {
 		if len(s.Shared.W) != k*len(s.Features) || len(s.Shared.B) != k {
 			return fmt.Errorf("the weights of a new task are not of %d features and %d classes", len(s.Features), k)
@@ -585,9 +590,7 @@ func (s *Fit) scores(task int, x data.Matrix) []float64 {
 	}
 	scores := l.Scores(x)
 	if s.Log {
-		for i, v := range scores {
-			scores[i] = math.Exp(min(v, largestLog))
-		}
+		Expect(scores)
 	}
 	if s.Kind == data.Classification {
 		Moderate(scores, s.Doubt.Variances(task, x)[0])
@@ -639,9 +642,14 @@ func (s *Fit) Cut() float64 {
 }
 
 // Bounds are the ends of the interval of a prediction that is so many of its standard errors wide,
-// of a logarithm on either side of it.
+// of a logarithm on either side of it. Those of counts are whole numbers.
 func (s *Fit) Bounds(prediction, wide, standardError float64) (low, high float64) {
 	half := wide * standardError
+	if s.Counts > 0 {
+		low = math.Ceil(max(0, prediction-half))
+		high = math.Floor(prediction + half)
+		return min(low, high), max(low, high)
+	}
 	if s.Log {
 		factor := math.Exp(min(half, largestLog))
 		return prediction / factor, prediction * factor
@@ -652,6 +660,20 @@ func (s *Fit) Bounds(prediction, wide, standardError float64) (low, high float64
 // largestLog bounds logarithms, so that predictions are finite.
 const largestLog = 300
 
+// Expect makes predictions of their logarithms.
+func Expect(scores []float64) {
+	for i, v := range scores {
+		scores[i] = math.Exp(min(v, largestLog))
+	}
+}
+
+// Disperse makes variances of counts of the variances of the logarithms of what is expected.
+func Disperse(variances, expected []float64, dispersion float64) {
+	for i, mean := range expected {
+		variances[i] = mean * (dispersion + mean*variances[i])
+	}
+}
+
 // Deviations are the standard errors of predictions of a task for rows of the recipe's making.
 func (s *Fit) Deviations(task int, x data.Matrix) []float64 {
 	spread := s.Spread
@@ -661,6 +683,9 @@ func (s *Fit) Deviations(task int, x data.Matrix) []float64 {
 	v := s.Doubt.Variances(task, x)[0]
 	if v == nil {
 		v = slices.Repeat([]float64{1}, x.Rows())
+	}
+	if s.Counts > 0 {
+		Disperse(v, s.scores(task, x), s.Counts)
 	}
 	for i := range v {
 		v[i] = spread * math.Sqrt(v[i])

@@ -34,25 +34,25 @@ var budgets = map[string]int{
 	"data/images":                   2669,
 	"data/progress":                 75,
 	"data/safetensors":              2337,
-	"data/table":                    14836, // 46: columns are centred, and wrong data named; 48: columns of older models; 52: datasets; 49: time, groups, weights
+	"data/table":                    15196, // 46: columns are centred, and wrong data named; 48: columns of older models; 52: datasets; 49: time, groups, weights
 	"examples/own-estimator":        212,
 	"infer":                         1569,
 	"infer/compare":                 5282,  // 46: outcomes are checked
 	"infer/serve":                   4900,  // 51: models over HTTP
-	"infer/solve":                   16840, // 48: the metric of the experience; 49: time, groups, weights
+	"infer/solve":                   17797, // 48: the metric of the experience; 49: time, groups, weights
 	"infer/solve/solvetest":         948,
 	"layers":                        14916, // 50: Gorgonia's other operations, one memory
 	"layers/linalg":                 6638,
 	"layers/linalg/gen":             3489,
 	"layers/vgg":                    3018,
 	"model":                         20533, // 50: graphs by shape
-	"model/evidence":                9881,  // 49: time, groups, weights
+	"model/evidence":                10171,  // 49: time, groups, weights
 	"model/mixed":                   6505,  // 47: the mixed model
 	"model/modeltest":               4075,
 	"model/multitask":               20316, // 46: gaps below zero
 	"model/multitask/multitasktest": 2076,  // 50: proof for models of one's own
 	"model/pretrained":              121,
-	"model/saved":                   10498, // 46: a model is one thing, and is checked; 48: what it knows of new tasks; 51: lines of predictions; 49: time, groups, weights
+	"model/saved":                   10771, // 46: a model is one thing, and is checked; 48: what it knows of new tasks; 51: lines of predictions; 49: time, groups, weights
 	"model/settings":                549,
 	"testdata/learned":              1676,
 	"train":                         12802, // 50: optimisers by name
@@ -66,10 +66,10 @@ const (
 	// and thresholds, and 2,000 for Parquet.
 	// Issue 51 may add 6,000 for serve.
 	// Issue 50 adds optimisers, schedules, and graphs for Gorgonia.
-	whole = 255055
+	whole = 257211
 	// testLines bounds the lines of all tests. Each fault of issue 46 has a test, and the models of
 	// issues 47 and 48 have some 2,300 lines; serve (51) has 600.
-	testLines = 31665
+	testLines = 31952
 	// spare is what a package may take before its own number is raised.
 	spare = 100
 	// slack is how far a package may fall below its budget, so that gains are kept.

@@ -203,15 +203,15 @@ func (r *fitReport) fill(ctx context.Context, b *solve.Bench,
 		r.Notes = append(r.Notes,
 			fmt.Sprintf("rows are taken for %s from a probability of %.3g on, which suits the rows held out best (--threshold %s)", r.PositiveClass(), r.decided, r.threshold))
 	}
-	if r.fit.Log() {
-		r.Notes = append(r.Notes, "targets are fitted as logarithms, and predictions and intervals are of targets; --target-scale identity fits them as they are")
+	if how := scaleWords[r.fit.Scale()]; how != "" {
+		r.Notes = append(r.Notes, how+"; --target-scale identity fits them as they are")
 	}
 	if err := r.warn(ctx, b, choice); err != nil {
 		return err
 	}
 	note(r.fit.Landmarks(), "the model contains %d of the rows that it was fitted on, to compare others with; --view curves does without")
 	if r.Kind == data.Classification {
-		r.Temperature = evidence.Temperature(choice.Scores, choice.Y)
+		r.Temperature = choice.Temperature()
 	}
 	r.Points = pointsOf(choice.HeldOut, p, r.Temperature)
 	if len(r.fit.Test.Task) > 0 {
@@ -219,6 +219,12 @@ func (r *fitReport) fill(ctx context.Context, b *solve.Bench,
 	}
 	r.Seconds = time.Since(begin).Seconds()
 	return nil
+}
+
+// scaleWords say how targets are fitted.
+var scaleWords = map[string]string{
+	solve.Log:   "targets are fitted as logarithms, and predictions and intervals are of targets",
+	solve.Count: "targets are fitted as counts, by the logarithm of what is expected",
 }
 
 const (

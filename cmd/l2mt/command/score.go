@@ -31,7 +31,7 @@ func meanScores(m *saved.Fit, i int) []float64 {
 	for c := range mean {
 		mean[c] /= float64(len(tasks)) // so a mean of shares is not above 1 either
 	}
-	if m.Log {
+	if m.Log && m.Counts == 0 {
 		mean[0] = math.Exp(mean[0])
 	}
 	if m.Kind == data.Regression {
@@ -63,13 +63,14 @@ func (s *scoring) table() *scoreTable {
 	t := &scoreTable{Model: m.Model, Kind: m.Kind, recipe: m.Recipe}
 	means := map[int][]float64{}
 	measure := func(name string, answers []saved.Answer) taskReport {
-		var y []float64
+		var y, weights []float64
 		scores := map[string][]float64{}
 		for _, a := range answers {
 			if means[a.Task] == nil {
 				means[a.Task] = meanScores(m, a.Task)
 			}
 			y = append(y, a.Label)
+			weights = append(weights, a.Weight)
 			scores[byMean] = append(scores[byMean], means[a.Task]...)
 			for n, by := range []string{byModel, bySTL}[:len(s.models)] {
 				scores[by] = append(scores[by], a.Scores[n*columns:][:columns]...)
@@ -79,10 +80,8 @@ func (s *scoring) table() *scoreTable {
 			bySTL: s.models[len(s.models)-1].Temperature}
 		report := taskReport{name, map[string]evidence.Score{}}
 		for by, f := range scores {
-			score := evidence.ScoreOf(f, y, m.Kind, temperature[by])
-			if m.Threshold > 0 && len(y) > 0 {
-				score.Decide(f, y, m.Cut())
-			}
+			cut := m.Cut() / m.Temperature * temperature[by]
+			score := evidence.ScoreOf(m.Kind, f, y, weights, temperature[by], cut)
 			score.Rows = score.Held
 			report.By[by] = score
 		}

@@ -101,10 +101,17 @@ func (s *shownModel) write(w io.Writer) {
 		say("rows are of %s from a probability of %.3g on", s.report.PositiveClass(), s.Threshold)
 	}
 	if s.Log {
-		say("weights and what columns add are of the logarithm of the target")
+		of := "the target"
+		if s.Counts > 0 {
+			of = "the count that is expected"
+		}
+		say("weights and what columns add are of the logarithm of %s", of)
 	}
 	if s.Recipe.Time != "" {
 		say("errors are those of rows that come later by column %q", s.Recipe.Time)
+	}
+	if s.Recipe.Weight != "" {
+		say("rows count as column %q says", s.Recipe.Weight)
 	}
 	if s.Recipe.Group != nil {
 		group := format.Abridge(s.Recipe.Group)

@@ -1,0 +1,95 @@
+package solve
+
+import (
+	"math"
+	"testing"
+
+	"l2mt/data"
+	"l2mt/data/table"
+	"l2mt/model/saved"
+)
+
+// counted are counts, or amounts in whole numbers, whose expectation columns multiply.
+func counted(t *testing.T, seed uint64, amounts bool) *data.ProblemData {
+	p := priced(t, seed, true)
+	r := data.Stream(seed, "counts")
+	for i := range p.Tasks {
+		s := p.Tasks[i].TrainSet
+		for j := range s.Y {
+			x := s.X.Row(j).Value
+			log := float64(i)/5 + 0.8*float64(x[0]) + 0.4*float64(x[1])
+			if amounts {
+				s.Y[j] = math.Ceil(math.Exp(9 + log + 0.4*r.NormFloat64()))
+				continue
+			}
+			s.Y[j] = -1
+			for left := math.Exp(log); left > 0; left -= r.ExpFloat64() {
+				s.Y[j]++
+			}
+		}
+	}
+	return p
+}
+
+// Skewed counts are fitted as counts, whole amounts on their logarithm. Predictions are nearer to
+// what was expected than those of counts as they are, and intervals are whole numbers from 0 on.
+func TestCounts(t *testing.T) {
+	const seed = 3
+	choose := func(b *Bench) (*Choice, error) { return b.Choose(t.Context(), Parts{View: Curves}) }
+	for scale, amounts := range map[string]bool{Count: false, Log: true} {
+		p := counted(t, seed, amounts)
+		b := bench(t, nil, p, Options{})
+		scaled, c, err := b.Scaled("", choose)
+		if err != nil {
+			t.Fatal(err)
+		}
+		f := must(scaled.Fit(t.Context(), c))(t)
+		if f.Scale() != scale {
+			t.Fatalf("seed %d, whole amounts %t: the scale is %s", seed, amounts, f.Scale())
+		}
+		if amounts {
+			continue
+		}
+		plain := must(b.Fit(t.Context(), must(choose(b))(t)))(t)
+		s := must(f.Saved(table.Numbers(p.Features, 2)))(t)
+		dir := t.TempDir()
+		if err := s.Save(dir); err != nil {
+			t.Fatal(err)
+		}
+		s = must(saved.Load(dir))(t)
+		ours, theirs := 0.0, 0.0
+		for i, task := range p.Tasks {
+			x := task.TrainSet.X
+			straight := must(plain.Scores(i, x))(t)
+			for j, v := range must(s.Predict(task.Name, x))(t) {
+				row := x.Row(j).Value
+				want := math.Exp(float64(i)/5 + 0.8*float64(row[0]) + 0.4*float64(row[1]))
+				ours += (v - want) * (v - want)
+				theirs += (straight[j] - want) * (straight[j] - want)
+				low, high := s.Bounds(v, 1.7, math.Sqrt(v))
+				if low < 0 || low != math.Trunc(low) || high != math.Trunc(high) || low > high {
+					t.Errorf("seed %d: %v is between %v and %v", seed, v, low, high)
+				}
+			}
+		}
+		if ours > 0.8*theirs {
+			t.Errorf("seed %d: counts err by %.3f, as they are by %.3f", seed, ours, theirs)
+		}
+		if _, _, err := b.Scaled(Count, func(b *Bench) (*Choice, error) { return b.Best(t.Context(), []Candidate{{}}) }); err == nil {
+			t.Error("problem (1) takes counts")
+		}
+		p.Tasks[0].TrainSet.Y[0] = 0.5
+		if _, _, err := b.Scaled(Count, choose); err == nil {
+			t.Error("a half is a count")
+		}
+	}
+}
+
+// Counts of twice the variance over their expectation count half.
+func TestCountsCountLess(t *testing.T) {
+	once := countWeights([]float64{1, 3}, math.Log(4), 1)
+	twice := countWeights([]float64{1, 3}, math.Log(4), 2)
+	if once[0] != 4 || once[1] != 12 || twice[0] != 2 || twice[1] != 6 {
+		t.Errorf("counts weigh %v and %v", once, twice)
+	}
+}
