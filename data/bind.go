@@ -166,6 +166,11 @@ func Stack(parts []Matrix) Matrix {
 		return x.Rows() > 0 && !IsSparse(x)
 	}))]
 	b := newBuilder(like, like.Cols())
+	entries := 0
+	for _, x := range parts {
+		entries += x.NNZ()
+	}
+	b.value = slices.Grow(b.value, entries)
 	for _, x := range parts {
 		for i := range x.Rows() {
 			b.add(x.Row(i))

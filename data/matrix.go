@@ -354,11 +354,13 @@ type builder struct {
 }
 
 func newBuilder(like Matrix, cols int) *builder {
-	b := &builder{cols: cols, ptr: make([]int, 1, like.Rows()+1),
-		value: make([]float32, 0, like.NNZ())}
+	b := &builder{cols: cols, ptr: make([]int, 1, like.Rows()+1)}
+	entries := like.Rows() * cols
 	if IsSparse(like) {
-		b.index = make([]int32, 0, like.NNZ())
+		entries = like.NNZ()
+		b.index = make([]int32, 0, entries)
 	}
+	b.value = make([]float32, 0, entries)
 	return b
 }
 
