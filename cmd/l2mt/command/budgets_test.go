@@ -46,7 +46,7 @@ var budgets = map[string]int{
 	"layers/linalg/gen":             3489,
 	"layers/vgg":                    3018,
 	"model":                         20533, // 50: graphs by shape
-	"model/evidence":                10171,  // 49: time, groups, weights
+	"model/evidence":                10171, // 49: time, groups, weights
 	"model/mixed":                   6505,  // 47: the mixed model
 	"model/modeltest":               4075,
 	"model/multitask":               20316, // 46: gaps below zero
