@@ -68,6 +68,16 @@ def check_frames():
     assert np.allclose(p.sum(1), 1) and (classes.classes_[p.argmax(1)] == classes.predict(X)).all()
 
 
+def check_weights():
+    X, y = table()
+    weight = np.r_[np.zeros(20), np.ones(100)]
+    model = l2mt.L2MTRegressor(task="place", view="straight", binary=program)
+    y[:20] += 50
+    weighted = model.fit(X, y, sample_weight=weight).predict(X)
+    assert np.allclose(weighted, model.fit(X[20:], y[20:]).predict(X), atol=1e-5), abs(weighted - model.predict(X)).max()
+    assert model.fit(X, y).score(X[20:], y[20:]) < model.fit(X, y, sample_weight=weight).score(X[20:], y[20:])
+
+
 def check_adapt():
     X, y = table()
     model = l2mt.L2MTRegressor(task="place", view="curves", binary=program).fit(X, y)
@@ -218,7 +228,7 @@ def check_docs():
 
 failed = []
 begin = time.time()
-for check in [check_frames, check_adapt, check_search, check_errors, check_interrupt, check_without_scikit_learn, check_reader, check_docs, check_scikit_learn]:
+for check in [check_frames, check_weights, check_adapt, check_search, check_errors, check_interrupt, check_without_scikit_learn, check_reader, check_docs, check_scikit_learn]:
     check()
     print(check.__name__, f"{time.time() - begin:.0f} s")
 sys.exit(bool(failed))

@@ -68,16 +68,22 @@ class _L2MT(BaseEstimator):
         tags.estimator_type = self._estimator_type
         return tags
 
-    def fit(self, X, y, groups=None):
-        """Fit the rows of X. Rows of one of the groups are held out together."""
+    def fit(self, X, y, groups=None, sample_weight=None):
+        """Fit the rows of X. Rows of one of the groups are held out together. Weights say how much rows count."""
         if y is None:
             raise ValueError(f"{type(self).__name__} requires y to be passed, but the target y is None")
         table = self._table(X, first=True)
         flags = ["--target", TARGET, "--kind", self._kind]
-        table[TARGET] = self._labels(y, len(table))
+        y = self._y(y, len(table))
         if groups is not None:
             table["l2mt group"] = np.asarray(groups)
             flags += ["--group", "l2mt group"]
+        if sample_weight is not None:
+            table["l2mt weight"] = np.asarray(sample_weight, dtype=float)
+            flags += ["--weight", "l2mt weight"]
+            counts = table["l2mt weight"] != 0
+            table, y = table[counts], y[counts]
+        table = table.assign(**{TARGET: self._labels(y, len(table))})
         for flag, value in [("task", self._column()), ("view", self.view), ("model", self.model)]:
             if value is not None:
                 flags += ["--" + flag, value]

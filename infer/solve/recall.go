@@ -41,10 +41,12 @@ func (b *Bench) recall(c *Choice) error {
 			t := fold.Tasks[i]
 			linear := discriminant(sigma, classes, t)
 			scale(linear, unit)
+			weights := t.ValidationSet.Weights()
 			for j, s := range linear.Scores(t.ValidationSet.X) {
 				scores[i] = append(scores[i], s)
 				blend.scores = append(blend.scores, []float64{s})
 				blend.y = append(blend.y, t.ValidationSet.Y[j])
+				blend.weight = append(blend.weight, weights[j])
 			}
 		}
 	}
