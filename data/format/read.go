@@ -2,6 +2,7 @@ package format
 
 import (
 	"cmp"
+	"errors"
 	"fmt"
 	"io"
 	"l2mt/data"
@@ -116,7 +117,7 @@ func Of(path string, o Options) (Format, error) {
 	info, err := os.Stat(path)
 	switch {
 	case err != nil:
-		return "", err
+		return "", fmt.Errorf("%s: %w", path, errors.Unwrap(err))
 	case isParquet(path):
 		return Parquet, nil
 	case o.Format != "":

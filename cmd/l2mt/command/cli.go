@@ -78,6 +78,9 @@ func (c *cli) run(ctx context.Context, parser *kong.Kong, args []string,
 	parser.Stdout = stdout
 	parser.Stderr = stderr
 	parser.Exit = func(int) { helped = true }
+	if len(args) == 0 {
+		args = []string{"--help"}
+	}
 	command, err := parser.Parse(args)
 	if helped {
 		return exitDone

@@ -45,7 +45,7 @@ func TestExitCodes(t *testing.T) {
 		{exitUsage, "infer --network N --problems T --name test-0007", `--name="test-0007": there is no such one`},
 		{exitUsage, "infer --network N --problems T --omega-only --out OUT", "can't be used together"},
 		{exitUsage, "fit T --model oracle", `there is no model "oracle"`},
-		{exitFailed, "fit Tx", "no such file"},
+		{exitFailed, "fit Tx", "l2mt: /"},
 		{exitUsage, "collect --problems T --out OUT --models mtrl,mtrl", `model "mtrl" is named twice`},
 		{exitUsage, "collect --problems T --out OUT --draws 0", "--draws=0 --explore=8 --near=0 --workers=0: there must be at least one draw"},
 		{exitUsage, "collect --problems T --out OUT --explore=-1", "--explore=-1 --near=0 --workers=0: "},
