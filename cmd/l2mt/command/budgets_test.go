@@ -55,7 +55,7 @@ var budgets = map[string]int{
 	"model/saved":                   10771, // 46: a model is one thing, and is checked; 48: what it knows of new tasks; 51: lines of predictions; 49: time, groups, weights
 	"model/settings":                549,
 	"testdata/learned":              1676,
-	"train":                         12802, // 50: optimisers by name
+	"train":                         13142, // 50: optimisers by name
 	"train/collect":                 3808,
 }
 
@@ -66,10 +66,10 @@ const (
 	// and thresholds, and 2,000 for Parquet.
 	// Issue 51 may add 6,000 for serve.
 	// Issue 50 adds optimisers, schedules, and graphs for Gorgonia.
-	whole = 257340
+	whole = 257641
 	// testLines bounds the lines of all tests. Each fault of issue 46 has a test, and the models of
 	// issues 47 and 48 have some 2,300 lines; serve (51) has 600.
-	testLines = 31952
+	testLines = 31973
 	// spare is what a package may take before its own number is raised.
 	spare = 100
 	// slack is how far a package may fall below its budget, so that gains are kept.
