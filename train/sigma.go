@@ -173,10 +173,6 @@ func (t *trainer) learnSigma(ctx context.Context, source Source) error {
 	}
 	best := slices.Index(errs, slices.Min(errs))
 	taught := model.Taught{Ridge: ridges[best], Few: k.labelled, Columns: k.names}
-	gain, err := k.gain(ctx, t.config.Seed, taught)
-	if err != nil {
-		return err
-	}
 	var near []float64
 	far := math.MaxFloat64
 	for part := range parts {
@@ -186,7 +182,7 @@ func (t *trainer) learnSigma(ctx context.Context, source Source) error {
 		far = min(far, unknown)
 	}
 	for _, d := range near {
-		if d < far && far < math.MaxFloat64 && gain > 0 {
+		if d < far && far < math.MaxFloat64 {
 			taught.Far = max(taught.Far, math.Sqrt(d*far))
 		}
 	}
@@ -194,42 +190,6 @@ func (t *trainer) learnSigma(ctx context.Context, source Source) error {
 		t.takeSigma(s, fmt.Sprintf("how rows of %d classes scatter, ridge %g", len(k.Tasks), taught.Ridge))
 	}
 	return nil
-}
-
-// gain is how much less the error of other rows of the classes is where these are recognised.
-func (k *known) gain(ctx context.Context, seed uint64, taught model.Taught) (gain float64, err error) {
-	var fresh, learned []data.TaskData
-	for _, class := range k.Tasks {
-		size := class.TrainSet.X.Rows() / 3
-		if parts := some(class, size); size > 1 { // one half is labelled
-			fresh = append(fresh, model.ClassOf(class.Name, parts[0]))
-			learned = append(learned, model.ClassOf(class.Name, data.Stack(parts[1:])))
-		}
-	}
-	taught.Far = math.MaxFloat64
-	s := model.NewSigma(k.with(learned), taught)
-	if s == nil || len(fresh) < 2 {
-		return 0, nil
-	}
-	r := data.Stream(seed, "problems of classes that come back")
-	for range 2 * heldProblems {
-		p := k.draw(r, fresh)
-		without, err := judged(ctx, s.Metric.Problem(p))
-		if err != nil {
-			return 0, err
-		}
-		gain += without
-		for _, t := range p.Tasks {
-			classes, _ := solve.Recognised(s, t)
-			scores := solve.Discriminant(s, classes, t).Scores(t.TestSet.X)
-			for j, y := range t.TestSet.Y {
-				if scores[j]*y <= 0 {
-					gain -= 1 / float64(len(p.Tasks)*len(scores))
-				}
-			}
-		}
-	}
-	return gain, nil
 }
 
 // distances from the nearest of the outer classes are those of other rows of these classes, and the

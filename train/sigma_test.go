@@ -145,27 +145,6 @@ func TestKnownRowsCountOnce(t *testing.T) {
 	}
 }
 
-// Classes are recognised where the rows of the experience predict them better than few labelled
-// rows do, and not where these make no error.
-func TestClassesAreRecognisedWhereThatPays(t *testing.T) {
-	for _, easy := range []bool{false, true} {
-		const seed = 6
-		t.Log("seed", seed)
-		d := scattering(t, seed, 12, 40, 10)
-		for i, label := range d.Label {
-			if easy {
-				d.X.Row(i).Value[label%10] += float32(100 - label/10*200)
-			}
-		}
-		examples, _ := lessons(t, seed, d)
-		c := config(t, "default", examples)
-		c.Epochs = 1
-		if far := run(t, c, examples, Options{}).Network.Sigma.Far; far > 0 == easy {
-			t.Errorf("easy %v: classes are recognised up to %.2f", easy, far)
-		}
-	}
-}
-
 // The paper knows no metric; rows of several datasets, or of none, teach none
 // either; and a run that is repeated has learned the same.
 func TestWhereNothingIsLearnedOfRows(t *testing.T) {

@@ -25,11 +25,11 @@ func (b *Bench) recall(c *Choice) error {
 	scores := make([][]float64, len(c.known))
 	blend := &blend{loss: mixed.Logistic{}, noise: 1}
 	for i, t := range b.rows.Tasks {
-		classes, ok := Recognised(sigma, t)
+		classes, ok := b.recognised(t)
 		if !ok {
 			continue
 		}
-		linear := Discriminant(sigma, classes, t)
+		linear := discriminant(sigma, classes, t)
 		c.known[i] = &linear
 		first := sigma.Class(classes[0])
 		words := fmt.Sprintf("task %q: its classes are %q and %q of the experience, whose rows take part", t.Name, first, sigma.Class(classes[1]))
@@ -39,7 +39,7 @@ func (b *Bench) recall(c *Choice) error {
 		scale(linear, unit)
 		for _, fold := range b.folds {
 			t := fold.Tasks[i]
-			linear := Discriminant(sigma, classes, t)
+			linear := discriminant(sigma, classes, t)
 			scale(linear, unit)
 			weights := t.ValidationSet.Weights()
 			for j, s := range linear.Scores(t.ValidationSet.X) {
@@ -76,9 +76,10 @@ func scale(l multitask.Linear, by float64) {
 	floats.Scale(by, l.B)
 }
 
-// Recognised are the classes of the experience that are nearest to those of a task, and whether they
+// recognised are the classes of the experience that are nearest to those of a task, and whether they
 // are near enough.
-func Recognised(sigma *model.Sigma, t data.TaskData) (classes [2]int, ok bool) {
+func (b *Bench) recognised(t data.TaskData) (classes [2]int, ok bool) {
+	sigma := b.finder.network.Sigma
 	for side, x := range sides(t) {
 		if x.Rows() == 0 {
 			return classes, false
@@ -91,8 +92,8 @@ func Recognised(sigma *model.Sigma, t data.TaskData) (classes [2]int, ok bool) {
 	return classes, classes[0] != classes[1]
 }
 
-// Discriminant tells classes of the experience apart by their rows and a task's.
-func Discriminant(sigma *model.Sigma, classes [2]int, t data.TaskData) multitask.Linear {
+// discriminant is linear in the rows of a task.
+func discriminant(sigma *model.Sigma, classes [2]int, t data.TaskData) multitask.Linear {
 	w, intercept := sigma.Between(classes, sides(t))
 	return multitask.LinearOf(w, []float64{intercept}, 0)
 }
