@@ -5,6 +5,7 @@ package multitask
 import (
 	"context"
 	"math"
+	"os"
 	"slices"
 	"testing"
 	"time"
@@ -14,13 +15,18 @@ import (
 	"gonum.org/v1/gonum/floats"
 )
 
-// TestBatteryOfFits fits each of the ten models to 1,000 random problems, among them one task,
+// TestBatteryOfFits fits each of the ten models to 250 random problems, with L2MT_LONG in the
+// environment to 1,000 in two minutes, among them one task,
 // few rows, more tasks than features, repeated tasks and zero features, which make W'W
 // singular, and tiny and huge scales of features, targets and Lambda1. Every fit ends with a
 // finite objective and either within its tolerance or named as stopped; where the problem is
 // convex hardly any is, and a warm start ends where a cold one does.
 func TestBatteryOfFits(t *testing.T) {
-	const problems, tolerance = 1000, 1e-6
+	const tolerance = 1e-6
+	problems := 250
+	if os.Getenv("L2MT_LONG") != "" {
+		problems = 1000
+	}
 	for _, model := range Baselines() {
 		t.Run(model.Info().Name, func(t *testing.T) {
 			t.Parallel()
