@@ -22,7 +22,7 @@ import (
 // another module.
 var budgets = map[string]int{
 	"cmd/l2mt":                      15,
-	"cmd/l2mt/command":              33263, // 46: builds are told apart, streams; 49: the answer first, in 80 columns
+	"cmd/l2mt/command":              33263, // 46: builds are told apart, streams; 49: the answer first, in 80 columns; 50: shards, curves of sweeps
 	"cmd/l2mt/internal/plot":        5252,  // 49: predictions against what came true
 	"data":                          21909, // 48: the metric of the experience; 49: time, groups, weights
 	"data/datatest":                 272,
@@ -60,16 +60,12 @@ var budgets = map[string]int{
 }
 
 const (
-	// whole bounds the sum of all packages. Issue 46 may add 3,000 tokens to 207,895, issue 47 a
-	// thousand, issue 48 7,000. They have added some 6,000, 10,000 and 6,000: 46 and 47 are open
-	// until the rest is taken out again. Issue 49 may add 4,500 for time, groups, targets, weights
-	// and thresholds, and 2,000 for Parquet.
-	// Issue 51 may add 6,000 for serve.
-	// Issue 50 adds optimisers, schedules, and graphs for Gorgonia.
-	whole = 257641
+	// whole bounds the sum of all packages, which issues 46 to 51 have brought from 207,895 to here.
+	// They might add 29,000: the rest is to be taken out again, and issue 52 goes to 210,000.
+	whole = 257300
 	// testLines bounds the lines of all tests. Each fault of issue 46 has a test, and the models of
 	// issues 47 and 48 have some 2,300 lines; serve (51) has 600.
-	testLines = 31973
+	testLines = 31950
 	// spare is what a package may take before its own number is raised.
 	spare = 100
 	// slack is how far a package may fall below its budget, so that gains are kept.
