@@ -112,12 +112,13 @@ func TestFaultsOfFitKilled(t *testing.T) {
 	r.finish()
 }
 
-// awaitWriting waits until the fit has begun to write, and a moment.
+// awaitWriting waits until the fit has begun to write, and a moment. How long writing takes is the
+// disk's affair: moments are of 4 ms up to 64 ms.
 func (r *replacement) awaitWriting(p *process, random *rand.Rand) {
 	for {
 		found, _ := filepath.Glob(filepath.Join(r.out, ".[nr]*")) // the pattern is a good one
 		if found != nil {
-			time.Sleep(time.Duration(random.IntN(4000)) * time.Microsecond)
+			time.Sleep(time.Duration(random.IntN(4000<<random.IntN(5))) * time.Microsecond)
 			return
 		}
 		select {
