@@ -79,11 +79,13 @@ finished() {
 }
 
 # interrupted takes the power from the node that runs a task (0 of an array of one) as soon as
-# the task has written to a file.
+# the task has written to a file. Programs stand still meanwhile, or a quick one would have ended.
 interrupted() {
-  until [ -s "$2" ]; do sleep 0.02; done
+  until [ -s "$2" ]; do sleep 0.005; done
+  pkill -STOP -x l2mt
   node=$(squeue -h -r -t running -O nodelist:.9,arraytaskid:.9 -j "$1" | awk -v task="$3" '$2 == task {print $1}')
   kill -9 "${power[$node]}"
+  pkill -CONT -x l2mt || true # none is left but those of the other node
   scontrol update nodename="$node" state=down reason="no power"
   start "$node"
   finished "$1" 1
