@@ -1,6 +1,6 @@
 // Package datatest finds the real datasets that tests may use but the
-// repository does not hold, measures what reading them costs, and leaves out what
-// takes long.
+// repository does not hold, measures what reading them costs, leaves out what takes
+// long, and ends tests whose preparations fail.
 package datatest
 
 import (
@@ -16,6 +16,17 @@ func Long(t testing.TB) {
 	t.Helper()
 	if testing.Short() {
 		t.Skip("long, and nothing runs side by side")
+	}
+}
+
+// Must is a value, unless its maker failed.
+func Must[T any](v T, err error) func(testing.TB) T {
+	return func(t testing.TB) T {
+		t.Helper()
+		if err != nil {
+			t.Fatal(err)
+		}
+		return v
 	}
 }
 

@@ -138,7 +138,7 @@ func (b *Bench) First() Candidate {
 func (b *Bench) Choose(ctx context.Context, without Parts) (*Choice, error) {
 	c, err := b.weigh(ctx, b.Candidates(without))
 	if err == nil && !without.NoNetwork && without.View == "" {
-		err = b.recall(c)
+		err = b.recognise(c)
 	}
 	return c, err
 }

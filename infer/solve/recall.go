@@ -13,10 +13,10 @@ import (
 	"l2mt/model/multitask"
 )
 
-// recall recognises tasks of two classes that the experience has, and gives them the discriminant of
+// recognise finds tasks of two classes that the experience has, and gives them the discriminant of
 // these classes' rows and their own. No weight is asked for: what few rows held out say of many rows
 // is more noise than news.
-func (b *Bench) recall(c *Choice) error {
+func (b *Bench) recognise(c *Choice) error {
 	if !b.hasLearned() || b.rows.Several() > 0 || b.regression() {
 		return nil
 	}

@@ -9,6 +9,7 @@ import (
 
 	"l2mt/data"
 	"l2mt/model/evidence"
+	"l2mt/model/saved"
 )
 
 // Scales of targets that a user may ask for.
@@ -158,10 +159,8 @@ func (b *Bench) Told(h *evidence.HeldOut) (*evidence.HeldOut, error) {
 	}
 	var scores [][]float64
 	for _, logs := range h.Scores {
-		var task []float64
-		for _, v := range logs {
-			task = append(task, math.Exp(v))
-		}
+		task := slices.Clone(logs)
+		saved.Expect(task)
 		scores = append(scores, task)
 	}
 	return b.target.predicted(scores)

@@ -18,6 +18,7 @@ import (
 	"gonum.org/v1/gonum/mat"
 
 	"l2mt/data"
+	"l2mt/data/datatest"
 	"l2mt/layers"
 	"l2mt/model"
 )
@@ -43,7 +44,7 @@ var means = []model.Objective{model.Paper, model.Scaled, model.Found}
 // as several kinds of pieces is used for all of them.
 func Check(t *testing.T, names ...string) {
 	t.Helper()
-	c := must(model.Preset("default", features))(t)
+	c := datatest.Must(model.Preset("default", features))(t)
 	c.Layers = 3
 	c.Hidden = 3
 	c.Neighbours = 2
@@ -97,7 +98,7 @@ func newSuite(t *testing.T, c model.Config, seed uint64) *suite {
 	r := data.Stream(seed, "modeltest")
 	s := &suite{problem: Problem(r, features, 9, 7, 8)}
 	s.outcomes = []float64{0.7, 0.9, 1, 1.3}
-	s.network = must(model.NewNetwork(c, seed))(t)
+	s.network = datatest.Must(model.NewNetwork(c, seed))(t)
 	perturb(r, c, s.network.Params, seed%2 == 1)
 	s.payload = s.prepare(t, s.problem)
 	for q := range tuples {
@@ -126,7 +127,7 @@ func (s *suite) run(t *testing.T) {
 
 func (s *suite) training(t *testing.T) *model.TrainingGraph {
 	t.Helper()
-	g := must(model.NewTrainingGraph(s.network.Config, s.outcomes))(t)
+	g := datatest.Must(model.NewTrainingGraph(s.network.Config, s.outcomes))(t)
 	g.Measure = func(omega *mat.SymDense) (float64, *mat.SymDense, error) {
 		slope := mat.NewSymDense(omega.SymmetricDim(), nil)
 		value := 0.0 // weighted squares
@@ -195,18 +196,19 @@ func Covariance(r *rand.Rand, m int) []float64 {
 
 func (s *suite) prepare(t *testing.T, p *data.ProblemData) *model.Payload {
 	t.Helper()
-	return must(model.Prepare(s.network.Config, p))(t)
+	return datatest.Must(model.Prepare(s.network.Config, p))(t)
 }
 
 func (s *suite) step(t *testing.T, tuples ...model.Tuple) model.Step {
 	t.Helper()
-	return must(s.graph.Step(s.network.Params, s.payload, tuples))(t)
+	return datatest.Must(s.graph.Step(s.network.Params, s.payload, tuples))(t)
 }
 
 func (s *suite) estimate(
 	t *testing.T, p *model.Payload, tuples ...model.Tuple) *model.Estimate {
 	t.Helper()
-	return must(must(model.NewForward(s.network))(t).Estimate(p, tuples...))(t)
+	forward := datatest.Must(model.NewForward(s.network))(t)
+	return datatest.Must(forward.Estimate(p, tuples...))(t)
 }
 
 func (s *suite) gradient(t *testing.T) {
@@ -390,7 +392,7 @@ func (s *suite) padding(t *testing.T) {
 		for i := range n {
 			copy(value[i*cols:], rows.X.Row(i).Value)
 		}
-		rows.X = must(data.NewDense(n, cols, value))(t)
+		rows.X = datatest.Must(data.NewDense(n, cols, value))(t)
 	}
 	payload, err := model.Prepare(s.network.Config, wide)
 	if errors.Is(err, model.ErrMismatch) {
@@ -412,7 +414,7 @@ func (s *suite) large(t *testing.T) {
 				value = append(value, largeFeatures*v)
 			}
 		}
-		rows.X = must(data.NewDense(rows.X.Rows(), features, value))(t)
+		rows.X = datatest.Must(data.NewDense(rows.X.Rows(), features, value))(t)
 	}
 	large := *s
 	large.payload = s.prepare(t, scaled)
@@ -456,7 +458,7 @@ func (s *suite) saving(t *testing.T) {
 	if err := s.network.Save(dir); err != nil {
 		t.Fatal(err)
 	}
-	loaded := &suite{network: must(model.Load(dir))(t)}
+	loaded := &suite{network: datatest.Must(model.Load(dir))(t)}
 	got := loaded.estimate(t, s.payload, s.tuples...)
 	want := s.estimate(t, s.payload, s.tuples...)
 	if !reflect.DeepEqual(got, want) {
@@ -471,16 +473,5 @@ func near(t *testing.T, name string, got, want []float64) {
 			t.Errorf("%s: entry %d is %v, want %v", name, i, got[i], v)
 			return
 		}
-	}
-}
-
-// must is a value, unless its maker failed.
-func must[T any](v T, err error) func(*testing.T) T {
-	return func(t *testing.T) T {
-		t.Helper()
-		if err != nil {
-			t.Fatal(err)
-		}
-		return v
 	}
 }

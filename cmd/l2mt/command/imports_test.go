@@ -25,12 +25,12 @@ var arrows = map[string][]string{
 
 	"model/mixed":                   {"layers/linalg"},
 	"model/multitask":               {"data", "data/fault", "layers/linalg"},
-	"model/multitask/multitasktest": {"data", "model/multitask"},
+	"model/multitask/multitasktest": {"data", "data/datatest", "model/multitask"},
 	"layers":                        {"data", "data/fault", "layers/linalg"},
 	"layers/linalg":                 {},
 	"layers/vgg":                    {"data/fault", "data/safetensors", "layers/linalg"},
 	"model":                         {"data", "data/fault", "data/files", "data/safetensors", "infer", "layers", "model/settings"},
-	"model/modeltest":               {"data", "layers", "model"},
+	"model/modeltest":               {"data", "data/datatest", "layers", "model"},
 	"model/settings":                {},
 
 	"model/pretrained": {"model"},

@@ -14,6 +14,7 @@ import (
 	"gonum.org/v1/gonum/mat"
 
 	"l2mt/data"
+	"l2mt/data/datatest"
 	"l2mt/model/multitask"
 )
 
@@ -31,7 +32,7 @@ const (
 // around them and their certificates, which take Support.
 func Check(t *testing.T, name string) {
 	t.Helper()
-	model := must(multitask.Lookup(name))(t)
+	model := datatest.Must(multitask.Lookup(name))(t)
 	for seed := range uint64(seeds) {
 		t.Run(fmt.Sprintf("%s/seed=%d", name, seed), func(t *testing.T) {
 			t.Parallel()
@@ -59,7 +60,7 @@ func newSuite(t *testing.T, model multitask.Model, seed uint64) *suite {
 			s.params.Lambda2 = 0.1
 		}
 	}
-	s.params = must(multitask.Complete(model, s.params))(t)
+	s.params = datatest.Must(multitask.Complete(model, s.params))(t)
 	if c, ok := model.(multitask.Convex); ok {
 		s.convex = !math.IsNaN(c.Support(mat.NewSymDense(1, nil), nil, s.params))
 	}
@@ -70,7 +71,7 @@ func newSuite(t *testing.T, model multitask.Model, seed uint64) *suite {
 		for i := range value {
 			value[i] = float32(s.random.NormFloat64())
 		}
-		task.TrainSet.X = must(data.NewDense(rows, features, value))(t)
+		task.TrainSet.X = datatest.Must(data.NewDense(rows, features, value))(t)
 		for i := range rows {
 			y := float64(value[i*features]) + s.random.NormFloat64()
 			if seed%2 == 0 {
@@ -81,7 +82,7 @@ func newSuite(t *testing.T, model multitask.Model, seed uint64) *suite {
 		}
 		p.Tasks = append(p.Tasks, task)
 	}
-	s.set = must(multitask.Training(p))(t)
+	s.set = datatest.Must(multitask.Training(p))(t)
 	for range draws {
 		s.rivals = append(s.rivals, s.step(t, s.weights(1), multitask.Hint{}))
 	}
@@ -107,7 +108,7 @@ func (s *suite) step(t *testing.T, w *mat.Dense, h multitask.Hint) *multitask.Co
 	t.Helper()
 	var products mat.SymDense
 	products.SymOuterK(1, w.T())
-	return must(s.model.Step(&products, features, s.params, h))(t)
+	return datatest.Must(s.model.Step(&products, features, s.params, h))(t)
 }
 
 func (s *suite) incomplete(t *testing.T) {
@@ -189,14 +190,14 @@ func (s *suite) around(c *multitask.Covariance) []*multitask.Covariance {
 func (s *suite) value(t *testing.T,
 	w *mat.Dense, b []float64, c *multitask.Covariance) multitask.Value {
 	t.Helper()
-	return must(s.set.Evaluate(s.model, s.params, w, b, c))(t)
+	return datatest.Must(s.set.Evaluate(s.model, s.params, w, b, c))(t)
 }
 
 func (s *suite) fit(t *testing.T, tolerance float64) *multitask.Result {
 	t.Helper()
 	opt := multitask.Options{Tolerance: tolerance}
 	r, err := multitask.Fit(t.Context(), s.model, s.set, s.params, opt)
-	return must(r, err)(t)
+	return datatest.Must(r, err)(t)
 }
 
 func (s *suite) certificate(t *testing.T) {
@@ -249,16 +250,5 @@ func (s *suite) nearby(t *testing.T) {
 	}
 	for _, rival := range s.around(c) {
 		check("Omega", r.W, r.B, rival)
-	}
-}
-
-// must is a value, unless its maker failed.
-func must[T any](v T, err error) func(*testing.T) T {
-	return func(t *testing.T) T {
-		t.Helper()
-		if err != nil {
-			t.Fatal(err)
-		}
-		return v
 	}
 }
