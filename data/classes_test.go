@@ -1,6 +1,7 @@
 package data
 
 import (
+	"l2mt/data/datatest"
 	"math"
 	"slices"
 	"strings"
@@ -18,12 +19,10 @@ func TestProblemsOfSeveralClasses(t *testing.T) {
 		}
 	}
 	train, _, err := GroupProblems(d, SampleConfig{All: true})
-	if err != nil {
-		t.Fatal(err)
-	}
-	raw := must(train.Encode())(t)
-	file := must(parseProblems(raw))(t)
-	problems := must(file.Bind(d))(t)
+	datatest.Check(t, err)
+	raw := datatest.Must(train.Encode())(t)
+	file := datatest.Must(parseProblems(raw))(t)
+	problems := datatest.Must(file.Bind(d))(t)
 	p := problems[0]
 	if p.Several() != 3 || !slices.Equal(p.Classes, d.Classes) {
 		t.Fatalf("classes %q", p.Classes)
@@ -46,7 +45,7 @@ func TestProblemsOfSeveralClasses(t *testing.T) {
 
 func TestRowsOfAClassThatTheProblemDoesNotList(t *testing.T) {
 	text := `{"schema": 1, "dataset": {"path": "made"}, "problems": [{"name": "p", "classes": ["c0", "c1", "c2"], "tasks": [{"name": "t", "kind": "classification", "train": [0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11]}]}]}`
-	if _, err := must(parseProblems([]byte(text)))(t).Bind(madeClasses(t, 3, 3, 3, 3)); err == nil || !strings.Contains(err.Error(), `has the class "c3", which the problem does not list`) {
+	if _, err := datatest.Must(parseProblems([]byte(text)))(t).Bind(madeClasses(t, 3, 3, 3, 3)); err == nil || !strings.Contains(err.Error(), `has the class "c3", which the problem does not list`) {
 		t.Error(err)
 	}
 }

@@ -1,6 +1,7 @@
 package data
 
 import (
+	"l2mt/data/datatest"
 	"math"
 	"math/rand/v2"
 	"slices"
@@ -17,7 +18,7 @@ func column(t *testing.T, values []float64) *ProblemData {
 	for i, v := range values {
 		x[i] = float32(v)
 	}
-	rows := must(NewDense(len(x), 1, x))(t)
+	rows := datatest.Must(NewDense(len(x), 1, x))(t)
 	return &ProblemData{Problem: &Problem{Name: "p"}, Tasks: []TaskData{{Task: &Task{Kind: Regression}, TrainSet: Samples{X: rows, Y: values}}}}
 }
 
@@ -47,7 +48,7 @@ func TestCurvesAreNaturalSplines(t *testing.T) {
 		}
 		p := column(t, values)
 		step := FitCurves(p.TrainingRows())
-		made := must(step.Problem(p))(t)
+		made := datatest.Must(step.Problem(p))(t)
 		c, x := step.Curves[0], denseOf(made.Tasks[0].TrainSet.X)
 		if len(c.Knots) != 5 || len(c.Bends) != 3 || made.Cols() != 4 || step.Makes() != 4 {
 			t.Fatalf("seed %d: %d knots, %d bends, %d columns", seed, len(c.Knots), len(c.Bends), made.Cols())
@@ -128,8 +129,8 @@ func TestCurvesOfFewValues(t *testing.T) {
 // Far away a bend is straight, and finite.
 func TestCurvesFarAway(t *testing.T) {
 	step := FitCurves(column(t, []float64{1, 2, 3, 4, 5, 6, 7, 8}).TrainingRows())
-	far := must(NewDense(3, 1, []float32{1e6, 2e6, math.MaxFloat32}))(t)
-	x := must(step.Apply(far))(t)
+	far := datatest.Must(NewDense(3, 1, []float32{1e6, 2e6, math.MaxFloat32}))(t)
+	x := datatest.Must(step.Apply(far))(t)
 	if n := step.Outside(far)[0]; n != 3 {
 		t.Errorf("%d of 3 far values are outside", n)
 	}

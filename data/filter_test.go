@@ -2,6 +2,7 @@ package data
 
 import (
 	"errors"
+	"l2mt/data/datatest"
 	"slices"
 	"strings"
 	"testing"
@@ -21,7 +22,7 @@ func TestFilterKeepsWholeClassesOfTheRightSize(t *testing.T) {
 		least, most int
 		kept        []string
 	}{{2, 5, []string{"c0", "c3", "c4"}}, {3, 0, []string{"c0", "c1", "c3"}}, {0, 2, []string{"c2", "c4"}}} {
-		got := must(FilterClasses(d, c.least, c.most))(t)
+		got := datatest.Must(FilterClasses(d, c.least, c.most))(t)
 		if err := got.Validate(); err != nil || !slices.Equal(got.Classes, c.kept) {
 			t.Fatalf("from %d to %d: classes %q, want %q; %v", c.least, c.most, got.Classes, c.kept, err)
 		}

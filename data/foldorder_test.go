@@ -2,6 +2,7 @@ package data
 
 import (
 	"fmt"
+	"l2mt/data/datatest"
 	"math/rand/v2"
 	"slices"
 	"testing"
@@ -31,7 +32,7 @@ func number(p *ProblemData, together [][]int) numbered {
 // folds are the numbers of the rows that each fold holds out.
 func (n numbered) folds(t *testing.T, seed uint64) (held [][]int) {
 	t.Helper()
-	for _, fold := range must(n.Folds(5, seed, n.together))(t) {
+	for _, fold := range datatest.Must(n.Folds(5, seed, n.together))(t) {
 		var numbers []int
 		for i, rows := range fold.Rows {
 			for _, j := range rows {

@@ -2,6 +2,7 @@ package data
 
 import (
 	"errors"
+	"l2mt/data/datatest"
 	"math/rand/v2"
 	"slices"
 	"strings"
@@ -21,7 +22,7 @@ func labelled(t *testing.T, kind Kind, task, positive, n int) TaskData {
 			y[j] = 1
 		}
 	}
-	x := must(NewDense(n, 2, values))(t)
+	x := datatest.Must(NewDense(n, 2, values))(t)
 	return TaskData{Task: &Task{Name: string(rune('a' + task)), Kind: kind, Positive: "1", Negative: "0"}, TrainSet: Samples{X: x, Y: y}, ValidationSet: Samples{X: x.Take(nil)}}
 }
 
@@ -31,7 +32,7 @@ func TestFoldsHoldEveryRowOutOnce(t *testing.T) {
 		labelled(t, Classification, 0, 7, 23), labelled(t, Classification, 1, 3, 40), labelled(t, Classification, 2, 1, 9),
 		labelled(t, Classification, 3, 0, 7), labelled(t, Classification, 4, 1, 1), labelled(t, Classification, 5, 0, 0),
 	}}
-	folds := must(p.Folds(5, 3, nil))(t)
+	folds := datatest.Must(p.Folds(5, 3, nil))(t)
 	if len(folds) != 5 {
 		t.Fatalf("%d folds", len(folds))
 	}
@@ -59,8 +60,8 @@ func TestFoldsHoldEveryRowOutOnce(t *testing.T) {
 			}
 		}
 	}
-	again := must(p.Folds(5, 3, nil))(t)
-	other := must(p.Folds(5, 4, nil))(t)
+	again := datatest.Must(p.Folds(5, 3, nil))(t)
+	other := datatest.Must(p.Folds(5, 4, nil))(t)
 	if !slices.Equal(again[0].Rows[0], folds[0].Rows[0]) || slices.Equal(other[0].Rows[0], folds[0].Rows[0]) {
 		t.Error("the seed does not decide")
 	}
@@ -74,7 +75,7 @@ func TestFoldsKeepTogetherWhatBelongsTogether(t *testing.T) {
 			numbers[j] = 100 + j%15/2
 		}
 		p := &ProblemData{Tasks: []TaskData{task}}
-		folds := must(p.Folds(3, 1, [][]int{numbers}))(t)
+		folds := datatest.Must(p.Folds(3, 1, [][]int{numbers}))(t)
 		at := map[int]int{}
 		for f, fold := range folds {
 			if len(fold.Rows[0]) < 6 {
@@ -100,7 +101,7 @@ func TestFoldsHoldSharedRowsOutOfAllTasks(t *testing.T) {
 			rows[i] = append(rows[i], j)
 		}
 	}
-	folds := must(p.Folds(5, 1, rows))(t)
+	folds := datatest.Must(p.Folds(5, 1, rows))(t)
 	held := make([]int, len(p.Tasks))
 	at := map[int]int{}
 	for f, fold := range folds {
@@ -141,9 +142,9 @@ func TestLabelledPutsTheValidationRowsBehind(t *testing.T) {
 
 // A fold may train on equal targets: tasks of a few rows often do.
 func TestFoldsOfFewTargets(t *testing.T) {
-	x := must(NewDense(3, 1, []float32{1, 2, 3}))(t)
+	x := datatest.Must(NewDense(3, 1, []float32{1, 2, 3}))(t)
 	task := TaskData{Task: &Task{Name: "few", Kind: Regression}, TrainSet: Samples{X: x, Y: []float64{1, 1, 2}}}
-	folds := must((&ProblemData{Problem: &Problem{Tasks: []*Task{task.Task}}, Tasks: []TaskData{task}}).Folds(5, 1, nil))(t)
+	folds := datatest.Must((&ProblemData{Problem: &Problem{Tasks: []*Task{task.Task}}, Tasks: []TaskData{task}}).Folds(5, 1, nil))(t)
 	held := 0
 	for _, f := range folds {
 		held += len(f.Rows[0])
@@ -156,7 +157,7 @@ func TestFoldsOfFewTargets(t *testing.T) {
 // The only +1 row of all tasks is never held out, nor are the rows of its part; all others are.
 func TestFoldsKeepAClassToTrainOn(t *testing.T) {
 	p := &ProblemData{Tasks: []TaskData{labelled(t, Classification, 0, 1, 10), labelled(t, Classification, 1, 0, 10)}}
-	folds := must(p.Folds(5, 1, nil))(t)
+	folds := datatest.Must(p.Folds(5, 1, nil))(t)
 	held := 0
 	for f, fold := range folds {
 		held += len(fold.Rows[0]) + len(fold.Rows[1])
@@ -196,7 +197,7 @@ func TestFoldsSayWhatIsMissing(t *testing.T) {
 // A fold holds out the rows that it is told to, of one class too, and leaves two classes.
 func TestHoldLeavesTwoClasses(t *testing.T) {
 	p := &ProblemData{Tasks: []TaskData{labelled(t, Classification, 0, 1, 9), labelled(t, Classification, 1, 0, 9)}}
-	fold := must(p.Hold([][]int{nil, {0, 8}}))(t)
+	fold := datatest.Must(p.Hold([][]int{nil, {0, 8}}))(t)
 	if got := fold.Tasks[1]; len(got.TrainSet.Y) != 7 || len(got.ValidationSet.Y) != 2 || got.ValidationSet.X.Row(1).Value[0] != 8 {
 		t.Errorf("rows %v, held out %v", got.TrainSet.Y, got.ValidationSet)
 	}
@@ -220,7 +221,7 @@ func TestFoldsShareOutTasksOfOneRow(t *testing.T) {
 		task.TrainSet.Y[0] = float64(len(p.Tasks))
 		p.Tasks = append(p.Tasks, task)
 	}
-	folds := must(p.Folds(5, 1, nil))(t)
+	folds := datatest.Must(p.Folds(5, 1, nil))(t)
 	for f, fold := range folds {
 		// By chance one of five has fewer than 8 or more than 35 once in 470 times.
 		if n := len(slices.Concat(fold.Rows...)); n < 8 || n > 35 || len(folds) != 5 {
@@ -247,7 +248,7 @@ func TestLaterRowsAreHeldOut(t *testing.T) {
 		}
 		sorted := slices.Sorted(slices.Values(slices.Concat(times...)))
 		before := len(sorted)
-		for f, fold := range must(p.Later(5, times))(t) {
+		for f, fold := range datatest.Must(p.Later(5, times))(t) {
 			earliest := sorted[len(sorted)-1]
 			held := 0
 			for i, rows := range fold.Rows {

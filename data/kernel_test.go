@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"l2mt/data/datatest"
 	"math"
 	"slices"
 	"strings"
@@ -41,7 +42,7 @@ func TestKernelsAreInnerProducts(t *testing.T) {
 		x := scattered(1, Regression, 1, c.n, c.d).Tasks[0].TrainSet.X
 		step := FitKernel(c.width, x, c.most)
 		a := step.Coordinates()
-		made := must(step.Apply(x))(t)
+		made := datatest.Must(step.Apply(x))(t)
 		n := step.Makes()
 		if n > min(c.most, x.Rows()) || n != len(step.Landmarks) || len(a) != n*n || made.Cols() != n {
 			t.Fatalf("%s: %d landmarks, %d columns, %d numbers of A", name, n, made.Cols(), len(a))
@@ -94,10 +95,10 @@ func checkRoundTrip(t *testing.T, step Step) {
 
 // A kernel of rows that are all alike has one landmark, with a coordinate of 1.
 func TestKernelOfEqualRows(t *testing.T) {
-	x := must(NewDense(3, 2, []float32{4, 5, 4, 5, 4, 5}))(t)
+	x := datatest.Must(NewDense(3, 2, []float32{4, 5, 4, 5, 4, 5}))(t)
 	step := FitKernel(0.5, x, 10)
 	a := step.Coordinates()
-	made := must(step.Apply(x))(t)
+	made := datatest.Must(step.Apply(x))(t)
 	if step.Makes() != 1 || a[0] != 1 || made.Row(2).Value[0] != 1 {
 		t.Errorf("%d landmarks, A %v, row %v", step.Makes(), a, made.Row(2))
 	}
@@ -110,11 +111,11 @@ func TestViewsPutPartsSideBySide(t *testing.T) {
 	parts := []Step{Straight(x), kernel, FitCurves(x)}
 	views := Views(parts...)
 	names := []string{"a", "b", "c"}
-	made := must(views.Apply(x))(t)
+	made := datatest.Must(views.Apply(x))(t)
 	first := 0
 	var called []string
 	for _, part := range parts {
-		alone := must(part.Apply(x))(t)
+		alone := datatest.Must(part.Apply(x))(t)
 		for i := range x.Rows() {
 			if got := made.Row(i).Value[first:][:alone.Cols()]; !slices.Equal(got, alone.Row(i).Value) {
 				t.Fatalf("%s: row %d is %v, alone %v", part.Kind, i, got, alone.Row(i).Value)
@@ -126,14 +127,14 @@ func TestViewsPutPartsSideBySide(t *testing.T) {
 	if views.Makes() != first || made.Cols() != first || !slices.Equal(views.Names(names), called) {
 		t.Errorf("%d and %d columns, want %d; names %v, want %v", views.Makes(), made.Cols(), first, views.Names(names), called)
 	}
-	far := must(NewDense(1, 3, []float32{1e6, -1e6, 0}))(t)
+	far := datatest.Must(NewDense(1, 3, []float32{1e6, -1e6, 0}))(t)
 	if n := views.Outside(far); !slices.Equal(n, []int{1, 1, 0}) {
 		t.Errorf("%v of [1 1 0] far values are outside", n)
 	}
 	if _, err := views.Apply(sparseCopy(t, x)); !errors.Is(err, ErrInvalid) {
 		t.Errorf("sparse rows: error %v", err)
 	}
-	if _, err := views.Apply(must(NewDense(1, 2, []float32{1, 2}))(t)); !errors.Is(err, ErrMismatch) {
+	if _, err := views.Apply(datatest.Must(NewDense(1, 2, []float32{1, 2}))(t)); !errors.Is(err, ErrMismatch) {
 		t.Errorf("two columns for three: error %v", err)
 	}
 	checkRoundTrip(t, views)

@@ -4,6 +4,7 @@ import (
 	gocmp "cmp"
 	"encoding/json"
 	"errors"
+	"l2mt/data/datatest"
 	"math"
 	"math/rand/v2"
 	"os"
@@ -32,7 +33,7 @@ func (g *LabelGraph) full() [][]int {
 }
 
 func TestLabelGraphGolden(t *testing.T) {
-	raw := must(os.ReadFile("../testdata/golden/label_graph.json"))(t)
+	raw := datatest.Must(os.ReadFile("../testdata/golden/label_graph.json"))(t)
 	var file struct {
 		Cases []struct {
 			Name   string
@@ -47,9 +48,7 @@ func TestLabelGraphGolden(t *testing.T) {
 			}
 		}
 	}
-	if err := json.Unmarshal(raw, &file); err != nil {
-		t.Fatal(err)
-	}
+	datatest.Check(t, json.Unmarshal(raw, &file))
 	if len(file.Cases) != 28 {
 		t.Fatalf("%d cases, want 28", len(file.Cases))
 	}
@@ -67,7 +66,7 @@ func TestLabelGraphGolden(t *testing.T) {
 					values = append(values, float32(v-c.Inputs.X[0][j]))
 				}
 			}
-			x := must(NewDense(len(c.Inputs.X), len(c.Inputs.X[0]), values))(t)
+			x := datatest.Must(NewDense(len(c.Inputs.X), len(c.Inputs.X[0]), values))(t)
 			near := make([][]int32, x.Rows())
 			if k := min(c.Config.K, x.Rows()-1); k > 0 {
 				near = nearest(x, k)
@@ -128,7 +127,7 @@ func TestNeighboursAreTheNearestInFloat64(t *testing.T) {
 			for i := range values {
 				values[i] = draw(r)
 			}
-			dense := must(NewDense(n, d, values))(t)
+			dense := datatest.Must(NewDense(n, d, values))(t)
 			k := 1 + r.IntN(n-1)
 			want := bruteNearest(dense, k)
 			for storage, x := range map[string]Matrix{"dense": dense, "sparse": sparseCopy(t, dense)} {
@@ -148,7 +147,7 @@ func TestLabelGraphDoesNotDependOnWorkers(t *testing.T) {
 	}
 	graph := func(workers int) *LabelGraph {
 		defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(workers))
-		return must(NewLabelGraph(x, class, 6))(t)
+		return datatest.Must(NewLabelGraph(x, class, 6))(t)
 	}
 	if diff := cmp.Diff(graph(1), graph(4)); diff != "" {
 		t.Errorf("one worker against four:\n%s", diff)

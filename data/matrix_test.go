@@ -1,6 +1,7 @@
 package data
 
 import (
+	"l2mt/data/datatest"
 	"math"
 	"math/rand/v2"
 	"slices"
@@ -25,7 +26,7 @@ func sparseCopy(t testing.TB, x Matrix) *Stored {
 		}
 		ptr = append(ptr, len(index))
 	}
-	return must(NewCSR(x.Cols(), ptr, index, value))(t)
+	return datatest.Must(NewCSR(x.Cols(), ptr, index, value))(t)
 }
 
 func TestProductsAgreeWithTheirDefinition(t *testing.T) {
@@ -38,7 +39,7 @@ func TestProductsAgreeWithTheirDefinition(t *testing.T) {
 				values[i] = float32(r.NormFloat64())
 			}
 		}
-		dense := must(NewDense(n, d, values))(t)
+		dense := datatest.Must(NewDense(n, d, values))(t)
 		rows := make([]int, 1+r.IntN(2*n))
 		for i := range rows {
 			rows[i] = r.IntN(n)

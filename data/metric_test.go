@@ -1,6 +1,7 @@
 package data
 
 import (
+	"l2mt/data/datatest"
 	"math"
 	"math/rand/v2"
 	"testing"
@@ -89,9 +90,7 @@ func TestMetricIsItsFormula(t *testing.T) {
 			s.Set(j, j, s.At(j, j)+tau)
 		}
 		var inverse mat.Dense
-		if err := inverse.Inverse(s); err != nil {
-			t.Fatal(err)
-		}
+		datatest.Check(t, inverse.Inverse(s))
 		metric := NewMetric(p, c.ridge)
 		q := metric.Problem(p)
 		r := rand.New(rand.NewPCG(uint64(seed), 1))
@@ -149,7 +148,7 @@ func TestNoMetric(t *testing.T) {
 			index, value = append(index, int32(j)), append(value, 1)
 			ptr = append(ptr, len(index))
 		}
-		x := must(NewCSR(20, ptr, index, value))(t)
+		x := datatest.Must(NewCSR(20, ptr, index, value))(t)
 		sparse.Tasks[i].TrainSet.X = x
 	}
 	alike := scattered(1, Classification, 2, 9, 3)

@@ -33,9 +33,7 @@ func TestNewsgroupsFeaturesAreAsMany(t *testing.T) {
 			d, err = d.With(s)
 		}
 	}
-	if err != nil {
-		t.Fatal(err)
-	}
+	datatest.Check(t, err)
 	if perRow := float64(d.X.NNZ()) / float64(d.X.Rows()); perRow < 22.5 || perRow > 24.5 {
 		t.Errorf("%.2f entries a row of %d features", perRow, d.X.Cols())
 	}

@@ -4,6 +4,7 @@ package data
 
 import (
 	"errors"
+	"l2mt/data/datatest"
 	"os"
 	"path/filepath"
 	"syscall"
@@ -14,25 +15,19 @@ import (
 func TestProblemFilesStayInTheirDirectory(t *testing.T) {
 	root := t.TempDir()
 	dir := filepath.Join(root, "problems")
-	must := func(err error) {
-		t.Helper()
-		if err != nil {
-			t.Fatal(err)
-		}
-	}
-	must(os.MkdirAll(filepath.Join(dir, "below", "texts", "class"), 0o755))
-	must(os.MkdirAll(filepath.Join(dir, "mixed", "class"), 0o755))
+	datatest.Check(t, os.MkdirAll(filepath.Join(dir, "below", "texts", "class"), 0o755))
+	datatest.Check(t, os.MkdirAll(filepath.Join(dir, "mixed", "class"), 0o755))
 	for _, name := range []string{"secret.csv", "problems/a.csv", "problems/below/b.csv", "problems/below/texts/class/text", "problemsbeside.csv"} {
-		must(os.WriteFile(filepath.Join(root, name), []byte("1,2\n"), 0o644))
+		datatest.Check(t, os.WriteFile(filepath.Join(root, name), []byte("1,2\n"), 0o644))
 	}
 	for link, to := range map[string]string{
 		"out.csv": "../secret.csv", "in.csv": "below/b.csv", "absolute.csv": filepath.Join(dir, "a.csv"), "up": "..",
 		"mixed/class/text": "../../../secret.csv", "linked": "below/texts",
 	} {
-		must(os.Symlink(to, filepath.Join(dir, link)))
+		datatest.Check(t, os.Symlink(to, filepath.Join(dir, link)))
 	}
-	must(syscall.Mkfifo(filepath.Join(dir, "pipe.csv"), 0o644))
-	must(os.Symlink(dir, filepath.Join(root, "here")))
+	datatest.Check(t, syscall.Mkfifo(filepath.Join(dir, "pipe.csv"), 0o644))
+	datatest.Check(t, os.Symlink(dir, filepath.Join(root, "here")))
 
 	for name, want := range map[string]error{
 		"a.csv": nil, "below/b.csv": nil, "below/../a.csv": nil, "in.csv": nil, "below/texts": nil, "linked": nil,

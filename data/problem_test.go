@@ -3,6 +3,7 @@ package data
 import (
 	"errors"
 	"fmt"
+	"l2mt/data/datatest"
 	"maps"
 	"math"
 	"math/rand/v2"
@@ -30,7 +31,7 @@ func madeClasses(t testing.TB, sizes ...int) *Dataset {
 	for i := range values {
 		values[i] = float32(r.NormFloat64())
 	}
-	x := must(NewDense(len(d.Label), 2, values))(t)
+	x := datatest.Must(NewDense(len(d.Label), 2, values))(t)
 	d.X = x
 	return d
 }
@@ -48,7 +49,7 @@ func madeGroups(t testing.TB, sizes ...int) *Dataset {
 
 func encoded(t testing.TB, f *ProblemFile) string {
 	t.Helper()
-	raw := must(f.Encode())(t)
+	raw := datatest.Must(f.Encode())(t)
 	return string(raw)
 }
 
@@ -64,9 +65,7 @@ func TestSampledProblemsKeepTheirPromises(t *testing.T) {
 			d := madeClasses(t, 40, 50, 60, 70, 33, 45, 52, 61, 44, 47)
 			c.Seed = seed
 			train, test, err := SampleProblems(d, c)
-			if err != nil {
-				t.Fatal(err)
-			}
+			datatest.Check(t, err)
 			if len(train.Problems) != c.Train || len(test.Problems) != c.Test {
 				t.Fatalf("%s, seed %d: %d and %d problems", name, seed, len(train.Problems), len(test.Problems))
 			}
@@ -74,7 +73,7 @@ func TestSampledProblemsKeepTheirPromises(t *testing.T) {
 			counts := map[int]bool{}
 			for s, f := range []*ProblemFile{train, test} {
 				pairs[s], classes[s], rows[s] = map[string]bool{}, map[string]bool{}, map[string]bool{}
-				for _, p := range must(f.Bind(d))(t) {
+				for _, p := range datatest.Must(f.Bind(d))(t) {
 					counts[len(p.Tasks)] = true
 					inside := map[string]bool{}
 					for _, task := range p.Tasks {
@@ -159,9 +158,7 @@ func TestSamplingDependsOnTheSeedAlone(t *testing.T) {
 	d := madeClasses(t, 40, 50, 60, 70, 33, 45, 52)
 	draw := func(seed uint64) string {
 		train, test, err := SampleProblems(d, SampleConfig{Seed: seed, Train: 6, Test: 4})
-		if err != nil {
-			t.Fatal(err)
-		}
+		datatest.Check(t, err)
 		return encoded(t, train) + encoded(t, test)
 	}
 	first, again := draw(3), draw(3)
@@ -177,9 +174,7 @@ func TestLargerTrainingFractionsExtendSmallerOnes(t *testing.T) {
 	d := madeClasses(t, 40, 50, 60, 70, 33, 45, 52)
 	draw := func(fraction float64) *ProblemFile {
 		train, _, err := SampleProblems(d, SampleConfig{Seed: 3, Train: 5, Test: 5, TrainFraction: fraction})
-		if err != nil {
-			t.Fatal(err)
-		}
+		datatest.Check(t, err)
 		return train
 	}
 	small, large := draw(0.1), draw(0.5)
@@ -201,12 +196,10 @@ func TestGroupProblems(t *testing.T) {
 	}
 	d := madeGroups(t, sizes...)
 	train, test, err := GroupProblems(d, SampleConfig{Train: 5, Test: 5})
-	if err != nil {
-		t.Fatal(err)
-	}
+	datatest.Check(t, err)
 	seen := map[string]int{}
 	for s, f := range []*ProblemFile{train, test} {
-		problems := must(f.Bind(d))(t)
+		problems := datatest.Must(f.Bind(d))(t)
 		for _, p := range problems {
 			for _, task := range p.Tasks {
 				if prev, ok := seen[task.Name]; ok && prev != s {
@@ -230,14 +223,10 @@ func TestGroupProblems(t *testing.T) {
 func TestProblemFilesRoundTrip(t *testing.T) {
 	d := madeClasses(t, 40, 50, 60, 70, 33, 45, 52)
 	train, _, err := SampleProblems(d, SampleConfig{Train: 3, Test: 2, Prepare: []string{"standardise"}})
-	if err != nil {
-		t.Fatal(err)
-	}
+	datatest.Check(t, err)
 	path := filepath.Join(t.TempDir(), "p.json")
-	if err := train.Save(path); err != nil {
-		t.Fatal(err)
-	}
-	loaded := must(LoadProblems(path))(t)
+	datatest.Check(t, train.Save(path))
+	loaded := datatest.Must(LoadProblems(path))(t)
 	if diff := cmp.Diff(train, loaded); diff != "" {
 		t.Errorf("after a round trip (-want +got):\n%s", diff)
 	}
@@ -249,10 +238,8 @@ func TestProblemFilesRoundTrip(t *testing.T) {
 func TestPrepareIsFittedOnTrainingRowsAlone(t *testing.T) {
 	d := madeClasses(t, 40, 50, 60, 70, 33, 45, 52)
 	train, _, err := SampleProblems(d, SampleConfig{Train: 1, Test: 1, Prepare: []string{"standardise"}})
-	if err != nil {
-		t.Fatal(err)
-	}
-	problems := must(train.Bind(d))(t)
+	datatest.Check(t, err)
+	problems := datatest.Must(train.Bind(d))(t)
 	var sum, square [2]float64
 	n := 0.0
 	for _, task := range problems[0].Tasks {
@@ -365,9 +352,7 @@ func TestSamplingRefusesWhatCannotBeDrawn(t *testing.T) {
 func FuzzProblems(f *testing.F) {
 	d := madeClasses(f, 40, 50, 60, 70, 33, 45, 52)
 	train, _, err := SampleProblems(d, SampleConfig{Train: 1, Test: 1})
-	if err != nil {
-		f.Fatal(err)
-	}
+	datatest.Check(f, err)
 	f.Add([]byte(encoded(f, train)))
 	f.Add([]byte(`{"schema": 1, "dataset": {"path": "x"}, "problems": [{"name": "p", "tasks": [{"name": "t", "kind": "regression", "train": [0]}]}]}`))
 	f.Add([]byte(`{"schema": 1, "dataset": null, "problems": [null]}`))

@@ -1,6 +1,7 @@
 package data
 
 import (
+	"l2mt/data/datatest"
 	"slices"
 	"strings"
 	"testing"
@@ -11,13 +12,11 @@ import (
 func TestOneSetOfProblemsAlone(t *testing.T) {
 	few := madeClasses(t, 40, 50, 60, 70) // six pairs
 	none, test, err := SampleProblems(few, SampleConfig{Test: 60, DisjointClasses: true})
-	if err != nil {
-		t.Fatal(err)
-	}
+	datatest.Check(t, err)
 	if none != nil || len(test.Problems) != 60 {
 		t.Fatalf("training problems %v and %d test problems, want none and 60", none, len(test.Problems))
 	}
-	problems := must(test.Bind(few))(t)
+	problems := datatest.Must(test.Bind(few))(t)
 	pairs, counts := map[string]bool{}, map[int]bool{}
 	for _, p := range problems {
 		counts[len(p.Tasks)] = true
@@ -30,9 +29,7 @@ func TestOneSetOfProblemsAlone(t *testing.T) {
 		t.Errorf("%d pairs in problems of %v tasks, want all six, and four to six tasks", len(pairs), counts)
 	}
 	train, none, err := GroupProblems(madeGroups(t, 20, 20, 20, 20), SampleConfig{Train: 3})
-	if err != nil {
-		t.Fatal(err)
-	}
+	datatest.Check(t, err)
 	if none != nil || slices.ContainsFunc(train.Problems, func(p *Problem) bool { return len(p.Tasks) != 4 }) {
 		t.Errorf("test problems %v and training problems %v, want none, and all of four tasks", none, train.Problems)
 	}

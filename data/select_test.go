@@ -15,6 +15,7 @@ import (
 	"gonum.org/v1/gonum/mat"
 	"gonum.org/v1/gonum/stat"
 
+	"l2mt/data/datatest"
 	"l2mt/data/progress"
 )
 
@@ -57,9 +58,7 @@ func choleskyScores(t testing.TB, x Matrix, targets [][]float64, alpha float64) 
 		floats.AddConst(-stat.Mean(y, nil), c.RawVector().Data)
 		var right, w mat.VecDense
 		right.MulVec(centred.T(), c)
-		if err := chol.SolveVecTo(&w, &right); err != nil {
-			t.Fatal(err)
-		}
+		datatest.Check(t, chol.SolveVecTo(&w, &right))
 		for j := range score {
 			score[j] += w.AtVec(j) * w.AtVec(j) * variance[j]
 		}
@@ -82,7 +81,7 @@ func indicators(d *Dataset) [][]float64 {
 
 func mustScore(t testing.TB, d *Dataset, alpha, tolerance float64) []float64 {
 	t.Helper()
-	return must(ridgeScores(context.Background(), d, alpha, tolerance, progress.Silent()))(t)
+	return datatest.Must(ridgeScores(context.Background(), d, alpha, tolerance, progress.Silent()))(t)
 }
 
 func checkScores(t *testing.T, what string, got, want []float64, within float64) {
@@ -146,10 +145,10 @@ func TestSelectionKeepsTheBestAndBreaksTiesByColumn(t *testing.T) {
 		row := data.X.Row(i).Value
 		wide = append(append(wide, row...), row...)
 	}
-	data.X = must(NewDense(30, 12, wide))(t)
+	data.X = datatest.Must(NewDense(30, 12, wide))(t)
 	score := mustScore(t, data, 1, ridgeTolerance)
 	for k := 1; k <= 12; k++ {
-		s := must(SelectByRidge(context.Background(), data, k, 1, progress.Silent()))(t)
+		s := datatest.Must(SelectByRidge(context.Background(), data, k, 1, progress.Silent()))(t)
 		if len(s.Columns) != k || s.Cols != 12 {
 			t.Fatalf("%d of %d columns %v", k, s.Cols, s.Columns)
 		}

@@ -3,6 +3,7 @@ package data
 import (
 	"encoding/json"
 	"errors"
+	"l2mt/data/datatest"
 	"math"
 	"math/rand/v2"
 	"slices"
@@ -21,7 +22,7 @@ func randomCounts(t testing.TB, rng *rand.Rand, n, d int) *Stored {
 			values[i] = float32(1 + rng.IntN(9))
 		}
 	}
-	return must(NewDense(n, d, values))(t)
+	return datatest.Must(NewDense(n, d, values))(t)
 }
 
 // full returns the entries of x, stored or not.
@@ -42,7 +43,7 @@ func mustFit(t testing.TB, kind string, x Matrix, rows []int) Step {
 	if rows != nil {
 		x = x.Take(rows)
 	}
-	return must(FitStep(kind, x))(t)
+	return datatest.Must(FitStep(kind, x))(t)
 }
 
 func TestRecordedStepsGiveTheSameBytesAgain(t *testing.T) {
@@ -55,7 +56,7 @@ func TestRecordedStepsGiveTheSameBytesAgain(t *testing.T) {
 		raw := &Dataset{Name: "made", X: x, Target: make([]float64, x.Rows())}
 		d, made := raw, []Step(nil)
 		add := func(s Step) {
-			d, made = must(d.With(s))(t), append(made, s)
+			d, made = datatest.Must(d.With(s))(t), append(made, s)
 		}
 		for _, kind := range [][]string{{StepTFIDF, StepUnit, StepStandardise}, {StepStandardise, StepUnit}, {StepUnit}}[rng.IntN(3)] {
 			add(mustFit(t, kind, d.X, []int{0, 2, 1, 2}))
@@ -66,14 +67,12 @@ func TestRecordedStepsGiveTheSameBytesAgain(t *testing.T) {
 				break
 			}
 		}
-		text := must(json.Marshal(made))(t)
+		text := datatest.Must(json.Marshal(made))(t)
 		var steps []Step
-		if err := json.Unmarshal(text, &steps); err != nil {
-			t.Fatal(err)
-		}
+		datatest.Check(t, json.Unmarshal(text, &steps))
 		again := raw
 		for _, s := range steps {
-			again = must(again.With(s))(t)
+			again = datatest.Must(again.With(s))(t)
 		}
 		if !cmp.Equal(full(again.X), full(d.X)) || again.Fingerprint() != d.Fingerprint() {
 			t.Fatalf("seed %d: the steps %s give other features the second time", seed, text)
@@ -139,7 +138,7 @@ func TestStepsAgreeWithTheirDefinition(t *testing.T) {
 				if sparse && c.sparse != nil {
 					want = c.sparse
 				}
-				y := must(mustFit(t, c.kind, x, rows).Apply(x))(t)
+				y := datatest.Must(mustFit(t, c.kind, x, rows).Apply(x))(t)
 				if s := IsSparse(y); s != sparse || y.NNZ() != x.NNZ() {
 					t.Fatalf("%s, seed %d: storage changed, %d entries became %d", c.kind, seed, x.NNZ(), y.NNZ())
 				}
@@ -159,8 +158,8 @@ func TestStepsAgreeWithTheirDefinition(t *testing.T) {
 }
 
 func TestZeroRowsStayZeroInUnitRows(t *testing.T) {
-	x := must(NewDense(3, 2, []float32{0, 0, 3, 4, 1e-30, 0}))(t)
-	got := full(must(mustFit(t, StepUnit, x, nil).Apply(x))(t))
+	x := datatest.Must(NewDense(3, 2, []float32{0, 0, 3, 4, 1e-30, 0}))(t)
+	got := full(datatest.Must(mustFit(t, StepUnit, x, nil).Apply(x))(t))
 	if want := [][]float64{{0, 0}, {float64(float32(0.6)), float64(float32(0.8))}, {1, 0}}; !cmp.Equal(got, want) {
 		t.Errorf("rows %v, want %v", got, want)
 	}
@@ -170,9 +169,9 @@ func TestConstantColumnsBecomeZero(t *testing.T) {
 	for seed := range uint64(50) {
 		rng := Stream(seed, "constant")
 		n := 1 + rng.IntN(3000)
-		dense := must(NewDense(n, 1, slices.Repeat([]float32{float32(rng.NormFloat64() * math.Exp(20*rng.NormFloat64()))}, n)))(t)
+		dense := datatest.Must(NewDense(n, 1, slices.Repeat([]float32{float32(rng.NormFloat64() * math.Exp(20*rng.NormFloat64()))}, n)))(t)
 		for _, x := range []Matrix{dense, sparseCopy(t, dense)} {
-			for i, row := range full(must(mustFit(t, StepStandardise, x, nil).Apply(x))(t)) {
+			for i, row := range full(datatest.Must(mustFit(t, StepStandardise, x, nil).Apply(x))(t)) {
 				if row[0] != 0 {
 					t.Fatalf("%T, seed %d: row %d of %v is %v", x, seed, i, x.Row(i), row)
 				}
@@ -182,10 +181,10 @@ func TestConstantColumnsBecomeZero(t *testing.T) {
 }
 
 func TestSelectKeepsColumnsAndTheirNames(t *testing.T) {
-	dense := must(NewDense(3, 4, []float32{1, 0, 2, 3, 0, 4, 0, 0, 5, 6, 0, 7}))(t)
+	dense := datatest.Must(NewDense(3, 4, []float32{1, 0, 2, 3, 0, 4, 0, 0, 5, 6, 0, 7}))(t)
 	for _, x := range []Matrix{dense, sparseCopy(t, dense)} {
 		source := &Dataset{X: x.Take([]int{2, 0, 1}), Target: make([]float64, 3), Features: []string{"a", "b", "c", "d"}}
-		got := must(source.With(Step{Kind: StepSelect, Cols: 4, Columns: []int{1, 3}}))(t)
+		got := datatest.Must(source.With(Step{Kind: StepSelect, Cols: 4, Columns: []int{1, 3}}))(t)
 		if want := [][]float64{{6, 7}, {0, 3}, {4, 0}}; !cmp.Equal(full(got.X), want) || !slices.Equal(got.Features, []string{"b", "d"}) || IsSparse(got.X) != IsSparse(x) {
 			t.Errorf("%q: %v, want %v", got.Features, full(got.X), want)
 		}
@@ -196,9 +195,9 @@ func TestSelectKeepsColumnsAndTheirNames(t *testing.T) {
 }
 
 func TestStepsRefuseWhatDoesNotFit(t *testing.T) {
-	x := must(NewDense(2, 2, []float32{1, 0.5, 2, 3}))(t)
+	x := datatest.Must(NewDense(2, 2, []float32{1, 0.5, 2, 3}))(t)
 	wide := mustFit(t, StepUnit, randomCounts(t, Stream(1, "wide"), 3, 4), nil)
-	huge := must(NewDense(1, 1, []float32{math.MaxFloat32}))(t)
+	huge := datatest.Must(NewDense(1, 1, []float32{math.MaxFloat32}))(t)
 	apply := func(s Step, x Matrix) error { _, err := s.Apply(x); return err }
 	fit := func(kind string, rows []int) error { _, err := FitStep(kind, x.Take(rows)); return err }
 	for _, c := range []struct {
@@ -218,16 +217,5 @@ func TestStepsRefuseWhatDoesNotFit(t *testing.T) {
 		if !errors.Is(c.err, c.is) || !strings.Contains(c.err.Error(), c.want) {
 			t.Errorf("%s: error %v, want %q", c.name, c.err, c.want)
 		}
-	}
-}
-
-// must is a value that is there unless its maker failed.
-func must[T any](v T, err error) func(testing.TB) T {
-	return func(t testing.TB) T {
-		t.Helper()
-		if err != nil {
-			t.Fatal(err)
-		}
-		return v
 	}
 }

@@ -2,20 +2,21 @@ package data
 
 import (
 	"errors"
+	"l2mt/data/datatest"
 	"slices"
 	"strings"
 	"testing"
 )
 
 func TestSelectTerms(t *testing.T) {
-	x := must(NewDense(3, 5, []float32{1, 2, 0, 1, 0, 0, 1, 3, 1, 0, 0, 1, 1, 1, 0}))(t)
+	x := datatest.Must(NewDense(3, 5, []float32{1, 2, 0, 1, 0, 0, 1, 3, 1, 0, 0, 1, 1, 1, 0}))(t)
 	words := []string{"boat", "the", "wind", "x", "reef"}
 	for _, c := range []struct {
 		names []string
 		rows  int
 		want  []int
 	}{{words, 0, []int{0, 2}}, {words, 2, []int{2}}, {nil, 2, []int{1, 2, 3}}, {nil, 0, []int{0, 1, 2, 3}}} {
-		if s := must(SelectTerms(x, c.names, c.rows))(t); !slices.Equal(s.Columns, c.want) || s.Kind != StepSelect || s.Cols != 5 {
+		if s := datatest.Must(SelectTerms(x, c.names, c.rows))(t); !slices.Equal(s.Columns, c.want) || s.Kind != StepSelect || s.Cols != 5 {
 			t.Errorf("%q in %d rows: %+v, want %v", c.names, c.rows, s, c.want)
 		}
 	}

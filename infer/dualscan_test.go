@@ -12,6 +12,7 @@ import (
 	"pgregory.net/rapid"
 
 	"l2mt/data"
+	"l2mt/data/datatest"
 )
 
 // drawSpectrum returns an ascending spectrum of one of the shapes that trouble
@@ -72,9 +73,7 @@ func TestScanProperties(t *testing.T) {
 		kappa, rho := drawSpectrum(t)
 		before := slices.Clone(kappa)
 		mu, tau, value, err := DualScan(kappa, rho)
-		if err != nil {
-			t.Fatal(err)
-		}
+		datatest.Check(t, err)
 		if !slices.Equal(kappa, before) {
 			t.Fatal("the scan changed its input")
 		}
@@ -106,9 +105,7 @@ func TestScanOfAMillion(t *testing.T) {
 	slices.Sort(kappa)
 	for _, rho := range []float64{1e-9, 0.7, 1e4, 1e9} { // from one eigenvalue in the support to all
 		mu, tau, _, err := DualScan(kappa, rho)
-		if err != nil {
-			t.Fatal(err)
-		}
+		datatest.Check(t, err)
 		if r := spectrumResidual(kappa, rho, mu, tau); r > kktTolerance {
 			t.Errorf("rho %g: KKT residual %g", rho, r)
 		}

@@ -2,6 +2,7 @@ package infer
 
 import (
 	"errors"
+	"l2mt/data/datatest"
 	"math"
 	"math/rand/v2"
 	"regexp"
@@ -58,7 +59,7 @@ var drawRho = rapid.Custom(func(t *rapid.T) float64 {
 func TestOmegaIsFeasibleAndOptimal(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		phi, rho := drawMatrix(t, "Phi"), drawRho.Draw(t, "rho")
-		s := must(Omega(phi, rho))(t)
+		s := datatest.Must(Omega(phi, rho))(t)
 		if r := matrixResidual(phi, s); r > kktTolerance {
 			t.Fatalf("KKT residual %g", r)
 		}
@@ -96,8 +97,8 @@ func sameUnder(t *rapid.T, transform func(rng *rand.Rand, a *mat.SymDense) *mat.
 	phi, rho := drawMatrix(t, "Phi"), drawRho.Draw(t, "rho")
 	seed := rapid.Uint64().Draw(t, "transform")
 	apply := func(a *mat.SymDense) *mat.SymDense { return transform(rand.New(rand.NewPCG(seed, 4)), a) }
-	s := must(Omega(phi, rho))(t)
-	moved := must(Omega(apply(phi), rho))(t)
+	s := datatest.Must(Omega(phi, rho))(t)
+	moved := datatest.Must(Omega(apply(phi), rho))(t)
 	if d := math.Abs(s.Objective - moved.Objective); d > 1e-11*(1+math.Abs(rho)) {
 		t.Fatalf("objective %v became %v", s.Objective, moved.Objective)
 	}
@@ -152,12 +153,12 @@ func TestFlippingSignsFlipsOmega(t *testing.T) {
 func TestUnitsAndOffsetDoNotMatter(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		phi, rho := drawMatrix(t, "Phi"), drawRho.Draw(t, "rho")
-		s := must(Omega(phi, rho))(t)
+		s := datatest.Must(Omega(phi, rho))(t)
 		// A power of two scales without rounding.
 		factor := math.Exp2(float64(rapid.IntRange(-498, 498).Draw(t, "log2 of the factor")))
 		var scaled mat.SymDense
 		scaled.ScaleSym(factor, phi)
-		other := must(Omega(&scaled, factor*rho))(t)
+		other := datatest.Must(Omega(&scaled, factor*rho))(t)
 		if s.Multiplicity != other.Multiplicity {
 			t.Fatalf("multiplicity %d, scaled %d", s.Multiplicity, other.Multiplicity)
 		}
@@ -171,7 +172,7 @@ func TestUnitsAndOffsetDoNotMatter(t *testing.T) {
 		for i := range m {
 			phi.SetSym(i, i, phi.At(i, i)+offset)
 		}
-		other = must(Omega(phi, rho))(t)
+		other = datatest.Must(Omega(phi, rho))(t)
 		if d := math.Abs(other.Objective - s.Objective - offset); d > 1e-10*(1+math.Abs(rho)) {
 			t.Fatalf("offset %v: objective moved by %v", offset, other.Objective-s.Objective)
 		}
@@ -193,7 +194,7 @@ func TestNegativeRhoChoosesTheNearestTask(t *testing.T) {
 		{"a task inside the eigenspace", []float64{4, 2, 0, 2, 1, 0, 0, 0, 0}, 3, []float64{0, 0, 1}},
 		{"all ones projects the first task", []float64{1, 1, 1, 1, 1, 1, 1, 1, 1}, 3, []float64{2 / math.Sqrt(6), -1 / math.Sqrt(6), -1 / math.Sqrt(6)}},
 	} {
-		s := must(Omega(mat.NewSymDense(c.m, c.phi), -0.5))(t)
+		s := datatest.Must(Omega(mat.NewSymDense(c.m, c.phi), -0.5))(t)
 		want := mat.NewSymDense(c.m, nil)
 		want.SymRankOne(want, 1, mat.NewVecDense(c.m, c.want))
 		if d := maxDifference(s.Omega, want); d > 1e-12 {
@@ -217,7 +218,7 @@ func TestRoundingDoesNotChooseTheTask(t *testing.T) {
 			want.SetVec(i, -1/float64(m))
 		}
 		want.SetVec(0, 1-1/float64(m))
-		s := must(Omega(phi, -1))(t)
+		s := datatest.Must(Omega(phi, -1))(t)
 		var projector mat.SymDense
 		projector.SymOuterK(1/mat.Dot(want, want), want)
 		if d := maxDifference(s.Omega, &projector); d > 1e-12 {
@@ -239,7 +240,7 @@ func TestTiesAreRelativeToTheSpectrum(t *testing.T) {
 			for i := range 3 {
 				sym.SetSym(i, i, phi.At(i, i))
 			}
-			s := must(Omega(sym, 0))(t)
+			s := datatest.Must(Omega(sym, 0))(t)
 			if s.Multiplicity != c.want {
 				t.Errorf("scale %g, gap %g: multiplicity %d, want %d", scale, c.gap, s.Multiplicity, c.want)
 			}
@@ -250,7 +251,7 @@ func TestTiesAreRelativeToTheSpectrum(t *testing.T) {
 func TestOmegaLeavesPhiAlone(t *testing.T) {
 	phi := mat.NewSymDense(2, []float64{1, 2, 2, -3})
 	for _, rho := range []float64{-1, 0, 1} {
-		must(Omega(phi, rho))(t)
+		datatest.Must(Omega(phi, rho))(t)
 	}
 	if d := maxDifference(phi, mat.NewSymDense(2, []float64{1, 2, 2, -3})); d != 0 {
 		t.Errorf("Phi changed by %g", d)
@@ -303,7 +304,7 @@ func TestFromSpectrumWantsFewVectors(t *testing.T) {
 	none := func(int) (mat.Matrix, bool) { return nil, false }
 	rapid.Check(t, func(t *rapid.T) {
 		phi, rho := drawMatrix(t, "Phi"), drawRho.Draw(t, "rho")
-		want := must(Omega(phi, rho))(t)
+		want := datatest.Must(Omega(phi, rho))(t)
 		asked := 0
 		if _, err := FromSpectrum(want.Kappa, rho, func(k int) (mat.Matrix, bool) { asked = k; return none(k) }); !errors.Is(err, ErrInvalid) {
 			t.Fatalf("no vectors: %v", err)

@@ -3,6 +3,7 @@ package infer
 import (
 	"encoding/json"
 	"fmt"
+	"l2mt/data/datatest"
 	"math"
 	"os"
 	"path/filepath"
@@ -11,7 +12,6 @@ import (
 
 	"gonum.org/v1/gonum/floats"
 	"gonum.org/v1/gonum/mat"
-	"pgregory.net/rapid"
 )
 
 // kktTolerance bounds the residuals of the optimality conditions, relative to
@@ -134,11 +134,9 @@ type golden struct {
 
 func readGolden(t *testing.T) *golden {
 	t.Helper()
-	b := must(os.ReadFile(filepath.Join("..", "testdata", "golden", "omega_inference.json")))(t)
+	b := datatest.Must(os.ReadFile(filepath.Join("..", "testdata", "golden", "omega_inference.json")))(t)
 	g := new(golden)
-	if err := json.Unmarshal(b, g); err != nil {
-		t.Fatal(err)
-	}
+	datatest.Check(t, json.Unmarshal(b, g))
 	return g
 }
 
@@ -166,9 +164,7 @@ func TestGolden(t *testing.T) {
 				kappa, rho := ascending(c.Inputs.Kappa), c.Config.Rho
 				size := max(math.Abs(kappa[0]), math.Abs(kappa[len(kappa)-1]))
 				mu, tau, value, err := DualScan(kappa, rho)
-				if err != nil {
-					t.Fatal(err)
-				}
+				datatest.Check(t, err)
 				for i, w := range ascending(want.Mu) {
 					near(fmt.Sprintf("mu[%d]", i), mu[i], w, max(1, size/rho))
 				}
@@ -181,7 +177,7 @@ func TestGolden(t *testing.T) {
 				phi := symmetric(c.Inputs.Phi, c.Config.Direction)
 				rho := c.Config.Direction * c.Config.C
 				size := max(math.Abs(want.Kappa[0]), math.Abs(want.Kappa[len(want.Kappa)-1]))
-				s := must(Omega(phi, rho))(t)
+				s := datatest.Must(Omega(phi, rho))(t)
 				for i, w := range ascending(want.Kappa) {
 					near(fmt.Sprintf("kappa[%d]", i), s.Kappa[i], w, size)
 				}
@@ -250,9 +246,7 @@ func TestPrintedAlgorithmIsOffByOne(t *testing.T) {
 		t.Errorf("as printed: mu %v, tau %v; the counterexample says %v, %v", mu, tau, c.Printed.Mu, c.Printed.Tau)
 	}
 	mu, tau, value, err := DualScan(ascending(c.Kappa), c.Rho)
-	if err != nil {
-		t.Fatal(err)
-	}
+	datatest.Check(t, err)
 	if !slices.Equal(mu, ascending(c.Corrected.Mu)) || tau != c.Corrected.Tau || value != c.Corrected.Objective {
 		t.Errorf("scan: mu %v, tau %v, objective %v; want %v, %v, %v", mu, tau, value, ascending(c.Corrected.Mu), c.Corrected.Tau, c.Corrected.Objective)
 	}
@@ -272,16 +266,5 @@ func TestPrintedAlgorithmIsOffByOne(t *testing.T) {
 	}
 	if wrong < 18 {
 		t.Errorf("the printed algorithm is wrong on %d golden spectra; the golden file says 18", wrong)
-	}
-}
-
-// must is a value that is there unless its maker failed.
-func must[T any](v T, err error) func(rapid.TB) T {
-	return func(t rapid.TB) T {
-		t.Helper()
-		if err != nil {
-			t.Fatal(err)
-		}
-		return v
 	}
 }

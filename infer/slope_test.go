@@ -1,6 +1,7 @@
 package infer
 
 import (
+	"l2mt/data/datatest"
 	"math"
 	"math/rand/v2"
 	"testing"
@@ -59,10 +60,7 @@ func TestSlopesAreThoseOfDifferences(t *testing.T) {
 			moved := mat.NewSymDense(m, nil)
 			moved.ScaleSym(h, direction)
 			moved.AddSym(moved, phi)
-			s, err := Omega(moved, c.rho+k)
-			if err != nil {
-				t.Fatal(err)
-			}
+			s := datatest.Must(Omega(moved, c.rho+k))(t)
 			if h == 0 && k == 0 {
 				support := 0
 				for support < m && s.Mu[support] > 0 {
@@ -76,9 +74,7 @@ func TestSlopesAreThoseOfDifferences(t *testing.T) {
 		}
 		at(0, 0)
 		ofPhi, ofRho, err := Slopes(phi, c.rho, weights)
-		if err != nil {
-			t.Fatal(err)
-		}
+		datatest.Check(t, err)
 		const h = 1e-5
 		tolerance := 1e-6 * math.Max(1, c.kappa[0]/10)
 		if got, want := inner(ofPhi, direction), (at(h, 0)-at(-h, 0))/(2*h); math.Abs(got-want) > tolerance*(1+math.Abs(want)) {

@@ -10,6 +10,7 @@ import (
 	"gorgonia.org/gorgonia"
 
 	"l2mt/data"
+	"l2mt/data/datatest"
 )
 
 // The operations of a trained head.
@@ -21,9 +22,7 @@ func TestHeadOperationsHaveTheGradientsOfTheirValues(t *testing.T) {
 		tasks := randomTasks(t, r, d, 1, sizes...)
 		s := NewSlot("p", batchOf(t, Float64, NormSize, tasks))
 		put := func(dtype DType) {
-			if err := s.Put(batchOf(t, dtype, NormSize, tasks)); err != nil {
-				t.Fatal(err)
-			}
+			datatest.Check(t, s.Put(batchOf(t, dtype, NormSize, tasks)))
 		}
 		for _, c := range []opCase{
 			{name: "Regraph", in: [][]int{{s.rows(), d}}, out: []int{s.rows(), d}, build: func(in []*Node) *Node { return Regraph(s, 2, in[0]) }},
@@ -58,19 +57,14 @@ func TestRegraphIsTheLabelGraphOfTheFeatures(t *testing.T) {
 				rows = append(rows, row)
 				row++
 			}
-			var err error
-			if afresh[j].Graph, err = data.NewLabelGraph(x.Take(rows), tasks[j].Graph.Class, k); err != nil {
-				t.Fatal(err)
-			}
+			afresh[j].Graph = datatest.Must(data.NewLabelGraph(x.Take(rows), tasks[j].Graph.Class, k))(t)
 		}
 		run := func(b *Batch, through func(*Slot, *Node) *Node) []float64 {
 			s := NewSlot("p", b)
 			var sum *Capture
 			g, err := Build(Float64, func(g *Graph) { sum = g.Capture(Aggregate(s, through(s, g.Input("f", s.rows(), width)))) })
 			for range 2 {
-				if err := errors.Join(err, s.Put(b), g.Set("f", DenseRows(PointsOf(x)).Data), g.Run()); err != nil {
-					t.Fatal(err)
-				}
+				datatest.Check(t, errors.Join(err, s.Put(b), g.Set("f", DenseRows(PointsOf(x)).Data), g.Run()))
 			}
 			if err := s.Put(b); err != nil || s.graph != nil {
 				t.Errorf("seed %d: the next batch does not start afresh (%v)", seed, err)
@@ -89,9 +83,7 @@ func TestRegraphLeavesFeaturesThatAreNotFiniteAlone(t *testing.T) {
 	s := NewSlot("p", batchOf(t, Float64, NormSize, tasks))
 	var got *Capture
 	g, err := Build(Float64, func(g *Graph) { got = g.Capture(Regraph(s, 2, g.Input("f", 5, 1))) })
-	if err := errors.Join(err, s.Put(batchOf(t, Float64, NormSize, tasks)), g.Set("f", []float64{1, math.NaN(), 3, math.Inf(1), 5}), g.Run()); err != nil {
-		t.Fatal(err)
-	}
+	datatest.Check(t, errors.Join(err, s.Put(batchOf(t, Float64, NormSize, tasks)), g.Set("f", []float64{1, math.NaN(), 3, math.Inf(1), 5}), g.Run()))
 	if !math.IsNaN(got.Value[1]) || !math.IsInf(got.Value[3], 1) || s.graph != nil {
 		t.Errorf("the features are %v and the graph %v", got.Value, s.graph)
 	}
@@ -105,10 +97,7 @@ func TestAHeadIsAppliedAsDefined(t *testing.T) {
 		x := newMatrix(t, r, []int{3, rowsAtOnce + 5}[seed%2], h.In(), []float64{1, 0.6}[seed%3/2])
 		rows := DenseRows(PointsOf(x))
 		for n := range len(h) + 1 {
-			got, err := h.Apply(x, n)
-			if err != nil {
-				t.Fatal(err)
-			}
+			got := datatest.Must(h.Apply(x, n))(t)
 			made := DenseRows(PointsOf(got))
 			for i := range rows.Rows {
 				row := rows.Row(i)
@@ -148,14 +137,10 @@ func TestSharedInputsFollowTheirOwner(t *testing.T) {
 			grads := Gradient(y, g.inputs["w"].node, g.inputs["v"].node)
 			held, captured = g.Hold(grads[0]), g.Capture(grads[1])
 		})
-		if err := errors.Join(err, s.Put(batchOf(t, dtype, NormSize, tasks))); err != nil {
-			t.Fatal(err)
-		}
+		datatest.Check(t, errors.Join(err, s.Put(batchOf(t, dtype, NormSize, tasks))))
 		var before float64
 		for step := range 3 {
-			if err := g.Run(); err != nil {
-				t.Fatal(err)
-			}
+			datatest.Check(t, g.Run())
 			if step > 0 && value.Value[0] == before {
 				t.Errorf("%s: the graph does not see the new weights", dtype)
 			}

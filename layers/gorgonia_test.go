@@ -14,6 +14,7 @@ import (
 	"gorgonia.org/tensor"
 
 	"l2mt/data"
+	"l2mt/data/datatest"
 )
 
 var must = gorgonia.Must
@@ -210,9 +211,7 @@ func (c opCase) againstGorgonia(t *testing.T, r interface{ NormFloat64() float64
 	gorgonia.Read(c.build(nodes), &want)
 	machine := gorgonia.NewTapeMachine(g)
 	defer machine.Close()
-	if err := machine.RunAll(); err != nil {
-		t.Fatal(err)
-	}
+	datatest.Check(t, machine.RunAll())
 	k := c.compile(t, Float64)
 	k.run(t, numbers)
 	values, ok := want.Data().([]float64)
@@ -329,10 +328,7 @@ func (c refusal) error() string {
 
 // The page of operations is the table that these tests make.
 func TestThePageOfOperationsIsWhatTheTestsSay(t *testing.T) {
-	page, err := os.ReadFile(filepath.Join("..", "docs", "operations.md"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	page := datatest.Must(os.ReadFile(filepath.Join("..", "docs", "operations.md")))(t)
 	var table strings.Builder
 	var names []string
 	for _, c := range operations(4, 3) {

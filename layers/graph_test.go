@@ -10,6 +10,7 @@ import (
 	"gorgonia.org/gorgonia"
 
 	"l2mt/data"
+	"l2mt/data/datatest"
 )
 
 func TestBuildRefusesWhatGorgoniaWouldGetWrong(t *testing.T) {
@@ -47,10 +48,7 @@ func TestBuildRefusesWhatGorgoniaWouldGetWrong(t *testing.T) {
 func TestACollisionIsGoneInTheNextGraph(t *testing.T) {
 	var a, b string
 	var captured [2]*Capture
-	m, err := NewMemory(Float64)
-	if err != nil {
-		t.Fatal(err)
-	}
+	m := datatest.Must(NewMemory(Float64))(t)
 	define := func(g *Graph) {
 		if a == "" {
 			a, b = collision(g)
@@ -62,14 +60,9 @@ func TestACollisionIsGoneInTheNextGraph(t *testing.T) {
 	if _, err := m.Build(define); !errors.Is(err, ErrAlike) {
 		t.Fatalf("the error is %v, want one of ErrAlike", err)
 	}
-	g, err := m.Build(define)
-	if err != nil {
-		t.Fatal(err)
-	}
+	g := datatest.Must(m.Build(define))(t)
 	for i, name := range []string{a, b} {
-		if err := g.Set(name, []float64{float64(i), 10}); err != nil {
-			t.Fatal(err)
-		}
+		datatest.Check(t, g.Set(name, []float64{float64(i), 10}))
 	}
 	if err := g.Run(); err != nil || captured[0].Value[0] != 10 || captured[1].Value[0] != 11 {
 		t.Errorf("the sums are %v and %v, want 10 and 11 (%v)", captured[0].Value, captured[1].Value, err)
@@ -94,15 +87,12 @@ func collision(g *Graph) (a, b string) {
 func TestAPanicInABodyIsAnErrorOfTheRun(t *testing.T) {
 	cause := errors.New("no such luck")
 	for _, reason := range []any{"no such luck", cause} {
-		g, err := Build(Float64, func(g *Graph) {
+		g := datatest.Must(Build(Float64, func(g *Graph) {
 			g.Capture(Apply(Op{
 				Name: "broken", Shape: SameShape,
 				F64: func(View[float64], []View[float64]) { panic(reason) },
 			}, g.Input("x", 2)))
-		})
-		if err != nil {
-			t.Fatal(err)
-		}
+		}))(t)
 		for range 2 { // and again after a failed run
 			if err := g.Run(); err == nil || !strings.Contains(err.Error(), "no such luck") || errors.Is(err, cause) != (reason == cause) {
 				t.Errorf("the error is %v", err)

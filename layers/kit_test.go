@@ -9,6 +9,7 @@ import (
 	"gorgonia.org/gorgonia"
 
 	"l2mt/data"
+	"l2mt/data/datatest"
 )
 
 // newMatrix has random rows: dense ones, or sparse ones of that share of entries.
@@ -27,9 +28,7 @@ func newMatrix(t testing.TB, r *rand.Rand, rows, cols int, density float64) data
 	if density == 1 {
 		x, err = data.NewDense(rows, cols, value)
 	}
-	if err != nil {
-		t.Fatal(err)
-	}
+	datatest.Check(t, err)
 	return x
 }
 
@@ -73,10 +72,7 @@ func normals(r *rand.Rand, n int) []float64 {
 
 func batchOf(t testing.TB, dtype DType, norm Norm, tasks []Task) *Batch {
 	t.Helper()
-	b, err := NewBatch(dtype, norm, tasks)
-	if err != nil {
-		t.Fatal(err)
-	}
+	b := datatest.Must(NewBatch(dtype, norm, tasks))(t)
 	return b
 }
 
@@ -109,8 +105,7 @@ type compiled struct {
 func (c opCase) compile(t *testing.T, dtype DType) *compiled {
 	t.Helper()
 	k := &compiled{}
-	var err error
-	k.Graph, err = Build(dtype, func(g *Graph) {
+	k.Graph = datatest.Must(Build(dtype, func(g *Graph) {
 		var in []*Node
 		for i, shape := range c.in {
 			in = append(in, g.Input(fmt.Sprint("in", i), shape...))
@@ -126,23 +121,16 @@ func (c opCase) compile(t *testing.T, dtype DType) *compiled {
 		loss := weighted(y, g.Input("weights", size))
 		k.value, k.loss = g.Capture(y), g.Capture(loss)
 		k.grads = gradients(g, loss, in...)
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	}))(t)
 	return k
 }
 
 func (k *compiled) run(t *testing.T, inputs [][]float64) float64 {
 	t.Helper()
 	for i, v := range inputs {
-		if err := k.Set(fmt.Sprint("in", i), v); err != nil {
-			t.Fatal(err)
-		}
+		datatest.Check(t, k.Set(fmt.Sprint("in", i), v))
 	}
-	if err := k.Run(); err != nil {
-		t.Fatal(err)
-	}
+	datatest.Check(t, k.Run())
 	return k.loss.Value[0]
 }
 
@@ -178,9 +166,7 @@ func (c opCase) check(t *testing.T, r *rand.Rand, put func(DType)) {
 	run := func(dtype DType) *compiled {
 		k := c.compile(t, dtype)
 		put(dtype)
-		if err := k.Set("weights", weights); err != nil {
-			t.Fatal(err)
-		}
+		datatest.Check(t, k.Set("weights", weights))
 		k.run(t, inputs)
 		return k
 	}

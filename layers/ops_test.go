@@ -7,6 +7,7 @@ import (
 	"gorgonia.org/gorgonia"
 
 	"l2mt/data"
+	"l2mt/data/datatest"
 )
 
 func TestOperationsHaveTheGradientsOfTheirValues(t *testing.T) {
@@ -32,9 +33,7 @@ func TestOperationsHaveTheGradientsOfTheirValues(t *testing.T) {
 func TestUnitLeavesAZeroEmbeddingAndItsGradientZero(t *testing.T) {
 	c := opCase{in: [][]int{{3, 2}}, out: []int{3, 2}, build: func(in []*Node) *Node { return Unit(in[0]) }}
 	k := c.compile(t, Float64)
-	if err := k.Set("weights", []float64{1, 2, 3, 4, 5, 6}); err != nil {
-		t.Fatal(err)
-	}
+	datatest.Check(t, k.Set("weights", []float64{1, 2, 3, 4, 5, 6}))
 	k.run(t, [][]float64{{3, 4, 0, 0, 0, -2}})
 	same(t, "unit rows", k.value.Value, []float64{0.6, 0.8, 0, 0, 0, -1}, 1e-15)
 	same(t, "gradient of the zero row", k.grads[0].Value[2:4], []float64{0, 0}, 0)
@@ -50,9 +49,7 @@ func TestSlotOperationsHaveTheGradientsOfTheirValues(t *testing.T) {
 		norm := []Norm{NormNone, NormSize}[seed/2%2]
 		s := NewSlot("p", batchOf(t, Float64, norm, tasks))
 		put := func(dtype DType) {
-			if err := s.Put(batchOf(t, dtype, norm, tasks)); err != nil {
-				t.Fatal(err)
-			}
+			datatest.Check(t, s.Put(batchOf(t, dtype, norm, tasks)))
 		}
 		stacked := []int{s.rows(), h}
 		cases := []opCase{

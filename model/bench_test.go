@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"l2mt/data"
+	"l2mt/data/datatest"
 	"l2mt/model"
 )
 
@@ -18,15 +19,15 @@ func BenchmarkEmbedding(b *testing.B) {
 		density               float64
 	}{{6, 590, 1000, 0.023}, {139, 66, 28, 1}} {
 		b.Run(fmt.Sprintf("m=%d/n=%d/d=%d", size.tasks, size.rows, size.features), func(b *testing.B) {
-			c := must(model.Preset("pairwise", size.features))(b)
+			c := datatest.Must(model.Preset("pairwise", size.features))(b)
 			p := benchmarkData(b, size.features, size.tasks, size.rows, size.density)
 			n := &model.Network{Config: c, Params: model.NewParams(c, 1)}
 			var seconds []float64
 			for b.Loop() {
 				begin := time.Now()
-				payload := must(model.Prepare(c, p))(b)
-				forward := must(model.NewForward(n))(b)
-				must(forward.Estimate(payload))(b)
+				payload := datatest.Must(model.Prepare(c, p))(b)
+				forward := datatest.Must(model.NewForward(n))(b)
+				datatest.Must(forward.Estimate(payload))(b)
 				seconds = append(seconds, time.Since(begin).Seconds())
 			}
 			report(b, seconds)
@@ -58,7 +59,7 @@ func benchmarkData(b *testing.B, d, m, n int, density float64) *data.ProblemData
 			}
 			ptr = append(ptr, len(index))
 		}
-		x := must(data.NewCSR(d, ptr, index, value))(b)
+		x := datatest.Must(data.NewCSR(d, ptr, index, value))(b)
 		y := make([]float64, n)
 		for i := range y {
 			y[i] = float64(2*(i%2) - 1)

@@ -11,6 +11,7 @@ import (
 	op "gorgonia.org/gorgonia"
 
 	"l2mt/data"
+	"l2mt/data/datatest"
 	"l2mt/layers"
 	"l2mt/model"
 	"l2mt/model/modeltest"
@@ -169,14 +170,14 @@ func TestBodiesMakeWhatTheirFormulasSay(t *testing.T) {
 			c.Estimator, statistic = "test-pairs", products
 		}
 		n := network(t, c, 1)
-		forward := must(model.NewForward(n))(t)
+		forward := datatest.Must(model.NewForward(n))(t)
 		for _, p := range []*data.ProblemData{large, small} { // the graph is made for the large one
-			payload := must(model.Prepare(c, p))(t)
-			e := must(forward.Estimate(payload))(t)
+			payload := datatest.Must(model.Prepare(c, p))(t)
+			e := datatest.Must(forward.Estimate(payload))(t)
 			if p == large {
 				continue
 			}
-			s := must(statistic(data.InMetric(p)))(t)
+			s := datatest.Must(statistic(data.InMetric(p)))(t)
 			near(t, body, e.E, formula(n, func(j int) []float64 { return s(nil, j, j+1) }), 1e-12)
 		}
 	}
@@ -193,9 +194,9 @@ func TestBodiesThatDoNotFitAreRefused(t *testing.T) {
 	graphOf := func(change func(c *model.Config)) func() error {
 		return func() error {
 			c := with(change)
-			graph := must(model.NewTrainingGraph(c, []float64{1, 2}))(t)
+			graph := datatest.Must(model.NewTrainingGraph(c, []float64{1, 2}))(t)
 			tuple := model.Tuple{Omega: []float64{0.5, 0, 0, 0.5}, O: 1}
-			_, err := graph.Step(model.NewParams(c, 1), must(model.Prepare(c, p))(t), []model.Tuple{tuple, tuple})
+			_, err := graph.Step(model.NewParams(c, 1), datatest.Must(model.Prepare(c, p))(t), []model.Tuple{tuple, tuple})
 			return err
 		}
 	}
@@ -262,7 +263,7 @@ func TestAnLGNNEmbedsByItsFeatureMap(t *testing.T) {
 		m := mat.NewDense(5, 3, nil)
 		m.Apply(func(int, int, float64) float64 { return r.NormFloat64() }, m)
 		n.FeatureMap()(m)
-		a := must(model.Means(c, p))(t)
+		a := datatest.Must(model.Means(c, p))(t)
 		var want mat.Dense
 		want.Mul(a, m)
 		want.Scale(0.1*math.Sqrt(15)/mat.Norm(m, 2), &want)

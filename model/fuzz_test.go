@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"l2mt/data"
+	"l2mt/data/datatest"
 	"l2mt/data/safetensors"
 	"l2mt/model"
 	"l2mt/model/modeltest"
@@ -21,9 +22,7 @@ func FuzzLoad(f *testing.F) {
 		c := config(f, preset, 3)
 		c.Hidden = 2
 		dir := f.TempDir()
-		if err := network(f, c, 1).Save(dir); err != nil {
-			f.Fatal(err)
-		}
+		datatest.Check(f, network(f, c, 1).Save(dir))
 		text, weights := read(f, filepath.Join(dir, model.ConfigFile)), read(f, filepath.Join(dir, model.WeightsFile))
 		f.Add(text, weights)
 		for _, change := range [][2]string{
@@ -40,9 +39,7 @@ func FuzzLoad(f *testing.F) {
 				return
 			}
 		}
-		if err := os.WriteFile(filepath.Join(dir, model.WeightsFile), weights, 0o644); err != nil {
-			t.Fatal(err)
-		}
+		datatest.Check(t, os.WriteFile(filepath.Join(dir, model.WeightsFile), weights, 0o644))
 		n, err := model.Load(dir)
 		if err != nil {
 			if !strings.Contains(err.Error(), dir) {
@@ -53,9 +50,7 @@ func FuzzLoad(f *testing.F) {
 		if n.Config.Features == problem.Cols() {
 			estimate(t, n, problem)
 		}
-		if err := n.Save(dir); err != nil {
-			t.Fatal(err)
-		}
+		datatest.Check(t, n.Save(dir))
 		if _, err := model.Load(dir); err != nil {
 			t.Errorf("a network that was loaded and saved is refused: %v", err)
 		}
@@ -78,17 +73,12 @@ func FuzzReadHead(f *testing.F) {
 		{array("W0", 2, 3), array("W00", 3), array("b0", 3), array("b99999999999999999999", 1)},
 		{array("W0", 0, 3), array("b0", 3)},
 	} {
-		content, err := safetensors.Encode(tensors, nil)
-		if err != nil {
-			f.Fatal(err)
-		}
+		content := datatest.Must(safetensors.Encode(tensors, nil))(f)
 		f.Add(content)
 	}
 	f.Fuzz(func(t *testing.T, content []byte) {
 		path := filepath.Join(t.TempDir(), "head.safetensors")
-		if err := os.WriteFile(path, content, 0o644); err != nil {
-			t.Fatal(err)
-		}
+		datatest.Check(t, os.WriteFile(path, content, 0o644))
 		head, err := model.ReadHead(path)
 		if err != nil {
 			return
@@ -106,5 +96,5 @@ func FuzzReadHead(f *testing.F) {
 
 func read(t testing.TB, path string) []byte {
 	t.Helper()
-	return must(os.ReadFile(path))(t)
+	return datatest.Must(os.ReadFile(path))(t)
 }

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"l2mt/data"
+	"l2mt/data/datatest"
 	"l2mt/data/safetensors"
 	"l2mt/layers"
 	"l2mt/model"
@@ -79,7 +80,7 @@ func (t goldenTuple) payload(tb testing.TB, c model.Config) *model.Payload {
 			}
 			graph.Ptr = append(graph.Ptr, int32(len(graph.Index)))
 		}
-		w := must(model.ReadoutWeights(c.Readout, data.Classification, task.Y))(tb)
+		w := datatest.Must(model.ReadoutWeights(c.Readout, data.Classification, task.Y))(tb)
 		tasks = append(tasks, layers.Task{X: doubleRows(task.X), Weights: w, Graph: graph})
 	}
 	if c.Layers == 1 {
@@ -87,7 +88,7 @@ func (t goldenTuple) payload(tb testing.TB, c model.Config) *model.Payload {
 			tasks[j].Graph = nil
 		}
 	}
-	return must(model.NewPayload(c, tasks))(tb)
+	return datatest.Must(model.NewPayload(c, tasks))(tb)
 }
 
 // params arranges golden parameters, nested lists by name, as the model's.
@@ -118,10 +119,8 @@ func flatten(v any) (numbers []float64) {
 
 func readGolden(tb testing.TB, name string, v any) {
 	tb.Helper()
-	b := must(os.ReadFile("../testdata/golden/" + name))(tb)
-	if err := json.Unmarshal(b, v); err != nil {
-		tb.Fatal(err)
-	}
+	b := datatest.Must(os.ReadFile("../testdata/golden/" + name))(tb)
+	datatest.Check(tb, json.Unmarshal(b, v))
 }
 
 // near fails unless got is within tol of want, relative to the largest entry.
@@ -178,19 +177,16 @@ func TestForwardAndGradientEqualTheGoldenNumbers(t *testing.T) {
 			n := &model.Network{Config: c, Params: params(t, c, tc.Inputs.Params)}
 			payload, tuple := tc.Inputs.payload(t, c), tc.Inputs.tuple()
 
-			forward := must(model.NewForward(n))(t)
-			e := must(forward.Estimate(payload, tuple))(t)
+			forward := datatest.Must(model.NewForward(n))(t)
+			e := datatest.Must(forward.Estimate(payload, tuple))(t)
 			near(t, "E", safetensors.Transposed(e.E, e.Tasks, c.Hidden), flatten(want.E), valueTolerance) // golden E is h x m
 			near(t, "Phi", e.Phi, flatten(want.Phi), valueTolerance)
 			near(t, "c, f, v", []float64{e.C, e.F[0], e.V[0]}, []float64{want.C, want.F, want.V}, valueTolerance)
 			near(t, "direction", []float64{n.Direction()}, []float64{want.Direction}, valueTolerance)
 
 			outcomes := tc.Inputs.AllO
-			graph, err := model.NewTrainingGraph(c, outcomes)
-			if err != nil {
-				t.Fatal(err)
-			}
-			step := must(graph.Step(n.Params, payload, []model.Tuple{tuple}))(t)
+			graph := datatest.Must(model.NewTrainingGraph(c, outcomes))(t)
+			step := datatest.Must(graph.Step(n.Params, payload, []model.Tuple{tuple}))(t)
 			near(t, "loss", []float64{step.Loss}, []float64{want.Loss}, valueTolerance)
 			near(t, "f and v in training", []float64{step.F[0], step.V[0]}, []float64{want.F, want.V}, valueTolerance)
 			near(t, "residual", []float64{step.Residual}, []float64{math.Abs(want.F - want.V)}, valueTolerance)
@@ -237,9 +233,9 @@ func TestTwentyAdamStepsEqualTheGoldenNumbers(t *testing.T) {
 				payloads = append(payloads, q)
 				outcomes = append(outcomes, tuple.O)
 			}
-			graph := must(model.NewTrainingGraph(c, outcomes))(t)
+			graph := datatest.Must(model.NewTrainingGraph(c, outcomes))(t)
 			evaluate := func(i int) model.Step {
-				return must(graph.Step(p, payloads[i], []model.Tuple{tc.Inputs.Tuples[i].tuple()}))(t)
+				return datatest.Must(graph.Step(p, payloads[i], []model.Tuple{tc.Inputs.Tuples[i].tuple()}))(t)
 			}
 			adam := train.NewOptimiser("adam", p)
 			var trace, final []float64

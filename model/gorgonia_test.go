@@ -8,6 +8,7 @@ import (
 	"gorgonia.org/tensor"
 
 	"l2mt/data"
+	"l2mt/data/datatest"
 	"l2mt/layers"
 	"l2mt/model"
 	"l2mt/model/modeltest"
@@ -33,35 +34,31 @@ func TestStepsAreThoseOfGorgoniasMachineAndSolver(t *testing.T) {
 				c.Objective = model.Scaled
 			}
 			r := data.Stream(1, "Gorgonia's solver")
-			payload := must(model.Prepare(c, modeltest.Problem(r, 3, 6, 7, 5)))(t)
+			payload := datatest.Must(model.Prepare(c, modeltest.Problem(r, 3, 6, 7, 5)))(t)
 			tuples := []model.Tuple{{Omega: modeltest.Covariance(r, 3), O: 0.8}, {Omega: modeltest.Covariance(r, 3), O: 1.2}}
-			graph := must(model.NewTrainingGraph(c, []float64{0.8, 1.2}))(t)
+			graph := datatest.Must(model.NewTrainingGraph(c, []float64{0.8, 1.2}))(t)
 			graph.Measure = func(omega *mat.SymDense) (float64, *mat.SymDense, error) {
 				slope := mat.NewSymDense(3, []float64{1, 0.5, 0, 0.5, 2, 0, 0, 0, 3})
 				return mat.Trace(slope), slope, nil
 			}
 			params := model.NewParams(c, 1)
-			e := must(graph.Express(params, payload, tuples))(t)
+			e := datatest.Must(graph.Express(params, payload, tuples))(t)
 
 			machine := gorgonia.NewTapeMachine(e.Graph, gorgonia.BindDualValues(e.Params...))
 			defer machine.Close()
 			solver := solvers[optimiser](gorgonia.WithLearnRate(rate))
 			for range steps {
-				if err := machine.RunAll(); err != nil {
-					t.Fatal(err)
-				}
-				if err := solver.Step(gorgonia.NodesToValueGrads(e.Params)); err != nil {
-					t.Fatal(err)
-				}
+				datatest.Check(t, machine.RunAll())
+				datatest.Check(t, solver.Step(gorgonia.NodesToValueGrads(e.Params)))
 				for _, p := range e.Params { // AdaGrad's step leaves its own in the gradient
-					must(p.Grad())(t).(*tensor.Dense).Zero()
+					datatest.Must(p.Grad())(t).(*tensor.Dense).Zero()
 				}
 				machine.Reset()
 			}
 
 			ours := train.NewOptimiser(optimiser, params)
 			for range steps {
-				step := must(graph.Step(params, payload, tuples))(t)
+				step := datatest.Must(graph.Step(params, payload, tuples))(t)
 				ours.Step(params, step.Gradient, func(string) float64 { return rate })
 			}
 			for i, p := range params {

@@ -68,16 +68,16 @@ func TestTheGradientReachesTheHead(t *testing.T) {
 		n.Config.Objective = model.Scaled
 		frozen := int(seed % 3)
 		head := n.Head[frozen:]
-		under := must(model.Through(n.Head, frozen, p))(t)
-		payload := must(model.Prepare(n.Config, under, head...))(t)
+		under := datatest.Must(model.Through(n.Head, frozen, p))(t)
+		payload := datatest.Must(model.Prepare(n.Config, under, head...))(t)
 		outcomes := []float64{0.8, 1, 1.3}
 		var tuples []model.Tuple
 		for _, o := range outcomes {
 			tuples = append(tuples, model.Tuple{Omega: modeltest.Covariance(r, 3), O: o})
 		}
-		graph := must(model.NewTrainingGraph(n.Config, outcomes, head...))(t)
+		graph := datatest.Must(model.NewTrainingGraph(n.Config, outcomes, head...))(t)
 		loss := func() model.Step {
-			return must(graph.Step(n.Params, payload, tuples))(t)
+			return datatest.Must(graph.Step(n.Params, payload, tuples))(t)
 		}
 		gradient := loss().Head.Clone()
 		if gradient.String() != head.String() {
@@ -129,10 +129,10 @@ func TestAFrozenHeadAndATrainedOneSayTheSame(t *testing.T) {
 		tuple := model.Tuple{Omega: modeltest.Covariance(r, 3), O: 0.9}
 		var want *model.Estimate
 		for frozen := len(head); frozen >= 0; frozen-- {
-			under := must(model.Through(head, frozen, p))(t)
-			payload := must(model.Prepare(c, under, head[frozen:]...))(t)
-			forward := must(model.NewForward(n, head[frozen:]...))(t)
-			got := must(forward.Estimate(payload, tuple))(t)
+			under := datatest.Must(model.Through(head, frozen, p))(t)
+			payload := datatest.Must(model.Prepare(c, under, head[frozen:]...))(t)
+			forward := datatest.Must(model.NewForward(n, head[frozen:]...))(t)
+			got := datatest.Must(forward.Estimate(payload, tuple))(t)
 			if want == nil {
 				want = got
 			}
@@ -155,18 +155,14 @@ func TestANetworkWithAHeadComesBack(t *testing.T) {
 	n := headed(t, 1, randomHead(r, 5, 4, 3))
 	dir := t.TempDir()
 	for range 2 { // the second time the head is there
-		if err := n.Save(dir); err != nil {
-			t.Fatal(err)
-		}
+		datatest.Check(t, n.Save(dir))
 	}
-	got := must(model.Load(dir))(t)
+	got := datatest.Must(model.Load(dir))(t)
 	if got.Config != n.Config || !reflect.DeepEqual(got.Head, n.Head) {
 		t.Errorf("loaded %+v, saved %+v", got, n)
 	}
 	n.Head[1].W[0]++ // and when it has changed it is written
-	if err := n.Save(dir); err != nil {
-		t.Fatal(err)
-	}
+	datatest.Check(t, n.Save(dir))
 	if got, err := model.ReadHead(filepath.Join(dir, model.HeadFile)); err != nil || !reflect.DeepEqual(got, n.Head) {
 		t.Errorf("the head read is %v, saved %v (%v)", got, n.Head, err)
 	}
@@ -176,15 +172,11 @@ func TestANetworkWithAHeadComesBack(t *testing.T) {
 	}
 
 	other := randomHead(r, 5, 3)
-	if err := safetensors.Write(filepath.Join(dir, model.HeadFile), model.HeadArrays("", other), nil); err != nil {
-		t.Fatal(err)
-	}
+	datatest.Check(t, safetensors.Write(filepath.Join(dir, model.HeadFile), model.HeadArrays("", other), nil))
 	if _, err := model.Load(dir); !errors.Is(err, model.ErrMismatch) || !strings.Contains(err.Error(), "the head is 5-3, but weights.safetensors says 5-4-3") {
 		t.Errorf("another head: the error is %v", err)
 	}
-	if err := os.Remove(filepath.Join(dir, model.HeadFile)); err != nil {
-		t.Fatal(err)
-	}
+	datatest.Check(t, os.Remove(filepath.Join(dir, model.HeadFile)))
 	if _, err := model.Load(dir); !errors.Is(err, os.ErrNotExist) || !strings.Contains(err.Error(), model.HeadFile) {
 		t.Errorf("without its head: the error is %v", err)
 	}
@@ -242,9 +234,7 @@ func writeHead(t *testing.T, arrays []array) string {
 	for _, a := range arrays {
 		singles = append(singles, model.Tensor{Name: a.name, DType: safetensors.F32, Shape: a.shape, Single: a.value})
 	}
-	if err := safetensors.Write(path, singles, nil); err != nil {
-		t.Fatal(err)
-	}
+	datatest.Check(t, safetensors.Write(path, singles, nil))
 	return path
 }
 
@@ -321,14 +311,14 @@ func TestFilesThatHoldNoHeadAreRefused(t *testing.T) {
 // precision in which the activations are kept.
 func TestTheHeadOfMobileNetMakesItsLogits(t *testing.T) {
 	w, b := arrayOf(t, "W", 1280*1000), arrayOf(t, "b", 1000)
-	head := must(model.ReadHead(writeHead(t, []array{{"W", []int{1280, 1000}, w}, {"b", []int{1000}, b}})))(t)
-	pooled := must(format.Read(datatest.Path(t, "caltech101", "caltech101_mobilenetv2_pool.npz"), format.Options{}))(t)
-	logits := must(format.Read(datatest.Path(t, "caltech101", "caltech101_mobilenetv2_logits.npz"), format.Options{}))(t)
+	head := datatest.Must(model.ReadHead(writeHead(t, []array{{"W", []int{1280, 1000}, w}, {"b", []int{1000}, b}})))(t)
+	pooled := datatest.Must(format.Read(datatest.Path(t, "caltech101", "caltech101_mobilenetv2_pool.npz"), format.Options{}))(t)
+	logits := datatest.Must(format.Read(datatest.Path(t, "caltech101", "caltech101_mobilenetv2_logits.npz"), format.Options{}))(t)
 	var rows []int
 	for i := 0; i < pooled.X.Rows(); i += 500 {
 		rows = append(rows, i)
 	}
-	got := must(head.Apply(pooled.X.Take(rows), len(head)))(t)
+	got := datatest.Must(head.Apply(pooled.X.Take(rows), len(head)))(t)
 	for i, row := range rows {
 		want := logits.X.Row(row).Value
 		for j, v := range got.Row(i).Value {
@@ -342,21 +332,10 @@ func TestTheHeadOfMobileNetMakesItsLogits(t *testing.T) {
 // arrayOf reads the last n float32 of an array of NumPy.
 func arrayOf(t *testing.T, name string, n int) []float32 {
 	t.Helper()
-	z := must(zip.OpenReader(datatest.Path(t, "caltech101", "mobilenetv2_fc.npz")))(t)
+	z := datatest.Must(zip.OpenReader(datatest.Path(t, "caltech101", "mobilenetv2_fc.npz")))(t)
 	defer z.Close()
-	content := must(io.ReadAll(must(z.Open(name + ".npy"))(t)))(t)
+	content := datatest.Must(io.ReadAll(datatest.Must(z.Open(name + ".npy"))(t)))(t)
 	value := make([]float32, n)
-	must(binary.Decode(content[len(content)-4*n:], binary.LittleEndian, value))(t)
+	datatest.Must(binary.Decode(content[len(content)-4*n:], binary.LittleEndian, value))(t)
 	return value
-}
-
-// must is a value that is there unless its maker failed.
-func must[T any](v T, err error) func(testing.TB) T {
-	return func(t testing.TB) T {
-		t.Helper()
-		if err != nil {
-			t.Fatal(err)
-		}
-		return v
-	}
 }

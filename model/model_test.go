@@ -31,21 +31,21 @@ func TestEveryBuiltInCombination(t *testing.T) {
 // config is a small configuration in double precision.
 func config(t testing.TB, preset string, features int) model.Config {
 	t.Helper()
-	c := must(model.Preset(preset, features))(t)
+	c := datatest.Must(model.Preset(preset, features))(t)
 	c.Hidden, c.Neighbours, c.DType = 4, 2, layers.Float64
 	return c
 }
 
 func estimate(t testing.TB, n *model.Network, p *data.ProblemData, tuples ...model.Tuple) *model.Estimate {
 	t.Helper()
-	payload := must(model.Prepare(n.Config, p))(t)
-	forward := must(model.NewForward(n))(t)
-	return must(forward.Estimate(payload, tuples...))(t)
+	payload := datatest.Must(model.Prepare(n.Config, p))(t)
+	forward := datatest.Must(model.NewForward(n))(t)
+	return datatest.Must(forward.Estimate(payload, tuples...))(t)
 }
 
 func network(t testing.TB, c model.Config, seed uint64) *model.Network {
 	t.Helper()
-	return must(model.NewNetwork(c, seed))(t)
+	return datatest.Must(model.NewNetwork(c, seed))(t)
 }
 
 // flip negates the labels of one task.
@@ -116,12 +116,12 @@ func TestTestAndValidationRowsAreNeverTouched(t *testing.T) {
 
 func TestTheSignedReadoutOfARegressionTaskWeighsByStandardisedTargets(t *testing.T) {
 	y := []float64{3, 1, 4, 1, 5, 9}
-	got := must(model.ReadoutWeights("signed", data.Regression, y))(t)
+	got := datatest.Must(model.ReadoutWeights("signed", data.Regression, y))(t)
 	shifted := make([]float64, len(y))
 	for i, v := range y {
 		shifted[i] = 7 - 2*v
 	}
-	opposite := must(model.ReadoutWeights("signed", data.Regression, shifted))(t)
+	opposite := datatest.Must(model.ReadoutWeights("signed", data.Regression, shifted))(t)
 	sum, correlation := 0.0, 0.0
 	for i, w := range got {
 		sum += w
@@ -164,13 +164,13 @@ func TestForwardServesProblemsOfAnySize(t *testing.T) {
 	c := config(t, "default", 3)
 	c.DType = layers.Float32
 	n := network(t, c, 1)
-	grown := must(model.NewForward(n))(t)
+	grown := datatest.Must(model.NewForward(n))(t)
 	r := data.Stream(3, "sizes")
 	for _, rows := range [][]int{{4}, {5, 3}, {9, 9, 9, 9, 9}, {3, 4}, {40, 2}} {
 		p := modeltest.Problem(r, 3, rows...)
 		tuple := model.Tuple{Omega: modeltest.Covariance(r, len(rows)), O: 0.9}
-		payload := must(model.Prepare(c, p))(t)
-		got := must(grown.Estimate(payload, tuple, tuple, tuple))(t)
+		payload := datatest.Must(model.Prepare(c, p))(t)
+		got := datatest.Must(grown.Estimate(payload, tuple, tuple, tuple))(t)
 		want := estimate(t, n, p, tuple)
 		if !slices.Equal(got.E, want.E) || !slices.Equal(got.Phi, want.Phi) || got.C != want.C || got.F[2] != want.F[0] || got.V[1] != want.V[0] {
 			t.Errorf("rows %v: used graph %+v, fresh graph %+v", rows, got, want)
@@ -183,7 +183,7 @@ func TestNetworksTrainSideBySide(t *testing.T) {
 	c.Objective = model.Scaled
 	r := data.Stream(4, "side by side")
 	p := modeltest.Problem(r, 3, 8, 6, 7)
-	payload := must(model.Prepare(c, p))(t)
+	payload := datatest.Must(model.Prepare(c, p))(t)
 	tuple := model.Tuple{Omega: modeltest.Covariance(r, 3), O: 0.9}
 	losses := make([]float64, 4)
 	var wait sync.WaitGroup
@@ -235,7 +235,7 @@ func TestTheSameSeedGivesTheSameParameters(t *testing.T) {
 }
 
 func TestThePaperPresetIsThePaper(t *testing.T) {
-	c := must(model.Preset("paper", 9))(t)
+	c := datatest.Must(model.Preset("paper", 9))(t)
 	p := model.NewParams(c, 1)
 	if c.Layers != 2 || c.Hidden != 50 || c.Neighbours != 6 || c.Lambda != 0.1 || c.Free || c.Unit ||
 		!slices.Equal(p.Get("alpha"), []float64{1, 1, 1, 0.1}) || !slices.Equal(p.Get("gamma"), []float64{1, 0}) {
@@ -281,13 +281,13 @@ func TestMisfitsAreNamed(t *testing.T) {
 	c := config(t, "default", 3)
 	r := data.Stream(5, "misfits")
 	p := modeltest.Problem(r, 3, 6, 7)
-	payload := must(model.Prepare(c, p))(t)
-	graph := must(model.NewTrainingGraph(c, []float64{0.9, 1.1}))(t)
+	payload := datatest.Must(model.Prepare(c, p))(t)
+	graph := datatest.Must(model.NewTrainingGraph(c, []float64{0.9, 1.1}))(t)
 	omega := modeltest.Covariance(r, 2)
 	params := model.NewParams(c, 1)
 	other := c
 	other.Neighbours = 3
-	otherPayload := must(model.Prepare(other, p))(t)
+	otherPayload := datatest.Must(model.Prepare(other, p))(t)
 	named := func(names ...string) error {
 		c, p := c, modeltest.Problem(r, 3, 6)
 		p.Features = []string{"a", "b", "c"}
@@ -340,8 +340,8 @@ func TestTheSmallestNetworksHaveTheGradientOfTheirLoss(t *testing.T) {
 	for _, estimator := range []string{"kernel", "odd-kernel", "relu"} {
 		c := config(t, "default", 1)
 		c.Hidden, c.Layers, c.Estimator, c.Unit, c.Objective = 1, 1, estimator, false, model.Scaled
-		payload := must(model.Prepare(c, modeltest.Problem(data.Stream(6, "smallest"), 1, 4)))(t)
-		graph := must(model.NewTrainingGraph(c, []float64{0.9, 1.1}))(t)
+		payload := datatest.Must(model.Prepare(c, modeltest.Problem(data.Stream(6, "smallest"), 1, 4)))(t)
+		graph := datatest.Must(model.NewTrainingGraph(c, []float64{0.9, 1.1}))(t)
 		p := model.NewParams(c, 1)
 		for i := range p {
 			for j := range p[i].Value {
@@ -349,7 +349,7 @@ func TestTheSmallestNetworksHaveTheGradientOfTheirLoss(t *testing.T) {
 			}
 		}
 		loss := func() model.Step {
-			return must(graph.Step(p, payload, []model.Tuple{{Omega: []float64{1}, O: 0.9}}))(t)
+			return datatest.Must(graph.Step(p, payload, []model.Tuple{{Omega: []float64{1}, O: 0.9}}))(t)
 		}
 		gradient := loss().Gradient.Clone()
 		for i := range p {
@@ -374,18 +374,18 @@ func TestFoundNeedsItsMeasure(t *testing.T) {
 	c := config(t, "default", 3)
 	c.Objective = model.Found
 	r := data.Stream(6, "found")
-	payload := must(model.Prepare(c, modeltest.Problem(r, 3, 6, 7)))(t)
+	payload := datatest.Must(model.Prepare(c, modeltest.Problem(r, 3, 6, 7)))(t)
 	outcomes := []float64{0.9, 1.1}
-	graph := must(model.NewTrainingGraph(c, outcomes))(t)
+	graph := datatest.Must(model.NewTrainingGraph(c, outcomes))(t)
 	params, tuples := model.NewParams(c, 1), []model.Tuple{{Omega: modeltest.Covariance(r, 2), O: 0.9}}
 	_, err := graph.Step(params, payload, tuples)
 	if err == nil || !strings.Contains(err.Error(), "Measure") {
 		t.Errorf("a step without a measure: %v", err)
 	}
 	graph.Measure = func(*mat.SymDense) (float64, *mat.SymDense, error) { return 0, nil, nil }
-	step := must(graph.Step(params, payload, tuples))(t)
+	step := datatest.Must(graph.Step(params, payload, tuples))(t)
 	c.Objective = model.Scaled
-	want := must(must(model.NewTrainingGraph(c, outcomes))(t).Step(params, payload, tuples))(t)
+	want := datatest.Must(datatest.Must(model.NewTrainingGraph(c, outcomes))(t).Step(params, payload, tuples))(t)
 	if math.Abs(step.Residual-want.Residual) > 1e-6*want.Residual || step.Loss == want.Loss {
 		t.Errorf("without anything to measure: loss %v, residual %v; of the objective %q %v, %v", step.Loss, step.Residual, model.Scaled, want.Loss, want.Residual)
 	}
@@ -411,9 +411,9 @@ func TestNothingIsRefused(t *testing.T) {
 	if _, err := model.NewForward(nil); err == nil {
 		t.Error("a forward graph without a network")
 	}
-	payload := must(model.Prepare(c, good))(t)
+	payload := datatest.Must(model.Prepare(c, good))(t)
 	c.Objective = model.Scaled
-	graph := must(model.NewTrainingGraph(c, []float64{0.9, 1.1}))(t)
+	graph := datatest.Must(model.NewTrainingGraph(c, []float64{0.9, 1.1}))(t)
 	_, err := graph.Step(model.NewParams(c, 1), payload, []model.Tuple{{Omega: modeltest.Covariance(r, 2), O: -1}})
 	if err == nil || !strings.Contains(err.Error(), "o is -1") {
 		t.Errorf("a tuple of a negative error: %v", err)

@@ -14,6 +14,7 @@ import (
 	"testing/fstest"
 
 	"l2mt/data"
+	"l2mt/data/datatest"
 	"l2mt/data/safetensors"
 	"l2mt/layers"
 	"l2mt/model"
@@ -28,11 +29,9 @@ func TestASavedNetworkComesBack(t *testing.T) {
 		n.Provenance = map[string]string{"experience": "digits", "seed": "1"}
 		dir := filepath.Join(t.TempDir(), "made", "anew")
 		for range 2 { // onto nothing, and onto itself
-			if err := n.Save(dir); err != nil {
-				t.Fatal(err)
-			}
+			datatest.Check(t, n.Save(dir))
 		}
-		got := must(model.Load(dir))(t)
+		got := datatest.Must(model.Load(dir))(t)
 		if got.Config != n.Config || got.Provenance["experience"] != "digits" {
 			t.Errorf("loaded %+v, saved %+v", got, n)
 		}
@@ -64,12 +63,8 @@ func TestLoadNamesEveryMismatch(t *testing.T) {
 		return func(t *testing.T, dir string) {
 			path := filepath.Join(dir, model.WeightsFile)
 			tensors, metadata, err := safetensors.Read(path, nil)
-			if err != nil {
-				t.Fatal(err)
-			}
-			if err := safetensors.Write(path, change(tensors, metadata), metadata); err != nil {
-				t.Fatal(err)
-			}
+			datatest.Check(t, err)
+			datatest.Check(t, safetensors.Write(path, change(tensors, metadata), metadata))
 		}
 	}
 	weights := func(change func(p model.Params) model.Params) func(t *testing.T, dir string) {
@@ -84,10 +79,8 @@ func TestLoadNamesEveryMismatch(t *testing.T) {
 	bytesOf := func(change func(b []byte) []byte) func(t *testing.T, dir string) {
 		return func(t *testing.T, dir string) {
 			path := filepath.Join(dir, model.WeightsFile)
-			b := must(os.ReadFile(path))(t)
-			if err := os.WriteFile(path, change(b), 0o644); err != nil {
-				t.Fatal(err)
-			}
+			b := datatest.Must(os.ReadFile(path))(t)
+			datatest.Check(t, os.WriteFile(path, change(b), 0o644))
 		}
 	}
 	for _, tc := range []struct {
@@ -126,9 +119,7 @@ func TestLoadNamesEveryMismatch(t *testing.T) {
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			dir := t.TempDir()
-			if err := network(t, c, 1).Save(dir); err != nil {
-				t.Fatal(err)
-			}
+			datatest.Check(t, network(t, c, 1).Save(dir))
 			tc.damage(t, dir)
 			_, err := model.Load(dir)
 			if err == nil || tc.is != nil && !errors.Is(err, tc.is) {
@@ -146,19 +137,15 @@ func TestLoadNamesEveryMismatch(t *testing.T) {
 // A file system brings the same network as its directory, but no head.
 func TestAFileSystemBringsTheNetworkOfItsDirectory(t *testing.T) {
 	dir := t.TempDir()
-	if err := network(t, config(t, "default", 3), 1).Save(dir); err != nil {
-		t.Fatal(err)
-	}
-	want := must(model.Load(dir))(t)
+	datatest.Check(t, network(t, config(t, "default", 3), 1).Save(dir))
+	want := datatest.Must(model.Load(dir))(t)
 	if got, err := model.LoadFS(os.DirFS(dir)); err != nil || !reflect.DeepEqual(got, want) {
 		t.Errorf("%+v (%v), want %+v", got, err, want)
 	}
 	if _, err := model.LoadFS(fstest.MapFS{}); !errors.Is(err, fs.ErrNotExist) {
 		t.Errorf("nothing there: %v", err)
 	}
-	if err := headed(t, 1, randomHead(data.Stream(4, "embedded head"), 5, 4, 3)).Save(dir); err != nil {
-		t.Fatal(err)
-	}
+	datatest.Check(t, headed(t, 1, randomHead(data.Stream(4, "embedded head"), 5, 4, 3)).Save(dir))
 	if _, err := model.LoadFS(os.DirFS(dir)); !errors.Is(err, model.ErrConfig) || !strings.Contains(err.Error(), "head") {
 		t.Errorf("a head: %v", err)
 	}
@@ -167,7 +154,7 @@ func TestAFileSystemBringsTheNetworkOfItsDirectory(t *testing.T) {
 func TestAConfigurationSurvivesJSON(t *testing.T) {
 	want := config(t, "default", 3)
 	want.Free = true
-	b := must(json.Marshal(want))(t)
+	b := datatest.Must(json.Marshal(want))(t)
 	var got model.Config
 	if err := json.Unmarshal(b, &got); err != nil || got != want {
 		t.Errorf("%s became %+v (%v)", b, got, err)

@@ -10,6 +10,7 @@ import (
 	"gonum.org/v1/gonum/mat"
 
 	"l2mt/data"
+	"l2mt/data/datatest"
 	"l2mt/model"
 	"l2mt/model/modeltest"
 )
@@ -22,7 +23,7 @@ func TestPairwiseIsProvedLikeAnyOther(t *testing.T) {
 // pairwise is a network with that body, random if a seed is given.
 func pairwise(t *testing.T, seed uint64) *model.Network {
 	t.Helper()
-	c := must(model.Preset("pairwise", 0))(t)
+	c := datatest.Must(model.Preset("pairwise", 0))(t)
 	n := network(t, c, seed)
 	r := data.Stream(seed, "pairwise")
 	for i := range n.Params {
@@ -37,9 +38,9 @@ func pairwise(t *testing.T, seed uint64) *model.Network {
 
 func embedded(t *testing.T, n *model.Network, p *data.ProblemData) []float64 {
 	t.Helper()
-	payload := must(model.Prepare(n.Config, p))(t)
-	forward := must(model.NewForward(n))(t)
-	e := must(forward.Estimate(payload))(t)
+	payload := datatest.Must(model.Prepare(n.Config, p))(t)
+	forward := datatest.Must(model.NewForward(n))(t)
+	e := datatest.Must(forward.Estimate(payload))(t)
 	return e.E
 }
 
@@ -75,7 +76,7 @@ func changed(t *testing.T, p *data.ProblemData, row func(x []float64) []float64,
 			}
 			y[i] = target(j, set.Y[i])
 		}
-		x := must(data.NewDense(len(y), len(value)/len(y), value))(t)
+		x := datatest.Must(data.NewDense(len(y), len(value)/len(y), value))(t)
 		q.Tasks[j].TrainSet = data.Samples{X: x, Y: y}
 	}
 	return q
@@ -212,9 +213,7 @@ func TestUntrainedPairwiseIsTheCosinesMadeByHand(t *testing.T) {
 			whole.Set(j, j, whole.At(j, j)+tau)
 		}
 		var inverse, dof mat.Dense
-		if err := inverse.Inverse(whole); err != nil {
-			t.Fatal(err)
-		}
+		datatest.Check(t, inverse.Inverse(whole))
 		dof.Mul(&inverse, pooled)
 		want := make([]float64, m*m)
 		inner := func(a, b []float64, metric mat.Matrix) float64 {
@@ -281,9 +280,9 @@ func TestPairwiseOfSparseRowsIsThatOfDenseOnes(t *testing.T) {
 				}
 				ptr = append(ptr, len(index))
 			}
-			x := must(data.NewCSR(30, ptr, index, value))(t)
+			x := datatest.Must(data.NewCSR(30, ptr, index, value))(t)
 			sparse.Tasks[j].TrainSet = data.Samples{X: x, Y: set.Y}
-			set.X = must(data.NewDense(len(set.Y), 30, dense))(t)
+			set.X = datatest.Must(data.NewDense(len(set.Y), 30, dense))(t)
 		}
 		if data.HasMetric(sparse) {
 			t.Fatal("rows that are brought into a metric are not sparse any more")

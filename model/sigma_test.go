@@ -11,6 +11,7 @@ import (
 	"gonum.org/v1/gonum/mat"
 
 	"l2mt/data"
+	"l2mt/data/datatest"
 	"l2mt/data/safetensors"
 	"l2mt/model"
 )
@@ -48,10 +49,8 @@ func TestASavedSigmaComesBack(t *testing.T) {
 		n := network(t, config(t, "pairwise", 9), 1)
 		n.Sigma = model.NewSigma(known, model.Taught{Ridge: 0.5, Far: 2, Few: 3, Columns: model.NamesOf(known)})
 		dir := t.TempDir()
-		if err := n.Save(dir); err != nil {
-			t.Fatal(err)
-		}
-		got := must(model.Load(dir))(t).Sigma
+		datatest.Check(t, n.Save(dir))
+		got := datatest.Must(model.Load(dir))(t).Sigma
 		if got == nil || !got.Fits(known) || got.Taught != n.Sigma.Taught {
 			t.Fatalf("%d rows: what comes back is %v", rows, got)
 		}
@@ -67,9 +66,7 @@ func TestASavedSigmaComesBack(t *testing.T) {
 		}
 		path := filepath.Join(dir, model.WeightsFile)
 		tensors, metadata, err := safetensors.Read(path, nil)
-		if err != nil {
-			t.Fatal(err)
-		}
+		datatest.Check(t, err)
 		whole := metadata["experience"]
 		last := len(tensors) - 1
 		short := slices.Clone(tensors)
@@ -77,9 +74,7 @@ func TestASavedSigmaComesBack(t *testing.T) {
 		short[last].Value = []float64{1, 2}
 		for text, tensors := range map[string][]safetensors.Tensor{"": tensors, "{": tensors, whole: short, "{}": tensors[:last-2]} {
 			metadata["experience"] = text
-			if err := safetensors.Write(path, tensors, metadata); err != nil {
-				t.Fatal(err)
-			}
+			datatest.Check(t, safetensors.Write(path, tensors, metadata))
 			if n, err := model.Load(dir); err == nil || !strings.Contains(err.Error(), "experience") {
 				t.Errorf("%d rows with the text %q: %v, %v", rows, text, n, err)
 			}
@@ -144,9 +139,7 @@ func TestBetweenIsALinearDiscriminant(t *testing.T) {
 		total.SetSym(j, j, total.At(j, j)+tau)
 	}
 	var want mat.VecDense
-	if err := want.SolveVec(total, gap); err != nil {
-		t.Fatal(err)
-	}
+	datatest.Check(t, want.SolveVec(total, gap))
 	ratio := 0.0
 	for _, x := range fresh {
 		for i := range x.Rows() {

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"l2mt/data"
+	"l2mt/data/datatest"
 	"l2mt/layers"
 	"l2mt/model"
 	"l2mt/model/modeltest"
@@ -38,7 +39,7 @@ func TestMemoryStaysFlatOverManySteps(t *testing.T) {
 	tr := trainerOf(t, c, examples, Options{})
 	learn := func(steps int) (bytes uint64, goroutines int) {
 		for i := range steps {
-			must(tr.learn(t.Context(), tr.steps[i%len(tr.steps)]))(t)
+			datatest.Must(tr.learn(t.Context(), tr.steps[i%len(tr.steps)]))(t)
 		}
 		return heap(), runtime.NumGoroutine()
 	}
@@ -62,7 +63,7 @@ func BenchmarkStep(b *testing.B) {
 	for _, dtype := range []layers.DType{layers.Float32, layers.Float64} {
 		for _, density := range []float64{1, 0.03} {
 			b.Run(fmt.Sprintf("%s/density=%v", dtype, density), func(b *testing.B) {
-				c := must(Preset("default", features))(b).Defaults()
+				c := datatest.Must(Preset("default", features))(b).Defaults()
 				c.Model.Layers, c.Model.Hidden, c.Model.DType, c.Update, c.Model.Objective = 3, 50, dtype, ByTuple, "scaled"
 				c.Epochs = 1e6 // the rate hardly falls
 				var examples []Example
@@ -79,10 +80,10 @@ func BenchmarkStep(b *testing.B) {
 					examples = append(examples, e)
 				}
 				t := trainerOf(b, c, examples, Options{})
-				must(t.learn(b.Context(), t.steps[0]))(b) // it compiles the graph
+				datatest.Must(t.learn(b.Context(), t.steps[0]))(b) // it compiles the graph
 				b.ReportAllocs()
 				for b.Loop() {
-					must(t.learn(b.Context(), t.steps[0]))(b)
+					datatest.Must(t.learn(b.Context(), t.steps[0]))(b)
 				}
 			})
 		}
@@ -106,6 +107,6 @@ func thin(b testing.TB, uniform func() float64, s *data.Samples, density float64
 		}
 		ptr = append(ptr, len(index))
 	}
-	x := must(data.NewCSR(s.X.Cols(), ptr, index, value))(b)
+	x := datatest.Must(data.NewCSR(s.X.Cols(), ptr, index, value))(b)
 	s.X = x
 }

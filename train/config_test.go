@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 
+	"l2mt/data/datatest"
 	"l2mt/model"
 	"l2mt/model/settings"
 )
@@ -22,7 +23,7 @@ func TestPresetsAreWhatTheReadmeSays(t *testing.T) {
 		"train.epochs": {"25", "10", "25"}, "train.update": {"problem", "problem", "tuple"}, "train.head": {"none", "none", "none"},
 	} {
 		for i, preset := range presets {
-			c := must(Preset(preset, 10))(t).Defaults()
+			c := datatest.Must(Preset(preset, 10))(t).Defaults()
 			all := c.Settings()
 			at := slices.IndexFunc(all, func(s settings.Setting) bool { return s.Name == name })
 			if at < 0 || all[at].Value() != want[i] {
@@ -34,7 +35,7 @@ func TestPresetsAreWhatTheReadmeSays(t *testing.T) {
 
 // Help shows what the tags say.
 func TestPlaceholdersAreTheDefaults(t *testing.T) {
-	c := must(Preset("default", 7))(t).Defaults()
+	c := datatest.Must(Preset("default", 7))(t).Defaults()
 	for _, part := range []any{c, c.Model} {
 		v := reflect.ValueOf(part)
 		for i := range v.NumField() {

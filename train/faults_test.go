@@ -36,8 +36,8 @@ func TestTrainingStopsAtNumbersThatAreNotFinite(t *testing.T) {
 	if s.finished != s.stages {
 		t.Errorf("%d of %d stages are finished", s.finished, s.stages)
 	}
-	kept := must(model.Load(dir))(t)
-	start := must(model.NewNetwork(c.Model, c.Seed))(t)
+	kept := datatest.Must(model.Load(dir))(t)
+	start := datatest.Must(model.NewNetwork(c.Model, c.Seed))(t)
 	for i, p := range kept.Params {
 		for j, v := range p.Value {
 			if v != float64(float32(start.Params[i].Value[j])) {
@@ -50,9 +50,7 @@ func TestTrainingStopsAtNumbersThatAreNotFinite(t *testing.T) {
 func TestDataThatIsNotFiniteIsFoundBeforeTraining(t *testing.T) {
 	examples := small(1)
 	training, _, err := divide(ready(t, examples), 6, 1)
-	if err != nil {
-		t.Fatal(err)
-	}
+	datatest.Check(t, err)
 	bad := named(examples, training[2].name).Problem // the steps before it take six tuples each
 	bad.Tasks[1].TrainSet.X.Row(4).Value[2] = float32(math.NaN())
 	c := config(t, "paper", examples)

@@ -11,6 +11,7 @@ import (
 	"gonum.org/v1/gonum/mat"
 
 	"l2mt/data"
+	"l2mt/data/datatest"
 	"l2mt/data/progress"
 	"l2mt/layers"
 	"l2mt/model"
@@ -36,12 +37,10 @@ func TestTheMapIsTheRidgeRegression(t *testing.T) {
 			normal.Set(j, j, normal.At(j, j)+rho)
 		}
 		right.Mul(a.T(), w)
-		if err := b.Solve(&normal, &right); err != nil {
-			t.Fatal(err)
-		}
+		datatest.Check(t, b.Solve(&normal, &right))
 		fitted.Mul(a, &b)
 		for _, k := range []int{1, 2, n, n + 3} {
-			m := must(featureMap(a, w, k))(t)
+			m := datatest.Must(featureMap(a, w, k))(t)
 			var svd mat.SVD
 			if !svd.Factorize(&fitted, mat.SVDThin) {
 				t.Fatal("no singular values")
@@ -118,17 +117,15 @@ func TestExperienceTeachesWhichFeaturesMatter(t *testing.T) {
 		c.Model.Hidden = 8
 		tr := trainerOf(t, c, examples, Options{Progress: progress.Silent()})
 		a, w, err := tr.taskWeights(t.Context(), InMemory(examples))
-		if err != nil {
-			t.Fatal(err)
-		}
+		datatest.Check(t, err)
 		if tasks, _ := a.Dims(); tasks != 4*len(tr.training) {
 			t.Fatalf("weights of %d tasks, want those of the training problems, %d", tasks, 4*len(tr.training))
 		}
-		m := must(featureMap(a, w, 4))(t)
+		m := datatest.Must(featureMap(a, w, 4))(t)
 		unseen, truth := latent(100+seed, 10)
 		var rows []float64
 		for _, e := range unseen {
-			rows = append(rows, must(model.Means(c.Model, e.Problem))(t).RawMatrix().Data...)
+			rows = append(rows, datatest.Must(model.Means(c.Model, e.Problem))(t).RawMatrix().Data...)
 		}
 		raw, taught := mat.NewDense(len(truth), len(rows)/len(truth), rows), new(mat.Dense)
 		taught.Mul(raw, m)

@@ -5,6 +5,7 @@ import (
 	"path/filepath"
 	"testing"
 
+	"l2mt/data/datatest"
 	"l2mt/data/safetensors"
 )
 
@@ -18,11 +19,9 @@ func FuzzState(f *testing.F) {
 	dir := f.TempDir()
 	run(f, c, examples, Options{Out: dir})
 	path := filepath.Join(dir, StateFile)
-	good := must(os.ReadFile(path))(f)
+	good := datatest.Must(os.ReadFile(path))(f)
 	tensors, metadata, err := safetensors.Decode(good)
-	if err != nil {
-		f.Fatal(err)
-	}
+	datatest.Check(f, err)
 	f.Add(good, metadata[stateKey])
 	f.Add(good[:len(good)-9], `{"schema":6,"config":[]}`)
 	f.Add([]byte{}, `{"schema":5,"metrics":[]}`)
@@ -30,11 +29,9 @@ func FuzzState(f *testing.F) {
 	at := trainerOf(f, c, examples, Options{Out: f.TempDir()})
 	path = filepath.Join(at.options.Out, StateFile)
 	f.Fuzz(func(t *testing.T, raw []byte, text string) {
-		sealed := must(safetensors.Encode(tensors, map[string]string{stateKey: text, sumKey: checksum([]byte(text))}))(t)
+		sealed := datatest.Must(safetensors.Encode(tensors, map[string]string{stateKey: text, sumKey: checksum([]byte(text))}))(t)
 		for _, content := range [][]byte{raw, sealed} {
-			if err := os.WriteFile(path, content, 0o644); err != nil {
-				t.Fatal(err)
-			}
+			datatest.Check(t, os.WriteFile(path, content, 0o644))
 			at.state = state{}
 			if err := at.resume(t.Context(), nil); err != nil {
 				continue

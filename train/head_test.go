@@ -55,7 +55,7 @@ func TestAFrozenHeadMakesFeatures(t *testing.T) {
 	got := run(t, c, examples, Options{Head: head})
 	var made []Example
 	for _, e := range examples {
-		p := must(model.Through(head, len(head), e.Problem))(t)
+		p := datatest.Must(model.Through(head, len(head), e.Problem))(t)
 		made = append(made, Example{Problem: p, Tuples: e.Tuples})
 	}
 	if want := run(t, c, made, Options{}); fmt.Sprintf("%#v", got.Metrics) != fmt.Sprintf("%#v", want.Metrics) {

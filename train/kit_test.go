@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"l2mt/data"
+	"l2mt/data/datatest"
 	"l2mt/data/progress"
 	"l2mt/layers"
 	"l2mt/model"
@@ -91,7 +92,7 @@ func small(seed uint64) []Example { return made(seed, 8, 6, 3, 12, 5) }
 // does not.
 func config(t testing.TB, preset string, examples []Example) Config {
 	t.Helper()
-	c := must(Preset(preset, examples[0].Problem.Cols()))(t).Defaults()
+	c := datatest.Must(Preset(preset, examples[0].Problem.Cols()))(t).Defaults()
 	c.Model.Hidden, c.Model.Neighbours, c.Model.DType = 6, 2, layers.Float64
 	c.Epochs, c.Seed = 4, 1
 	if preset == "default" {
@@ -103,7 +104,7 @@ func config(t testing.TB, preset string, examples []Example) Config {
 
 func run(t testing.TB, c Config, examples []Example, o Options) *Report {
 	t.Helper()
-	return must(Run(t.Context(), c, InMemory(examples), o))(t)
+	return datatest.Must(Run(t.Context(), c, InMemory(examples), o))(t)
 }
 
 // ready are examples as a run has them, with nothing in front of the network.
@@ -111,9 +112,7 @@ func ready(t testing.TB, examples []Example) []prepared {
 	t.Helper()
 	c := config(t, "default", examples)
 	made, _, err := prepare(t.Context(), &c, InMemory(examples), nil, progress.Silent())
-	if err != nil {
-		t.Fatal(err)
-	}
+	datatest.Check(t, err)
 	return made
 }
 
@@ -121,19 +120,19 @@ func ready(t testing.TB, examples []Example) []prepared {
 func trainerOf(t testing.TB, c Config, examples []Example, o Options) *trainer {
 	t.Helper()
 	o.Progress = progress.Silent()
-	return must(newTrainer(t.Context(), c, InMemory(examples), o))(t)
+	return datatest.Must(newTrainer(t.Context(), c, InMemory(examples), o))(t)
 }
 
 // contents are the contents of a directory by name.
 func contents(t testing.TB, dir string) map[string]string {
 	t.Helper()
-	entries := must(os.ReadDir(dir))(t)
+	entries := datatest.Must(os.ReadDir(dir))(t)
 	content := map[string]string{}
 	for _, e := range entries {
 		if e.IsDir() { // the network before training
 			continue
 		}
-		raw := must(os.ReadFile(filepath.Join(dir, e.Name())))(t)
+		raw := datatest.Must(os.ReadFile(filepath.Join(dir, e.Name())))(t)
 		content[e.Name()] = string(raw)
 	}
 	return content
@@ -180,15 +179,4 @@ func (s *spy) Advance(n int, status string) {
 
 func named(examples []Example, name string) Example {
 	return examples[slices.IndexFunc(examples, func(e Example) bool { return e.Problem.Name == name })]
-}
-
-// must is a value that is there unless its maker failed.
-func must[T any](v T, err error) func(testing.TB) T {
-	return func(t testing.TB) T {
-		t.Helper()
-		if err != nil {
-			t.Fatal(err)
-		}
-		return v
-	}
 }

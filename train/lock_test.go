@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 	"testing"
 
+	"l2mt/data/datatest"
 	"l2mt/data/files"
 )
 
@@ -16,17 +17,15 @@ func TestADirectoryTakesOneRunAtATime(t *testing.T) {
 	c := config(t, "default", examples)
 	dir := t.TempDir()
 	orphan := filepath.Join(dir, "."+StateFile+rand.Text())
-	if err := os.WriteFile(orphan, []byte("half a st"), 0o644); err != nil {
-		t.Fatal(err)
-	}
-	folder := must(files.Claim(dir))(t)
+	datatest.Check(t, os.WriteFile(orphan, []byte("half a st"), 0o644))
+	folder := datatest.Must(files.Claim(dir))(t)
 	if _, err := os.Stat(orphan); !errors.Is(err, os.ErrNotExist) {
 		t.Errorf("the state that was never finished is still there: %v", err)
 	}
 	if _, err := Run(t.Context(), c, InMemory(examples), Options{Out: dir}); !errors.Is(err, files.ErrLocked) {
 		t.Errorf("a second run: error %v, want ErrLocked", err)
 	}
-	must(0, folder.Close())(t)
+	datatest.Check(t, folder.Close())
 	run(t, c, examples, Options{Out: dir})
 	run(t, c, examples, Options{Out: dir})
 }

@@ -20,46 +20,36 @@ import (
 // collecting leaves it, and returns their problem file.
 func collected(t *testing.T, dir string, head model.Head) *experience.Problems {
 	t.Helper()
-	d := must(digits.Load())(t)
+	d := datatest.Must(digits.Load())(t)
 	file, _, err := data.SampleProblems(d, data.SampleConfig{Seed: 1, Train: 3, Test: 1, MinTasks: 2, MaxTasks: 2, TrainFraction: 0.04})
-	if err != nil {
-		t.Fatal(err)
-	}
+	datatest.Check(t, err)
 	path := filepath.Join(t.TempDir(), "problems.json")
-	if err := file.Save(path); err != nil {
-		t.Fatal(err)
-	}
-	problems := must(experience.OpenProblems(path, "", false))(t)
+	datatest.Check(t, file.Save(path))
+	problems := datatest.Must(experience.OpenProblems(path, "", false))(t)
 	if head != nil {
 		problems = problems.Through(Through(head, "head"))
 	}
 	ref := problems.Reference()
-	w := must(experience.OpenWriter(dir, "shard", experience.Manifest{Dataset: ref}))(t)
-	if err := problems.Keep(dir); err != nil {
-		t.Fatal(err)
-	}
+	w := datatest.Must(experience.OpenWriter(dir, "shard", experience.Manifest{Dataset: ref}))(t)
+	datatest.Check(t, problems.Keep(dir))
 	record := func(problem int, source string, o float64, status experience.Status) {
 		p := file.Problems[problem]
 		id := experience.ProblemID(p, ref.SHA256)
 		r := &experience.Record{Problem: p.Name, ProblemID: id, Source: source, Status: status}
-		r.ID = must(experience.TupleID(id, source, 0, nil))(t)
+		r.ID = datatest.Must(experience.TupleID(id, source, 0, nil))(t)
 		if r.Reason = "it had to"; status == experience.OK {
 			r.Reason = ""
 			r.Omega = [][]float64{{0.5, 0.1}, {0.1, 0.5}}
 			r.Result = &experience.Result{Lambda1: 1, Test: []float64{o / 2, o / 2}, O: o}
 		}
-		if err := w.Append(r); err != nil {
-			t.Fatal(err)
-		}
+		datatest.Check(t, w.Append(r))
 	}
 	record(2, "explore/b", 0.9, experience.OK)
 	record(0, "explore/a", 1.1, experience.OK)
 	record(0, "explore/b", 1.2, experience.OK)
 	record(2, "explore/a", 0.8, experience.OK)
 	record(1, "explore/a", 0, experience.Failed)
-	if err := w.Close(); err != nil {
-		t.Fatal(err)
-	}
+	datatest.Check(t, w.Close())
 	return problems
 }
 
@@ -72,7 +62,7 @@ func TestOpenJoinsRecordsWithTheirProblems(t *testing.T) {
 		t.Fatal(e, err)
 	}
 	for i, want := range [][]float64{{1.1, 1.2}, nil, {0.8, 0.9}} { // in canonical order
-		x := must(e.Example(i))(t)
+		x := datatest.Must(e.Example(i))(t)
 		var o []float64
 		for _, tuple := range x.Tuples {
 			o = append(o, tuple.O)
@@ -84,7 +74,7 @@ func TestOpenJoinsRecordsWithTheirProblems(t *testing.T) {
 			t.Errorf("problem %d is %s with %d features and the outcomes %v, want %v", i, x.Problem.Name, x.Problem.Cols(), o, want)
 		}
 	}
-	config := must(Preset("default", 64))(t).Defaults()
+	config := datatest.Must(Preset("default", 64))(t).Defaults()
 	config.Model.Hidden, config.Epochs = 4, 1
 	if report, err := Run(t.Context(), config, e, Options{}); err != nil || len(report.Metrics) != 2 {
 		t.Errorf("a run on it: %v, %v", report, err)
@@ -127,17 +117,13 @@ func TestOpenChecksWhatTuplesWereMadeOn(t *testing.T) {
 	if err != nil || len(kept) != 1 {
 		t.Fatal(kept, err)
 	}
-	file := must(data.LoadProblems(kept[0]))(t)
+	file := datatest.Must(data.LoadProblems(kept[0]))(t)
 	file.Problems = file.Problems[:2]
-	if err := file.Save(kept[0]); err != nil {
-		t.Fatal(err)
-	}
+	datatest.Check(t, file.Save(kept[0]))
 	if _, err := Open(plain, "", nil); !errors.Is(err, data.ErrMismatch) || !strings.Contains(err.Error(), "train-0003") {
 		t.Errorf("tuples on a problem that is not kept: the error is %v", err)
 	}
-	if err := os.Remove(kept[0]); err != nil {
-		t.Fatal(err)
-	}
+	datatest.Check(t, os.Remove(kept[0]))
 	if _, err := Open(plain, "", nil); !errors.Is(err, data.ErrInvalid) || !strings.Contains(err.Error(), "problems-*.json") {
 		t.Errorf("no problem files: the error is %v", err)
 	}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"l2mt/data/datatest"
 	"math"
 	"os"
 	"path/filepath"
@@ -61,7 +62,7 @@ func TestEveryOptimiserResumes(t *testing.T) {
 			}
 			run(t, c, examples, Options{Out: parts})
 			for _, file := range []string{StateFile, "weights.safetensors"} {
-				a, b := must(os.ReadFile(filepath.Join(whole, file)))(t), must(os.ReadFile(filepath.Join(parts, file)))(t)
+				a, b := datatest.Must(os.ReadFile(filepath.Join(whole, file)))(t), datatest.Must(os.ReadFile(filepath.Join(parts, file)))(t)
 				if !slices.Equal(a, b) {
 					t.Error(fmt.Sprint(file, " differs"))
 				}

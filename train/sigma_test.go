@@ -8,6 +8,7 @@ import (
 	"gonum.org/v1/gonum/mat"
 
 	"l2mt/data"
+	"l2mt/data/datatest"
 	"l2mt/model"
 )
 
@@ -35,7 +36,7 @@ func scattering(t *testing.T, seed uint64, classes, rows, columns int) *data.Dat
 			}
 		}
 	}
-	d.X = must(data.NewDense(classes*rows, columns, values))(t)
+	d.X = datatest.Must(data.NewDense(classes*rows, columns, values))(t)
 	return d
 }
 
@@ -47,15 +48,13 @@ func lessons(t *testing.T, seed uint64, d *data.Dataset) (examples []Example, as
 		DisjointClasses: true,
 	}
 	learned, test, err := data.SampleProblems(d, c)
-	if err != nil {
-		t.Fatal(err)
-	}
-	for i, p := range must(learned.Bind(d))(t) {
+	datatest.Check(t, err)
+	for i, p := range datatest.Must(learned.Bind(d))(t) {
 		e := Example{Problem: p, Dataset: "scattering"}
 		e.Tuples = made(seed+uint64(i), 1, 6, 3, 12, 5)[0].Tuples
 		examples = append(examples, e)
 	}
-	return examples, must(test.Bind(d))(t)
+	return examples, datatest.Must(test.Bind(d))(t)
 }
 
 // What a run learns of the rows tells new classes apart better than the rows as they are, and the
@@ -74,8 +73,8 @@ func TestExperienceTeachesHowRowsScatter(t *testing.T) {
 	}
 	before, after := 0.0, 0.0
 	for _, p := range asked {
-		before += must(judged(t.Context(), p))(t)
-		after += must(judged(t.Context(), sigma.Problem(p)))(t)
+		before += datatest.Must(judged(t.Context(), p))(t)
+		after += datatest.Must(judged(t.Context(), sigma.Problem(p)))(t)
 		if !sigma.Fits(p) {
 			t.Error("the metric is for other columns")
 		}
@@ -107,8 +106,8 @@ func TestKnownRowsCountOnce(t *testing.T) {
 	t.Log("seed", seed)
 	d := scattering(t, seed, 12, 20, 6)
 	examples, _ := lessons(t, seed, d)
-	n := must(model.NewNetwork(config(t, "default", examples).Model, 1))(t)
-	k := must(newKnown(n, InMemory(examples)))(t)
+	n := datatest.Must(model.NewNetwork(config(t, "default", examples).Model, 1))(t)
+	k := datatest.Must(newKnown(n, InMemory(examples)))(t)
 	want := map[string]map[int]bool{}
 	for _, e := range examples {
 		for _, task := range e.Problem.Tasks {
@@ -169,7 +168,7 @@ func TestWhereNothingIsLearnedOfRows(t *testing.T) {
 		run(t, c, examples, Options{Out: dir})
 	}
 	again := run(t, c, examples, Options{Out: dirs[1]})
-	kept := must(model.Load(dirs[0]))(t)
+	kept := datatest.Must(model.Load(dirs[0]))(t)
 	if again.Network.Sigma.Taught != kept.Sigma.Taught {
 		t.Error("a run that has ended learns its metric again")
 	}

@@ -7,16 +7,17 @@ import (
 	"testing"
 
 	"l2mt/data"
+	"l2mt/data/datatest"
 	"l2mt/model"
 )
 
 // squares is the sum of squares of f - v(o) over all tuples.
 func squares(t testing.TB, n *model.Network, examples []prepared) (sum float64) {
 	t.Helper()
-	forward := must(model.NewForward(n))(t)
+	forward := datatest.Must(model.NewForward(n))(t)
 	for _, e := range examples {
 		payload, tuples := e.payload, e.tuples
-		estimate := must(forward.Estimate(payload, tuples...))(t)
+		estimate := datatest.Must(forward.Estimate(payload, tuples...))(t)
 		for q, f := range estimate.F {
 			sum += (f - estimate.V[q]) * (f - estimate.V[q])
 		}
@@ -32,11 +33,9 @@ func TestTheRegressionStartIsTheLeastSquares(t *testing.T) {
 			examples := ready(t, small(seed))
 			c := config(t, "default", small(seed)).Model
 			c.Estimator = estimator
-			n := must(model.NewNetwork(c, seed))(t)
+			n := datatest.Must(model.NewNetwork(c, seed))(t)
 			before := n.Params.Clone()
-			if err := regress(n, examples); err != nil {
-				t.Fatal(err)
-			}
+			datatest.Check(t, regress(n, examples))
 			least := squares(t, n, examples)
 			for _, e := range c.LinearEntries() {
 				value := n.Params.Get(e.Param)
@@ -74,7 +73,7 @@ func TestTheRegressionStartRefusesExperienceOfZeros(t *testing.T) {
 			clear(tuples[q].Omega)
 		}
 	}
-	n := must(model.NewNetwork(config(t, "default", small(1)).Model, 1))(t)
+	n := datatest.Must(model.NewNetwork(config(t, "default", small(1)).Model, 1))(t)
 	if err := regress(n, examples); !errors.Is(err, ErrConfig) {
 		t.Errorf("the error is %v", err)
 	}
@@ -102,11 +101,9 @@ func TestTheRegressionStartSurvivesProportionalTerms(t *testing.T) {
 	}
 	c := config(t, "default", small(1)).Model
 	c.Estimator = "relu" // two terms, of which one can vanish
-	n := must(model.NewNetwork(c, 1))(t)
+	n := datatest.Must(model.NewNetwork(c, 1))(t)
 	clear(n.Params.Get("L")) // F is 0, and so is its term
-	if err := regress(n, examples); err != nil {
-		t.Fatal(err)
-	}
+	datatest.Check(t, regress(n, examples))
 	for _, v := range n.Params.Get("alpha") {
 		if math.IsNaN(v) || math.Abs(v) > 10 {
 			t.Errorf("alpha is %v", n.Params.Get("alpha"))

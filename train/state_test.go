@@ -128,9 +128,7 @@ func TestTheGenericKernelsComeToTheSameWeights(t *testing.T) {
 			t.Fatalf("L2MT_BLAS=%s: %v\n%s", kernels, err, out)
 		}
 		tensors, _, err := safetensors.Read(filepath.Join(dir, StateFile), nil)
-		if err != nil {
-			t.Fatal(err)
-		}
+		datatest.Check(t, err)
 		ends = append(ends, slices.DeleteFunc(tensors, func(p safetensors.Tensor) bool { return !strings.HasPrefix(p.Name, paramsPrefix) }))
 	}
 	for i, p := range ends[0] {
@@ -190,11 +188,9 @@ func TestAStateThatIsNotOneIsRefused(t *testing.T) {
 		t.Fatal(err)
 	}
 	path := filepath.Join(dir, StateFile)
-	good := must(os.ReadFile(path))(t)
+	good := datatest.Must(os.ReadFile(path))(t)
 	resume := func(content []byte) error {
-		if err := os.WriteFile(path, content, 0o644); err != nil {
-			t.Fatal(err)
-		}
+		datatest.Check(t, os.WriteFile(path, content, 0o644))
 		_, err := Run(t.Context(), c, InMemory(examples), Options{Out: dir})
 		return err
 	}
@@ -222,9 +218,7 @@ func TestAStateThatIsNotOneIsRefused(t *testing.T) {
 	refused("an empty file", nil)
 
 	tensors, metadata, err := safetensors.Decode(good)
-	if err != nil {
-		t.Fatal(err)
-	}
+	datatest.Check(t, err)
 	rewrite := func(what string, tensors []model.Tensor, old, new string) {
 		t.Helper()
 		text := metadata[stateKey]
@@ -232,7 +226,7 @@ func TestAStateThatIsNotOneIsRefused(t *testing.T) {
 			t.Fatalf("%s: the state has no %q: %s", what, old, text)
 		}
 		text = strings.Replace(text, old, new, 1)
-		content := must(safetensors.Encode(tensors, map[string]string{stateKey: text, sumKey: checksum([]byte(text))}))(t)
+		content := datatest.Must(safetensors.Encode(tensors, map[string]string{stateKey: text, sumKey: checksum([]byte(text))}))(t)
 		refused(what, content)
 	}
 	rewrite("a missing tensor", tensors[1:], "", "")
@@ -240,8 +234,6 @@ func TestAStateThatIsNotOneIsRefused(t *testing.T) {
 	rewrite("a step past the end", tensors, `"step":3`, `"step":7`) // 7 steps an epoch, stopped after 10
 	rewrite("a step before the start", tensors, `"step":3`, `"step":-1`)
 	rewrite("text for a number", tensors, `"step":3`, `"step":"3"`)
-	if err := os.WriteFile(path, good, 0o644); err != nil {
-		t.Fatal(err)
-	}
+	datatest.Check(t, os.WriteFile(path, good, 0o644))
 	run(t, c, examples, Options{Out: dir})
 }

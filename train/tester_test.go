@@ -46,13 +46,13 @@ func tested(t testing.TB, seed uint64, problems, features int) []Example {
 			p.Tasks[j].TrainSet, p.Tasks[j].TestSet = pick(order[:trained]), pick(order[trained:])
 		}
 		examples[i].Problem = p
-		rows, stl := must(evidence.Labelled(p, 0))(t), 0.0
+		rows, stl := datatest.Must(evidence.Labelled(p, 0))(t), 0.0
 		for q := range 4 {
 			omega := mat.NewSymDense(3, modeltest.Covariance(r, 3))
 			if q == 0 {
 				omega = mat.NewSymDense(3, []float64{1. / 3, 0, 0, 0, 1. / 3, 0, 0, 0, 1. / 3})
 			}
-			tuned := must(evidence.Refit(t.Context(), omega, rows, p))(t)
+			tuned := datatest.Must(evidence.Refit(t.Context(), omega, rows, p))(t)
 			if q == 0 {
 				stl = tuned.Test.Mean
 			}
@@ -64,7 +64,7 @@ func tested(t testing.TB, seed uint64, problems, features int) []Example {
 
 func pairwise(t testing.TB) Config {
 	t.Helper()
-	c := must(Preset("pairwise", 0))(t).Defaults()
+	c := datatest.Must(Preset("pairwise", 0))(t).Defaults()
 	c.Epochs, c.Seed = 5, 1
 	return c
 }
@@ -74,7 +74,7 @@ func TestOneNetworkLearnsFromSeveralSources(t *testing.T) {
 	datatest.Long(t)
 	source := Join(InMemory(tested(t, 1, 15, 4)), InMemory(tested(t, 2, 20, 9)))
 	c := pairwise(t)
-	r := must(Run(t.Context(), c, source, Options{}))(t)
+	r := datatest.Must(Run(t.Context(), c, source, Options{}))(t)
 	start, best := r.Metrics[0], r.Metrics[r.Best]
 	t.Logf("it finds %.3f at the start, %.3f in epoch %d", start.Found, best.Found, r.Best)
 	if r.Best == 0 || !(best.Found < start.Found) {
@@ -93,7 +93,7 @@ func TestEverySourceCountsForTheSame(t *testing.T) {
 	j := Join(a, b)
 	var weights []float64
 	for i := range j.Len() {
-		e := must(j.Example(i))(t)
+		e := datatest.Must(j.Example(i))(t)
 		weights = append(weights, e.Weight)
 	}
 	if want := []float64{.625, .625, .625, .625, .625, .625, .625, .625, 2.5, 7.5}; !reflect.DeepEqual(weights, want) {
@@ -114,14 +114,12 @@ func TestATesterTellsErrorAndSlope(t *testing.T) {
 		}
 		omega := mat.NewSymDense(3, []float64{.4, .1, 0, .1, .3, -.05, 0, -.05, .3})
 		got, slope, err := p.soft(t.Context(), omega)
-		if err != nil {
-			t.Fatal(err)
-		}
+		datatest.Check(t, err)
 		soft := func(h float64) float64 {
 			o := mat.NewSymDense(3, nil)
 			o.CopySym(omega)
 			o.SetSym(0, 1, o.At(0, 1)+h)
-			fit := must(multitask.FitFixed(t.Context(), o, p.train, p.best.Lambda1, multitask.Options{Tolerance: 1e-12}))(t)
+			fit := datatest.Must(multitask.FitFixed(t.Context(), o, p.train, p.best.Lambda1, multitask.Options{Tolerance: 1e-12}))(t)
 			sum := 0.0
 			for i, task := range e.Problem.Tasks {
 				f, y := fit.Scores(i, task.TestSet.X), task.TestSet.Y

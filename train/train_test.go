@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"l2mt/data"
+	"l2mt/data/datatest"
 	"l2mt/layers"
 	"l2mt/model"
 )
@@ -33,7 +34,7 @@ func TestTheBestEpochIsKept(t *testing.T) {
 	if r.Best == 0 || r.Best == c.Epochs || r.Best != Best(r.Metrics) {
 		t.Errorf("epoch %d is the best, by the metrics %d", r.Best, Best(r.Metrics))
 	}
-	saved := must(model.Load(dir))(t)
+	saved := datatest.Must(model.Load(dir))(t)
 	if saved.Provenance["made"] != "yes" {
 		t.Errorf("the saved network has the provenance %v", saved.Provenance)
 	}
@@ -80,19 +81,15 @@ func TestTheMetricsOfTheStartAreTheMeansOverAllSteps(t *testing.T) {
 	start := run(t, c, examples, Options{}).Metrics[0]
 
 	training, _, err := divide(ready(t, examples), c.Defaults().HeldOut, c.Seed)
-	if err != nil {
-		t.Fatal(err)
-	}
-	n := must(model.NewNetwork(c.Model, c.Seed))(t)
-	if err := regress(n, training); err != nil {
-		t.Fatal(err)
-	}
-	forward := must(model.NewForward(n))(t)
+	datatest.Check(t, err)
+	n := datatest.Must(model.NewNetwork(c.Model, c.Seed))(t)
+	datatest.Check(t, regress(n, training))
+	forward := datatest.Must(model.NewForward(n))(t)
 	var v []float64
 	residual, mean, square, penalty := 0.0, 0.0, 0.0, 0.0
 	for _, e := range training {
 		payload, tuples := e.payload, e.tuples
-		estimate := must(forward.Estimate(payload, tuples...))(t)
+		estimate := datatest.Must(forward.Estimate(payload, tuples...))(t)
 		for q := range estimate.F {
 			residual += math.Abs(estimate.F[q] - estimate.V[q])
 		}
@@ -125,10 +122,8 @@ func TestTrainingIsAdamAtAFallingRate(t *testing.T) {
 	got := run(t, c, examples, Options{})
 
 	training, _, err := divide(ready(t, examples), c.Defaults().HeldOut, c.Seed)
-	if err != nil {
-		t.Fatal(err)
-	}
-	graph := must(model.NewTrainingGraph(c.Model, outcomes(training...)))(t)
+	datatest.Check(t, err)
+	graph := datatest.Must(model.NewTrainingGraph(c.Model, outcomes(training...)))(t)
 	p := model.NewParams(c.Model, c.Seed)
 	first, second := map[string]float64{}, map[string]float64{} // by tensor and entry
 	time, total := 0.0, float64(c.Epochs*len(training))
@@ -136,7 +131,7 @@ func TestTrainingIsAdamAtAFallingRate(t *testing.T) {
 		loss, residual := 0.0, 0.0
 		for _, i := range shuffle(c.Seed, epoch, len(training)) {
 			payload, tuples := training[i].payload, training[i].tuples
-			s := must(graph.Step(p, payload, tuples))(t)
+			s := datatest.Must(graph.Step(p, payload, tuples))(t)
 			loss += s.Loss / float64(len(training))
 			residual += s.Residual / float64(len(training))
 			left := 1 - time/total

@@ -19,13 +19,25 @@ func Long(t testing.TB) {
 	}
 }
 
+// TB is the part of a test that ends it. Tests of package testing and of rapid have it.
+type TB interface {
+	Helper()
+	Fatal(args ...any)
+}
+
+// Check ends a test whose preparation failed.
+func Check(t TB, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
 // Must is a value, unless its maker failed.
-func Must[T any](v T, err error) func(testing.TB) T {
-	return func(t testing.TB) T {
+func Must[T any](v T, err error) func(TB) T {
+	return func(t TB) T {
 		t.Helper()
-		if err != nil {
-			t.Fatal(err)
-		}
+		Check(t, err)
 		return v
 	}
 }
@@ -50,10 +62,7 @@ func Path(t testing.TB, elem ...string) string {
 // root returns the directory of go.mod.
 func root(t testing.TB) string {
 	t.Helper()
-	dir, err := os.Getwd()
-	if err != nil {
-		t.Fatal(err)
-	}
+	dir := Must(os.Getwd())(t)
 	for {
 		if _, err := os.Stat(filepath.Join(dir, "go.mod")); err == nil {
 			return dir

@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"l2mt/data"
+	"l2mt/data/datatest"
 	"l2mt/data/experience"
 	"l2mt/data/files"
 )
@@ -20,16 +21,14 @@ func writeRaw(t testing.TB, lines ...[]byte) (dir, shard string) {
 	dir = filepath.Join(t.TempDir(), "store")
 	writeStore(t, dir, "one")
 	shard = filepath.Join(dir, "one.jsonl")
-	if err := os.WriteFile(shard, bytes.Join(lines, nil), 0o644); err != nil {
-		t.Fatal(err)
-	}
+	datatest.Check(t, os.WriteFile(shard, bytes.Join(lines, nil), 0o644))
 	return dir, shard
 }
 
 func encodeAll(t testing.TB, records ...*experience.Record) (lines [][]byte) {
 	t.Helper()
 	for _, r := range records {
-		line := must(experience.Encode(r))(t)
+		line := datatest.Must(experience.Encode(r))(t)
 		lines = append(lines, line)
 	}
 	return lines
@@ -37,10 +36,8 @@ func encodeAll(t testing.TB, records ...*experience.Record) (lines [][]byte) {
 
 func check(t testing.TB, dir string) (records int, faults []*experience.Fault) {
 	t.Helper()
-	sources, faults, err := must(experience.Open(dir))(t).Check()
-	if err != nil {
-		t.Fatal(err)
-	}
+	sources, faults, err := datatest.Must(experience.Open(dir))(t).Check()
+	datatest.Check(t, err)
 	for _, s := range sources {
 		records += s.Tuples
 	}

@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"l2mt/data"
+	"l2mt/data/datatest"
 	"l2mt/data/experience"
 	"l2mt/data/files"
 )
@@ -18,20 +19,12 @@ import (
 func TestUnusableFolders(t *testing.T) {
 	base := t.TempDir()
 	aFile := filepath.Join(base, "file")
-	if err := os.WriteFile(aFile, []byte("hello"), 0o644); err != nil {
-		t.Fatal(err)
-	}
+	datatest.Check(t, os.WriteFile(aFile, []byte("hello"), 0o644))
 	orphans := filepath.Join(base, "orphans")
-	if err := os.MkdirAll(orphans, 0o755); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.WriteFile(filepath.Join(orphans, "one.jsonl"), nil, 0o644); err != nil {
-		t.Fatal(err)
-	}
+	datatest.Check(t, os.MkdirAll(orphans, 0o755))
+	datatest.Check(t, os.WriteFile(filepath.Join(orphans, "one.jsonl"), nil, 0o644))
 	shardIsADir := filepath.Join(base, "shard is a directory")
-	if err := os.MkdirAll(filepath.Join(shardIsADir, "one.jsonl"), 0o755); err != nil {
-		t.Fatal(err)
-	}
+	datatest.Check(t, os.MkdirAll(filepath.Join(shardIsADir, "one.jsonl"), 0o755))
 	for _, c := range []struct {
 		name, dir, shard string
 		want             error
@@ -64,12 +57,10 @@ func TestTornLastLineIsDoneAgain(t *testing.T) {
 	dir := storeDir(t)
 	writeStore(t, dir, "one", records...)
 	path := filepath.Join(dir, "one.jsonl")
-	whole := must(os.ReadFile(path))(t)
+	whole := datatest.Must(os.ReadFile(path))(t)
 	last := bytes.LastIndexByte(whole[:len(whole)-1], '\n') + 1
 	for cut := len(whole) - 1; cut > last; cut -= 11 {
-		if err := os.Truncate(path, int64(cut)); err != nil {
-			t.Fatal(err)
-		}
+		datatest.Check(t, os.Truncate(path, int64(cut)))
 		if records, faults := check(t, dir); len(faults) != 1 || !errors.Is(faults[0], experience.ErrTorn) || records != 2 {
 			t.Fatalf("cut at %d: %d records, %v", cut, records, faults)
 		}
@@ -88,9 +79,7 @@ func TestTornLastLineIsDoneAgain(t *testing.T) {
 				t.Fatalf("cut at %d: record %d known: %v", cut, i, w.Has(r.ID))
 			}
 		}
-		if err := errors.Join(w.Append(records[2]), w.Close()); err != nil {
-			t.Fatal(err)
-		}
+		datatest.Check(t, errors.Join(w.Append(records[2]), w.Close()))
 		if again, err := os.ReadFile(path); err != nil || !bytes.Equal(again, whole) {
 			t.Fatalf("cut at %d: the shard differs from the one never cut (%v)", cut, err)
 		}
@@ -101,11 +90,9 @@ func TestDamagedLineStopsTheWriter(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "store")
 	writeStore(t, dir, "one", someRecords(1, "p", 2, "mtrl")...)
 	path := filepath.Join(dir, "one.jsonl")
-	b := must(os.ReadFile(path))(t)
+	b := datatest.Must(os.ReadFile(path))(t)
 	b[20] ^= 1
-	if err := os.WriteFile(path, b, 0o644); err != nil {
-		t.Fatal(err)
-	}
+	datatest.Check(t, os.WriteFile(path, b, 0o644))
 	_, err := experience.OpenWriter(dir, "two", someManifest())
 	if !errors.Is(err, files.ErrChecksum) || !strings.Contains(err.Error(), path+":1: ") || !strings.Contains(err.Error(), "delete that line") {
 		t.Errorf("damaged line: %v", err)
@@ -119,12 +106,12 @@ func TestDamagedLineStopsTheWriter(t *testing.T) {
 func TestLineLengthIsBounded(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "store")
 	writeStore(t, dir, "one", someRecords(1, "p", 2)...)
-	f := must(os.OpenFile(filepath.Join(dir, "one.jsonl"), os.O_WRONLY|os.O_APPEND, 0))(t)
+	f := datatest.Must(os.OpenFile(filepath.Join(dir, "one.jsonl"), os.O_WRONLY|os.O_APPEND, 0))(t)
 	defer f.Close()
 	if err := f.Truncate(experience.MaxLine * 64); err != nil { // a hole: takes no room
 		t.Fatal(err)
 	}
-	s := must(experience.Open(dir))(t)
+	s := datatest.Must(experience.Open(dir))(t)
 	_, err := s.Load()
 	if !errors.Is(err, data.ErrFormat) || !strings.Contains(err.Error(), "one.jsonl:2: ") {
 		t.Errorf("endless line: %v", err)

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"l2mt/data"
+	"l2mt/data/datatest"
 	"l2mt/data/experience"
 	"l2mt/data/files"
 )
@@ -17,7 +18,7 @@ import (
 func FuzzManifest(f *testing.F) {
 	dir := filepath.Join(f.TempDir(), "store")
 	writeStore(f, dir, "a")
-	raw := must(os.ReadFile(filepath.Join(dir, "manifest.json")))(f)
+	raw := datatest.Must(os.ReadFile(filepath.Join(dir, "manifest.json")))(f)
 	f.Add(raw)
 	for _, s := range []string{"", "{}", "null", `{"schema":3,"new":1}`, `{"schema":2,"dataset":{"path":"","sha256":"0"},"seed":1,"config":[]}`,
 		`{"schema":2,"dataset":{"path":"","sha256":"0"},"seed":-1}`, `{"schema":2,"dataset":{"sha256":"0"},"config":{"a":1e999,"a":{"b":null}}}`} {
@@ -37,17 +38,13 @@ func FuzzManifest(f *testing.F) {
 		if err != nil {
 			t.Fatalf("%q is read as %+v, which it does not agree with: %v", raw, s.Manifest, err)
 		}
-		if err := w.Close(); err != nil {
-			t.Fatal(err)
-		}
+		datatest.Check(t, w.Close())
 	})
 }
 
 func write(t testing.TB, path string, raw []byte) {
 	t.Helper()
-	if err := os.WriteFile(path, raw, 0o644); err != nil {
-		t.Fatal(err)
-	}
+	datatest.Check(t, os.WriteFile(path, raw, 0o644))
 }
 
 // Whatever stands in the files of a shard, reading ends without a panic, and a
@@ -55,7 +52,7 @@ func write(t testing.TB, path string, raw []byte) {
 func FuzzStore(f *testing.F) {
 	dir := filepath.Join(f.TempDir(), "store")
 	writeStore(f, dir, "a", someRecords(1, "p", 2, "mtrl", "snr2")...)
-	shard := must(os.ReadFile(filepath.Join(dir, "a.jsonl")))(f)
+	shard := datatest.Must(os.ReadFile(filepath.Join(dir, "a.jsonl")))(f)
 	f.Add(shard, false)
 	f.Add(shard[:len(shard)-9], false)
 	f.Add([]byte("\n\n"), false)
@@ -72,7 +69,7 @@ func FuzzStore(f *testing.F) {
 		writeStore(t, dir, "b")
 		path := filepath.Join(dir, "a.jsonl")
 		write(t, path, shard)
-		s := must(experience.Open(dir))(t)
+		s := datatest.Must(experience.Open(dir))(t)
 		records, loadErr := s.Load()
 		for _, r := range records {
 			if r.Status == experience.OK && (r.Result == nil || len(r.Omega) == 0) {
@@ -87,9 +84,7 @@ func FuzzStore(f *testing.F) {
 		whole := shard
 		if err == nil {
 			whole = shard[:bytes.LastIndexByte(shard, '\n')+1]
-			if err := w.Close(); err != nil {
-				t.Fatal(err)
-			}
+			datatest.Check(t, w.Close())
 		}
 		if now, err := os.ReadFile(path); err != nil || !bytes.Equal(now, whole) {
 			t.Fatalf("the shard was %q and is %q (%v)", shard, now, err)

@@ -9,6 +9,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"l2mt/data/datatest"
 	"l2mt/data/experience"
 	"l2mt/data/files"
 )
@@ -27,33 +28,29 @@ func TestTheIndexFindsTheRecordsOfEveryProblem(t *testing.T) {
 		writeStore(t, dir, name, records...)
 	}
 	last := filepath.Join(dir, "s2.jsonl")
-	f := must(os.OpenFile(last, os.O_WRONLY|os.O_APPEND, 0))(t)
+	f := datatest.Must(os.OpenFile(last, os.O_WRONLY|os.O_APPEND, 0))(t)
 	if _, err := f.WriteString(`{"sum":"`); err != nil { // somebody is writing
 		t.Fatal(err)
 	}
-	if err := f.Close(); err != nil {
-		t.Fatal(err)
-	}
+	datatest.Check(t, f.Close())
 	want := map[string][]*experience.Record{}
 	for _, r := range load(t, dir) {
 		want[r.ProblemID] = append(want[r.ProblemID], r)
 	}
-	store := must(experience.Open(dir))(t)
-	index := must(store.Index())(t)
+	store := datatest.Must(experience.Open(dir))(t)
+	index := datatest.Must(store.Index())(t)
 	got := map[string][]*experience.Record{}
 	for id, lines := range index {
-		got[id] = must(lines.Records())(t)
+		got[id] = datatest.Must(lines.Records())(t)
 	}
 	if d := cmp.Diff(want, got); d != "" || len(want) != 5 {
 		t.Errorf("%d problems: %s", len(want), d)
 	}
 
 	// A line that has changed since is not read as good.
-	text := must(os.ReadFile(last))(t)
+	text := datatest.Must(os.ReadFile(last))(t)
 	text[len(text)/3] ^= 1
-	if err := os.WriteFile(last, text, 0o644); err != nil {
-		t.Fatal(err)
-	}
+	datatest.Check(t, os.WriteFile(last, text, 0o644))
 	var faults []error
 	for _, lines := range index {
 		_, err := lines.Records()

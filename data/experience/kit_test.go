@@ -12,6 +12,7 @@ import (
 	"gonum.org/v1/gonum/floats"
 
 	"l2mt/data"
+	"l2mt/data/datatest"
 	"l2mt/data/experience"
 )
 
@@ -40,13 +41,9 @@ func writeStore(t testing.TB, dir, shard string, records ...*experience.Record) 
 	t.Helper()
 	w := open(t, dir, shard)
 	for _, r := range records {
-		if err := w.Append(r); err != nil {
-			t.Fatal(err)
-		}
+		datatest.Check(t, w.Append(r))
 	}
-	if err := w.Close(); err != nil {
-		t.Fatal(err)
-	}
+	datatest.Check(t, w.Close())
 }
 
 // someManifest returns a manifest to make stores with.
@@ -110,13 +107,13 @@ func covariance(rng *rand.Rand, m int) [][]float64 {
 
 func open(t testing.TB, dir, shard string) *experience.Writer {
 	t.Helper()
-	return must(experience.OpenWriter(dir, shard, someManifest()))(t)
+	return datatest.Must(experience.OpenWriter(dir, shard, someManifest()))(t)
 }
 
 func load(t testing.TB, dir string) []*experience.Record {
 	t.Helper()
-	s := must(experience.Open(dir))(t)
-	return must(s.Load())(t)
+	s := datatest.Must(experience.Open(dir))(t)
+	return datatest.Must(s.Load())(t)
 }
 
 // tree reads all files below dir.

@@ -9,15 +9,14 @@ import (
 	"testing"
 
 	"l2mt/data"
+	"l2mt/data/datatest"
 	"l2mt/data/experience"
 )
 
 // onDataset makes a problem file on a dataset beside it.
 func onDataset(t *testing.T, dir string) string {
 	t.Helper()
-	if err := os.MkdirAll(dir, 0o755); err != nil {
-		t.Fatal(err)
-	}
+	datatest.Check(t, os.MkdirAll(dir, 0o755))
 	write(t, filepath.Join(dir, "rows.csv"), []byte("1,2,a\n3,4,b\n5,6,a\n7,8,b\n"))
 	path := filepath.Join(dir, "mine.json")
 	write(t, path, []byte(`{"schema": 1, "dataset": {"path": "rows.csv"}, "problems": [
@@ -28,7 +27,7 @@ func onDataset(t *testing.T, dir string) string {
 
 func openProblems(t *testing.T, path string) *experience.Problems {
 	t.Helper()
-	return must(experience.OpenProblems(path, "", false))(t)
+	return datatest.Must(experience.OpenProblems(path, "", false))(t)
 }
 
 // double doubles all features.
@@ -80,10 +79,8 @@ func TestTheReferenceIsThatOfTheContent(t *testing.T) {
 // stored makes a store that keeps the problems.
 func stored(t *testing.T, dir string, p *experience.Problems) {
 	t.Helper()
-	w := must(experience.OpenWriter(dir, "one", experience.Manifest{Dataset: p.Reference()}))(t)
-	if err := errors.Join(p.Keep(dir), w.Close()); err != nil {
-		t.Fatal(err)
-	}
+	w := datatest.Must(experience.OpenWriter(dir, "one", experience.Manifest{Dataset: p.Reference()}))(t)
+	datatest.Check(t, errors.Join(p.Keep(dir), w.Close()))
 }
 
 // Problem files find their data from every store that keeps them.
@@ -95,7 +92,7 @@ func TestStoresKeepTheirProblems(t *testing.T) {
 	if err := p.Keep(dir); err != nil { // the same file again
 		t.Fatal(err)
 	}
-	kept, _, err := must(experience.Open(dir))(t).Problems("", nil)
+	kept, _, err := datatest.Must(experience.Open(dir))(t).Problems("", nil)
 	if err != nil || kept.Reference().SHA256 != p.Reference().SHA256 {
 		t.Fatalf("%+v, %v", kept, err)
 	}
@@ -109,7 +106,7 @@ func TestStoresRefuseOtherProblems(t *testing.T) {
 	path := onDataset(t, filepath.Join(root, "data"))
 	dir := filepath.Join(root, "store")
 	stored(t, dir, openProblems(t, path).Through(double))
-	s := must(experience.Open(dir))(t)
+	s := datatest.Must(experience.Open(dir))(t)
 	if _, through, err := s.Problems("", &double); err != nil || !through {
 		t.Errorf("through the doubling: %v, %v", through, err)
 	}

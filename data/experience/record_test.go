@@ -14,6 +14,7 @@ import (
 	"pgregory.net/rapid"
 
 	"l2mt/data"
+	"l2mt/data/datatest"
 	"l2mt/data/experience"
 	"l2mt/data/files"
 )
@@ -37,11 +38,11 @@ func TestRecordRoundTrip(t *testing.T) {
 		failed.Status, failed.Reason, failed.Result = experience.Failed, name.Draw(t, "reason"), nil
 		for _, r := range append(records, &failed) {
 			r.Seconds = rapid.Float64Range(0, 1e9).Draw(t, "seconds")
-			line := must(experience.Encode(r))(t)
+			line := datatest.Must(experience.Encode(r))(t)
 			if n := bytes.Count(line, []byte("\n")); n != 1 || line[len(line)-1] != '\n' {
 				t.Fatalf("%d newlines in %q", n, line)
 			}
-			back := must(experience.Decode(line[:len(line)-1]))(t)
+			back := datatest.Must(experience.Decode(line[:len(line)-1]))(t)
 			if d := cmp.Diff(r, back); d != "" {
 				t.Fatalf("changed on the way:\n%s", d)
 			}
@@ -52,11 +53,9 @@ func TestRecordRoundTrip(t *testing.T) {
 // A line is plain JSON for other programs, and they can verify its checksum.
 func TestLineIsJSONWithItsChecksum(t *testing.T) {
 	r := someRecords(1, "p", 2)[0]
-	line := must(experience.Encode(r))(t)
+	line := datatest.Must(experience.Encode(r))(t)
 	var fields map[string]any
-	if err := json.Unmarshal(line, &fields); err != nil {
-		t.Fatal(err)
-	}
+	datatest.Check(t, json.Unmarshal(line, &fields))
 	// As the package comment says it.
 	_, content, _ := bytes.Cut(line, []byte(","))
 	if want := fmt.Sprintf("%x", sha256.Sum256(bytes.TrimSpace(content)))[:16]; fields["sum"] != want {
@@ -68,7 +67,7 @@ func TestLineIsJSONWithItsChecksum(t *testing.T) {
 }
 
 func TestEveryChangeOfALineIsNoticed(t *testing.T) {
-	line := must(experience.Encode(someRecords(1, "p", 2, "mtrl")[1]))(t)
+	line := datatest.Must(experience.Encode(someRecords(1, "p", 2, "mtrl")[1]))(t)
 	line = line[:len(line)-1]
 	for i := range line {
 		for bit := range 8 {
@@ -92,18 +91,18 @@ func TestIDsDependOnEverythingThatMakesTheTuple(t *testing.T) {
 	}
 	seen := map[string]string{}
 	for what, id := range map[string]string{
-		"a tuple":          must(tuple("p", "snr", 0, r(1)))(t),
-		"another problem":  must(tuple("q", "snr", 0, r(1)))(t),
-		"another source":   must(tuple("p", "ssnr", 0, r(1)))(t),
-		"another draw":     must(tuple("p", "snr", 1, r(1)))(t),
-		"another value":    must(tuple("p", "snr", 0, r(math.Nextafter(1, 2))))(t),
-		"another name":     must(tuple("p", "snr", 0, map[string]float64{"s": 1}))(t),
-		"shifted boundary": must(tuple("ps", "nr", 0, r(1)))(t),
-		"a problem":        must(problem("d", data.Problem{Name: "p", Tasks: task(1, 2)}))(t),
-		"another dataset":  must(problem("e", data.Problem{Name: "p", Tasks: task(1, 2)}))(t),
-		"other rows":       must(problem("d", data.Problem{Name: "p", Tasks: task(1, 3)}))(t),
-		"other steps":      must(problem("d", data.Problem{Name: "p", Tasks: task(1, 2), Prepare: []string{"unit"}}))(t),
-		"no rows":          must(problem("d", data.Problem{Name: "p", Tasks: task()}))(t),
+		"a tuple":          datatest.Must(tuple("p", "snr", 0, r(1)))(t),
+		"another problem":  datatest.Must(tuple("q", "snr", 0, r(1)))(t),
+		"another source":   datatest.Must(tuple("p", "ssnr", 0, r(1)))(t),
+		"another draw":     datatest.Must(tuple("p", "snr", 1, r(1)))(t),
+		"another value":    datatest.Must(tuple("p", "snr", 0, r(math.Nextafter(1, 2))))(t),
+		"another name":     datatest.Must(tuple("p", "snr", 0, map[string]float64{"s": 1}))(t),
+		"shifted boundary": datatest.Must(tuple("ps", "nr", 0, r(1)))(t),
+		"a problem":        datatest.Must(problem("d", data.Problem{Name: "p", Tasks: task(1, 2)}))(t),
+		"another dataset":  datatest.Must(problem("e", data.Problem{Name: "p", Tasks: task(1, 2)}))(t),
+		"other rows":       datatest.Must(problem("d", data.Problem{Name: "p", Tasks: task(1, 3)}))(t),
+		"other steps":      datatest.Must(problem("d", data.Problem{Name: "p", Tasks: task(1, 2), Prepare: []string{"unit"}}))(t),
+		"no rows":          datatest.Must(problem("d", data.Problem{Name: "p", Tasks: task()}))(t),
 	} {
 		if other, ok := seen[id]; ok || len(id) != 32 {
 			t.Errorf("%s has the id %q of %s", what, id, other)
@@ -181,16 +180,5 @@ func TestValidate(t *testing.T) {
 	stl.Result.O = 0.5
 	if err := stl.Validate(); err == nil || !strings.Contains(err.Error(), `o of source "stl" is 0.5; it must be 1`) {
 		t.Errorf("STL relative to something else: %v", err)
-	}
-}
-
-// must is a value that is there unless its maker failed.
-func must[T any](v T, err error) func(rapid.TB) T {
-	return func(t rapid.TB) T {
-		t.Helper()
-		if err != nil {
-			t.Fatal(err)
-		}
-		return v
 	}
 }

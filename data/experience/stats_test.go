@@ -8,6 +8,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
 
+	"l2mt/data/datatest"
 	"l2mt/data/experience"
 )
 
@@ -31,10 +32,8 @@ func TestStats(t *testing.T) {
 		Mean, Min, Max, Seconds float64
 	}
 	var got []row
-	sources, _, err := must(experience.Open(dir))(t).Check()
-	if err != nil {
-		t.Fatal(err)
-	}
+	sources, _, err := datatest.Must(experience.Open(dir))(t).Check()
+	datatest.Check(t, err)
 	for _, s := range sources {
 		got = append(got, row{s.Source, s.Tuples, s.Failed, float64(s.Mean), float64(s.Min), float64(s.Max), s.Seconds})
 	}

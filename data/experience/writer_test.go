@@ -12,6 +12,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"l2mt/data"
+	"l2mt/data/datatest"
 	"l2mt/data/experience"
 	"l2mt/data/files"
 )
@@ -38,7 +39,7 @@ func TestWriteAndRead(t *testing.T) {
 	if d := cmp.Diff(records, got); d != "" {
 		t.Error(d)
 	}
-	s := must(experience.Open(dir))(t)
+	s := datatest.Must(experience.Open(dir))(t)
 	want := someManifest()
 	want.Schema, want.Config["lambda1"] = experience.Schema, []any{1e-6, 1e-5}
 	if d := cmp.Diff(want, s.Manifest); d != "" {
@@ -76,9 +77,7 @@ func TestSecondWriterOnAShardIsRefused(t *testing.T) {
 		t.Errorf("second writer: %v", err)
 	}
 	other := open(t, dir, "two")
-	if err := errors.Join(first.Close(), other.Close()); err != nil {
-		t.Fatal(err)
-	}
+	datatest.Check(t, errors.Join(first.Close(), other.Close()))
 	if err := open(t, dir, "one").Close(); err != nil {
 		t.Error(err)
 	}
@@ -102,7 +101,7 @@ func TestOneManifestWins(t *testing.T) {
 			})
 		}
 		wg.Wait()
-		s := must(experience.Open(dir))(t)
+		s := datatest.Must(experience.Open(dir))(t)
 		for i, err := range errs {
 			if mine := s.Manifest.Seed == uint64(i%2); mine && err != nil || !mine && !errors.Is(err, experience.ErrConflict) {
 				t.Errorf("seed %d won, writer %d with seed %d got %v", s.Manifest.Seed, i, i%2, err)

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"l2mt/data/datatest"
 	"os"
 	"path/filepath"
 	"sync"
@@ -26,9 +27,7 @@ func TestAFileIsWrittenWholeOrNotAtAll(t *testing.T) {
 			t.Errorf("there are %v, %v", entries, err)
 		}
 	}
-	if err := WriteFile(path, []byte("first")); err != nil {
-		t.Fatal(err)
-	}
+	datatest.Check(t, WriteFile(path, []byte("first")))
 	has("first")
 	broken := errors.New("broken")
 	err := Write(path, func(w io.Writer) error {
@@ -45,9 +44,7 @@ func TestAFileIsWrittenWholeOrNotAtAll(t *testing.T) {
 		t.Errorf("error %v, want %v", err, broken)
 	}
 	has("first")
-	if err := WriteFile(path, []byte("third")); err != nil {
-		t.Fatal(err)
-	}
+	datatest.Check(t, WriteFile(path, []byte("third")))
 	has("third")
 	if err := WriteFile(filepath.Join(path, "below"), nil); err == nil {
 		t.Error("a file was written below a file")
@@ -61,15 +58,9 @@ func TestAFileIsWrittenWholeOrNotAtAll(t *testing.T) {
 // What was readable by whom stays so.
 func TestAReplacedFileKeepsItsPermissions(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "secret")
-	if err := os.WriteFile(path, nil, 0o640); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.Chmod(path, 0o440); err != nil {
-		t.Fatal(err)
-	}
-	if err := WriteFile(path, []byte("new")); err != nil {
-		t.Fatal(err)
-	}
+	datatest.Check(t, os.WriteFile(path, nil, 0o640))
+	datatest.Check(t, os.Chmod(path, 0o440))
+	datatest.Check(t, WriteFile(path, []byte("new")))
 	if info, err := os.Stat(path); err != nil || info.Mode().Perm() != 0o440 {
 		t.Errorf("the permissions are %v, %v; want 0440", info.Mode(), err)
 	}
@@ -82,20 +73,14 @@ func TestWriteRemovesWhatKilledProcessesLeft(t *testing.T) {
 	path := filepath.Join(dir, "file")
 	age := func(name string, hours time.Duration) string {
 		left := filepath.Join(dir, name)
-		if err := os.WriteFile(left, nil, 0o600); err != nil {
-			t.Fatal(err)
-		}
+		datatest.Check(t, os.WriteFile(left, nil, 0o600))
 		when := time.Now().Add(-hours * time.Hour)
-		if err := os.Chtimes(left, when, when); err != nil {
-			t.Fatal(err)
-		}
+		datatest.Check(t, os.Chtimes(left, when, when))
 		return left
 	}
 	stale := age(".file"+rand.Text(), 25)
 	kept := []string{age(".file"+rand.Text(), 23), age(".other"+rand.Text(), 25), age(".file.bak", 25), age("file"+rand.Text(), 25)}
-	if err := WriteFile(path, nil); err != nil {
-		t.Fatal(err)
-	}
+	datatest.Check(t, WriteFile(path, nil))
 	if _, err := os.Lstat(stale); !errors.Is(err, fs.ErrNotExist) {
 		t.Errorf("%s is left: %v", stale, err)
 	}
@@ -130,9 +115,7 @@ func TestAFileIsCreatedOnce(t *testing.T) {
 // The sum of "abc" is in FIPS 180-2, appendix B.1.
 func TestSHA256(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "file")
-	if err := os.WriteFile(path, []byte("abc"), 0o644); err != nil {
-		t.Fatal(err)
-	}
+	datatest.Check(t, os.WriteFile(path, []byte("abc"), 0o644))
 	const want = "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad"
 	if sum, err := SHA256(path); err != nil || sum != want {
 		t.Errorf("the sum is %s, %v; want %s", sum, err, want)

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"io"
 	"io/fs"
+	"l2mt/data/datatest"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -37,10 +38,7 @@ func hasSet(t *testing.T, dir, want string) {
 
 func claim(t *testing.T, dir string) *Folder {
 	t.Helper()
-	f, err := Claim(dir)
-	if err != nil {
-		t.Fatal(err)
-	}
+	f := datatest.Must(Claim(dir))(t)
 	t.Cleanup(func() { f.Close() })
 	return f
 }
@@ -51,22 +49,16 @@ func TestAFolderIsReplacedWholeOrNotAtAll(t *testing.T) {
 	if _, err := Claim(dir); !errors.Is(err, ErrLocked) {
 		t.Errorf("a second claim: error %v, want ErrLocked", err)
 	}
-	if err := f.Replace(writeSet("first")); err != nil {
-		t.Fatal(err)
-	}
+	datatest.Check(t, f.Replace(writeSet("first")))
 	hasSet(t, dir, "first")
-	if err := os.Chmod(filepath.Join(dir, "sub", "b"), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	datatest.Check(t, os.Chmod(filepath.Join(dir, "sub", "b"), 0o600))
 	broken := errors.New("broken")
 	err := f.Replace(func(dir string) error { return errors.Join(writeSet("second")(dir), broken) })
 	if !errors.Is(err, broken) {
 		t.Errorf("error %v, want %v", err, broken)
 	}
 	hasSet(t, dir, "first")
-	if err := f.Replace(writeSet("third")); err != nil {
-		t.Fatal(err)
-	}
+	datatest.Check(t, f.Replace(writeSet("third")))
 	hasSet(t, dir, "third")
 	if info, err := os.Stat(filepath.Join(dir, "sub", "b")); err != nil || info.Mode().Perm() != 0o600 {
 		t.Errorf("the permissions are %v, %v; want 0600", info.Mode(), err)
@@ -78,33 +70,21 @@ func TestAKilledReplaceIsFinishedOrRemoved(t *testing.T) {
 	for moved := -1; moved <= 3; moved++ {
 		dir := t.TempDir()
 		f := claim(t, dir)
-		if err := f.Replace(writeSet("old")); err != nil {
-			t.Fatal(err)
-		}
-		if err := f.Close(); err != nil {
-			t.Fatal(err)
-		}
+		datatest.Check(t, f.Replace(writeSet("old")))
+		datatest.Check(t, f.Close())
 		stage, want := filepath.Join(dir, readyName), "new"
 		if moved < 0 {
 			stage, want = filepath.Join(dir, ".next"+rand.Text()), "old"
 		}
-		if err := errors.Join(os.Mkdir(stage, 0o755), writeSet("new")(stage)); err != nil {
-			t.Fatal(err)
-		}
+		datatest.Check(t, errors.Join(os.Mkdir(stage, 0o755), writeSet("new")(stage)))
 		for i, name := range []string{"a", "sub/b", "z"} {
 			if i < moved {
-				if err := os.Rename(filepath.Join(stage, name), filepath.Join(dir, name)); err != nil {
-					t.Fatal(err)
-				}
+				datatest.Check(t, os.Rename(filepath.Join(stage, name), filepath.Join(dir, name)))
 			}
 		}
 		orphan := filepath.Join(dir, ".a"+"AAAAAAAAAAAAA7777777777777")
-		if err := os.WriteFile(orphan, []byte("half"), 0o644); err != nil {
-			t.Fatal(err)
-		}
-		if err := Settle(dir); err != nil {
-			t.Fatal(err)
-		}
+		datatest.Check(t, os.WriteFile(orphan, []byte("half"), 0o644))
+		datatest.Check(t, Settle(dir))
 		claim(t, dir)
 		hasSet(t, dir, want)
 	}
@@ -124,9 +104,7 @@ func TestLinksAreWrittenThrough(t *testing.T) {
 		t.Skip(err) // Windows asks for a privilege
 	}
 	for _, text := range []string{"it was not there", "it was there"} {
-		if err := WriteFile(filepath.Join(dir, "chain"), []byte(text)); err != nil {
-			t.Fatal(err)
-		}
+		datatest.Check(t, WriteFile(filepath.Join(dir, "chain"), []byte(text)))
 		if got := content(t, filepath.Join(dir, "real", "target")); got != text {
 			t.Errorf("the target has %q, want %q", got, text)
 		}

@@ -3,6 +3,7 @@ package files
 import (
 	"bytes"
 	"errors"
+	"l2mt/data/datatest"
 	"os"
 	"path/filepath"
 	"testing"
@@ -45,20 +46,14 @@ func (d *disk) Sync() error {
 
 func open(t *testing.T, path string) *Log {
 	t.Helper()
-	l, err := OpenLog(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	l := datatest.Must(OpenLog(path))(t)
 	t.Cleanup(func() { l.Close() })
 	return l
 }
 
 func content(t *testing.T, path string) string {
 	t.Helper()
-	raw, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	raw := datatest.Must(os.ReadFile(path))(t)
 	return string(raw)
 }
 
@@ -74,16 +69,9 @@ func TestALogHasOneWriter(t *testing.T) {
 	if err := first.Append([]byte("read by others\n")); err != nil || content(t, path) != "read by others\n" {
 		t.Errorf("%q, %v", content(t, path), err)
 	}
-	if err := first.Close(); err != nil {
-		t.Fatal(err)
-	}
-	second, err := openLocked(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := second.Close(); err != nil {
-		t.Fatal(err)
-	}
+	datatest.Check(t, first.Close())
+	second := datatest.Must(openLocked(path))(t)
+	datatest.Check(t, second.Close())
 	if again := open(t, path); again.size != 15 {
 		t.Errorf("the size is %d", again.size)
 	}
@@ -94,10 +82,7 @@ func TestALogHasOneWriter(t *testing.T) {
 func TestAFullDiskLeavesWholeRecords(t *testing.T) {
 	for room := range 14 {
 		path := filepath.Join(t.TempDir(), "log")
-		f, err := openLocked(path)
-		if err != nil {
-			t.Fatal(err)
-		}
+		f := datatest.Must(openLocked(path))(t)
 		d := &disk{locked: f, room: room}
 		l := &Log{file: d}
 		for range 2 {
@@ -109,9 +94,7 @@ func TestAFullDiskLeavesWholeRecords(t *testing.T) {
 			t.Errorf("room %d: the log has %q, want %q", room, content(t, path), want)
 		}
 		d.room = 100
-		if err := errors.Join(l.Append([]byte("last\n")), l.Close()); err != nil {
-			t.Fatal(err)
-		}
+		datatest.Check(t, errors.Join(l.Append([]byte("last\n")), l.Close()))
 		if want := "record\nrecord\n"[:room/7*7] + "last\n"; content(t, path) != want {
 			t.Errorf("room %d: the log has %q, want %q", room, content(t, path), want)
 		}
@@ -121,10 +104,7 @@ func TestAFullDiskLeavesWholeRecords(t *testing.T) {
 // If the torn part cannot even be cut off, nothing more is appended behind it.
 func TestALogThatCannotBeCutTakesNoMore(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "log")
-	f, err := openLocked(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	f := datatest.Must(openLocked(path))(t)
 	d := &disk{locked: f, room: 3, broken: true}
 	l := &Log{file: d}
 	for range 2 {
@@ -155,9 +135,7 @@ func TestRepairKeepsWholeLines(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "log")
 	for _, length := range []int{0, 1, 10, 64<<10 - 1, 64 << 10, 64<<10 + 1, 200_000} {
 		for _, whole := range []string{"", "\n", "one\n", "one\n\ntwo\n", string(bytes.Repeat([]byte("x"), 64<<10)) + "\n"} {
-			if err := os.WriteFile(path, append([]byte(whole), bytes.Repeat([]byte("t"), length)...), 0o644); err != nil {
-				t.Fatal(err)
-			}
+			datatest.Check(t, os.WriteFile(path, append([]byte(whole), bytes.Repeat([]byte("t"), length)...), 0o644))
 			l := open(t, path)
 			if torn, err := l.Repair(); err != nil || torn != (length > 0) {
 				t.Errorf("a tail of %d: torn %v, %v", length, torn, err)

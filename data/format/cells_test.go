@@ -2,6 +2,7 @@ package format
 
 import (
 	"io"
+	"l2mt/data/datatest"
 	"slices"
 	"strings"
 	"testing"
@@ -57,10 +58,7 @@ func TestCellsAsPeopleWriteThem(t *testing.T) {
 }
 
 func TestCellsAsAskedFor(t *testing.T) {
-	r, err := NewRows(io.NopCloser(strings.NewReader("x#y#z\n1.234#No#NO\n")), "a", Options{Separator: "#", Decimal: ","})
-	if err != nil {
-		t.Fatal(err)
-	}
+	r := datatest.Must(NewRows(io.NopCloser(strings.NewReader("x#y#z\n1.234#No#NO\n")), "a", Options{Separator: "#", Decimal: ","}))(t)
 	columns := []*Column{{At: 0}, {At: 1}, {At: 2, AsText: true}}
 	if _, err := r.Read(columns); err != nil || columns[0].Numbers[0] != 1234 || columns[2].Texts[0] != "NO" {
 		t.Errorf("%v %q, %v", columns[0].Numbers, columns[2].Texts, err)

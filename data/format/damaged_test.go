@@ -62,7 +62,7 @@ func TestDamagedGzipIsRefused(t *testing.T) {
 // give an error or other data.
 func TestDamagedFilesNeverPanic(t *testing.T) {
 	for _, name := range []string{"table.npz", "table-sparse.npz", "tasks.npz"} {
-		content := must(os.ReadFile(formats + name))(t)
+		content := datatest.Must(os.ReadFile(formats + name))(t)
 		for cut := range content {
 			if _, err := fromBytes(name, content[:cut], Options{}); err == nil {
 				t.Errorf("%s cut to %d of %d bytes was read", name, cut, len(content))
@@ -83,10 +83,8 @@ func TestAnEntryOutsideOfTheArchiveIsNamed(t *testing.T) {
 	before := binary.LittleEndian.AppendUint64([]byte{1, 0, 8, 0}, 1<<64-256) // the header of ZIP64, APPNOTE 4.5.3
 	var archive bytes.Buffer
 	z := zip.NewWriter(&archive)
-	must(z.CreateHeader(&zip.FileHeader{Name: "X.npy", Extra: before}))(t)
-	if err := z.Close(); err != nil {
-		t.Fatal(err)
-	}
+	datatest.Must(z.CreateHeader(&zip.FileHeader{Name: "X.npy", Extra: before}))(t)
+	datatest.Check(t, z.Close())
 	content := archive.Bytes()
 	entry := bytes.Index(content, []byte("PK\x01\x02"))
 	copy(content[entry+42:], "\xff\xff\xff\xff") // the offset, which ZIP64 has instead
@@ -97,10 +95,10 @@ func TestAnEntryOutsideOfTheArchiveIsNamed(t *testing.T) {
 }
 
 func TestChecksumsOfArraysAreChecked(t *testing.T) {
-	content := must(os.ReadFile(formats + "table-plain.npz"))(t) // whose arrays are not packed
-	z := must(zip.NewReader(bytes.NewReader(content), int64(len(content))))(t)
+	content := datatest.Must(os.ReadFile(formats + "table-plain.npz"))(t) // whose arrays are not packed
+	z := datatest.Must(zip.NewReader(bytes.NewReader(content), int64(len(content))))(t)
 	for _, f := range z.File {
-		start := must(f.DataOffset())(t)
+		start := datatest.Must(f.DataOffset())(t)
 		flipped := slices.Clone(content)
 		flipped[start+int64(f.UncompressedSize64)-1] ^= 1
 		_, err := fromBytes("a.npz", flipped, Options{})
@@ -121,11 +119,9 @@ func TestLyingFilesDoNotFillTheMemory(t *testing.T) {
 	zipped := func(claim uint64, content string) string {
 		var b bytes.Buffer
 		z := zip.NewWriter(&b)
-		w := must(z.CreateRaw(&zip.FileHeader{Name: "X.npy", CompressedSize64: uint64(len(content)), UncompressedSize64: claim}))(t)
+		w := datatest.Must(z.CreateRaw(&zip.FileHeader{Name: "X.npy", CompressedSize64: uint64(len(content)), UncompressedSize64: claim}))(t)
 		w.Write([]byte(content))
-		if err := z.Close(); err != nil {
-			t.Fatal(err)
-		}
+		datatest.Check(t, z.Close())
 		return b.String()
 	}
 	texts := packedArrays(t, map[string]string{"X": header("<f4", "(1, 2)") + strings.Repeat("\x00", 8), "y": header("|S1", "(15728640,)") + strings.Repeat("a", 15728640)})

@@ -17,6 +17,7 @@ import (
 	"testing"
 
 	"l2mt/data"
+	"l2mt/data/datatest"
 )
 
 func nan() float64 { return math.NaN() }
@@ -25,9 +26,7 @@ func nan() float64 { return math.NaN() }
 func inFile(t testing.TB, name, content string) string {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), name)
-	if err := os.WriteFile(path, []byte(content), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	datatest.Check(t, os.WriteFile(path, []byte(content), 0o600))
 	return path
 }
 
@@ -35,10 +34,8 @@ func packed(t testing.TB, text string) string {
 	t.Helper()
 	var b bytes.Buffer
 	z := gzip.NewWriter(&b)
-	must(z.Write([]byte(text)))(t)
-	if err := z.Close(); err != nil {
-		t.Fatal(err)
-	}
+	datatest.Must(z.Write([]byte(text)))(t)
+	datatest.Check(t, z.Close())
 	return b.String()
 }
 
@@ -59,7 +56,7 @@ func readTable(path string, o Options) error {
 
 func mustRead(t testing.TB, path string, o Options) *data.Dataset {
 	t.Helper()
-	return must(Read(path, o))(t)
+	return datatest.Must(Read(path, o))(t)
 }
 
 // fromBytes reads content as Read would read it from a file of that name, but
@@ -85,13 +82,13 @@ func fromBytes(name string, content []byte, o Options) (*data.Dataset, error) {
 
 func mustReadBytes(t testing.TB, name string, content []byte, o Options) *data.Dataset {
 	t.Helper()
-	return must(fromBytes(name, content, o))(t)
+	return datatest.Must(fromBytes(name, content, o))(t)
 }
 
 // tableDataset is the content of the files table.*, as their maker states it.
 func tableDataset(t testing.TB) *data.Dataset {
 	t.Helper()
-	x, err := data.NewDense(8, 5, []float32{
+	x := datatest.Must(data.NewDense(8, 5, []float32{
 		0, 1.5, 0, -2, 0,
 		3, 0, 0.25, 0, 0,
 		0, 0, 0, 0, 0,
@@ -100,10 +97,7 @@ func tableDataset(t testing.TB) *data.Dataset {
 		0, 1. / 1024, 0, 7, 0,
 		2, 2, 2, 2, 0,
 		0, 0, 0, -1, 0,
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	}))(t)
 	return &data.Dataset{X: x, Label: []int32{1, 0, 2, 0, 1, 2, 0, 1}, Classes: []string{"1", "2", "5"}}
 }
 
@@ -201,12 +195,10 @@ func packedArrays(t testing.TB, arrays map[string]string) string {
 	var b bytes.Buffer
 	z := zip.NewWriter(&b)
 	for name, content := range arrays {
-		w := must(z.Create(name + ".npy"))(t)
-		must(io.WriteString(w, content))(t)
+		w := datatest.Must(z.Create(name + ".npy"))(t)
+		datatest.Must(io.WriteString(w, content))(t)
 	}
-	if err := z.Close(); err != nil {
-		t.Fatal(err)
-	}
+	datatest.Check(t, z.Close())
 	return b.String()
 }
 
@@ -224,15 +216,4 @@ func full(x data.Matrix) [][]float64 {
 	}
 	x.Mul(product, identity, d)
 	return slices.Collect(slices.Chunk(product, max(d, 1)))
-}
-
-// must is a value that is there unless its maker failed.
-func must[T any](v T, err error) func(testing.TB) T {
-	return func(t testing.TB) T {
-		t.Helper()
-		if err != nil {
-			t.Fatal(err)
-		}
-		return v
-	}
 }

@@ -3,6 +3,7 @@ package format
 import (
 	"errors"
 	"l2mt/data"
+	"l2mt/data/datatest"
 	"slices"
 	"strings"
 	"testing"
@@ -93,7 +94,7 @@ func TestFaultyLabelsAreNamed(t *testing.T) {
 		{"names twice", &Column{Numbers: []float64{1}}, []string{"a", "a"}, "", "only 1 different", data.ErrInvalid},
 		{"words as targets", wordsOf("a"), nil, data.Regression, `"a" is not a number`, data.ErrFormat},
 	} {
-		x := must(data.NewDense(c.c.Len(), 1, make([]float32, c.c.Len())))(t)
+		x := datatest.Must(data.NewDense(c.c.Len(), 1, make([]float32, c.c.Len())))(t)
 		frame := &Frame{X: x, Label: *c.c, classes: c.names}
 		_, err := frame.Dataset("a", Options{Kind: c.kind})
 		if !errors.Is(err, c.is) || !strings.Contains(err.Error(), c.want) {

@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"l2mt/data"
+	"l2mt/data/datatest"
 )
 
 // arraysFile is an .npz file of four rows, with more arrays.
@@ -45,12 +46,10 @@ func TestTwoArraysOfOneNameAreRefused(t *testing.T) {
 	var b bytes.Buffer
 	z := zip.NewWriter(&b)
 	for range 2 {
-		w := must(z.Create("X.npy"))(t)
-		must(io.WriteString(w, "x"))(t)
+		w := datatest.Must(z.Create("X.npy"))(t)
+		datatest.Must(io.WriteString(w, "x"))(t)
 	}
-	if err := z.Close(); err != nil {
-		t.Fatal(err)
-	}
+	datatest.Check(t, z.Close())
 	if _, err := fromBytes("a.npz", b.Bytes(), Options{}); err == nil || !strings.Contains(err.Error(), "array X: two arrays have this name") {
 		t.Errorf("error %v", err)
 	}
@@ -93,7 +92,7 @@ func TestTextThatIsNotUTF8IsRefused(t *testing.T) {
 			t.Errorf("%q: error %v, want one of %s", text, err, line)
 		}
 	}
-	rows := must(OpenRows(inFile(t, "a.csv", "größe,y\n1,2\n2,1\n"), Options{}))(t)
+	rows := datatest.Must(OpenRows(inFile(t, "a.csv", "größe,y\n1,2\n2,1\n"), Options{}))(t)
 	if !slices.Equal(rows.Names, []string{"größe", "y"}) {
 		t.Errorf("names %q", rows.Names)
 	}

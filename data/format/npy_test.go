@@ -13,6 +13,7 @@ import (
 	"testing"
 
 	"l2mt/data"
+	"l2mt/data/datatest"
 )
 
 func TestFloat16FollowsItsDefinition(t *testing.T) {
@@ -67,9 +68,7 @@ func readArray(content []byte) ([]float64, error) {
 func arrayBytes(t testing.TB, numpyType string, shape []int, entries any) []byte {
 	t.Helper()
 	var b bytes.Buffer
-	if err := (output{"", numpyType, shape, one(entries)}).write(&b); err != nil {
-		t.Fatal(err)
-	}
+	datatest.Check(t, (output{"", numpyType, shape, one(entries)}).write(&b))
 	return b.Bytes()
 }
 
@@ -83,13 +82,9 @@ func archiveOf(t testing.TB, arrays ...output) string {
 		if err == nil {
 			err = a.write(w)
 		}
-		if err != nil {
-			t.Fatal(err)
-		}
+		datatest.Check(t, err)
 	}
-	if err := z.Close(); err != nil {
-		t.Fatal(err)
-	}
+	datatest.Check(t, z.Close())
 	return b.String()
 }
 
@@ -98,7 +93,7 @@ func TestArraysAreWrittenAsByNumPy(t *testing.T) {
 	table, tasks := mustRead(t, formats+"table.npz", Options{}), mustRead(t, formats+"tasks.npz", Options{})
 	var y []int64
 	for _, c := range table.Label {
-		class := must(strconv.ParseInt(table.Classes[c], 10, 64))(t)
+		class := datatest.Must(strconv.ParseInt(table.Classes[c], 10, 64))(t)
 		y = append(y, class)
 	}
 	var groups []string
@@ -114,10 +109,10 @@ func TestArraysAreWrittenAsByNumPy(t *testing.T) {
 		{"tasks.npz", "features", namesArray("features", tasks.Features)},
 		{"tasks.npz", "task", namesArray("task", groups)},
 	} {
-		z := must(zip.OpenReader(formats + c.file))(t)
+		z := datatest.Must(zip.OpenReader(formats + c.file))(t)
 		defer z.Close()
-		f := must(z.Open(c.name + ".npy"))(t)
-		want := must(io.ReadAll(f))(t)
+		f := datatest.Must(z.Open(c.name + ".npy"))(t)
+		want := datatest.Must(io.ReadAll(f))(t)
 		var got bytes.Buffer
 		if err := c.of.write(&got); err != nil || !bytes.Equal(got.Bytes(), want) {
 			t.Errorf("%s: %q (%v), NumPy wrote %q", c.name, got.Bytes(), err, want)
@@ -163,7 +158,7 @@ func TestGroupsAndSeveralTargets(t *testing.T) {
 }
 
 func TestBadArraysAreRefused(t *testing.T) {
-	whole := must(os.ReadFile(formats + "array.npy"))(t)
+	whole := datatest.Must(os.ReadFile(formats + "array.npy"))(t)
 	edit := func(old, new string) string { return strings.Replace(string(whole), old, new, 1) }
 	for name, c := range map[string]struct{ content, want string }{
 		"nothing":                     {"", "a NumPy array begins with"},
@@ -266,15 +261,13 @@ func FuzzNPZ(f *testing.F) {
 func FuzzArrays(f *testing.F) {
 	names := []string{"X", "shape", "indptr", "indices", "data", "y", "group", "classes", "steps"}
 	for seed := range uint64(8) {
-		arrays := must(arraysOf(randomDataset(data.Stream(seed, "fuzz arrays"))))(f)
+		arrays := datatest.Must(arraysOf(randomDataset(data.Stream(seed, "fuzz arrays"))))(f)
 		c := make([][]byte, len(names))
 		for i, name := range names {
 			for _, a := range arrays {
 				if a.name == name {
 					var b bytes.Buffer
-					if err := a.write(&b); err != nil {
-						f.Fatal(err)
-					}
+					datatest.Check(f, a.write(&b))
 					c[i] = b.Bytes()
 				}
 			}
@@ -293,10 +286,8 @@ func FuzzArrays(f *testing.F) {
 			}
 		}
 		if len(indptr) > 0 {
-			w := must(z.Create("format.npy"))(t)
-			if err := textArray("format", "csr").write(w); err != nil {
-				t.Fatal(err)
-			}
+			w := datatest.Must(z.Create("format.npy"))(t)
+			datatest.Check(t, textArray("format", "csr").write(w))
 		}
 		z.Close()
 		if d, err := fromBytes("fuzz.npz", b.Bytes(), Options{}); err == nil {

@@ -39,9 +39,9 @@ func TestParquetHasTheCellsOfCSV(t *testing.T) {
 	for _, streams := range []bool{false, true} {
 		var tables [2][]*Column
 		for i, name := range []string{"people.csv", "people.parquet"} {
-			var in io.ReadCloser = must(os.Open(formats + name))(t)
+			var in io.ReadCloser = datatest.Must(os.Open(formats + name))(t)
 			if streams {
-				in = contentOf(must(io.ReadAll(in))(t))
+				in = contentOf(datatest.Must(io.ReadAll(in))(t))
 			}
 			names, columns, err := columnsOf(in, false)
 			if err != nil || len(names) != 9 || names[8] != "score" {
@@ -65,7 +65,7 @@ func TestParquetHasTheCellsOfCSV(t *testing.T) {
 
 // The content says that a file is a Parquet file, under any name.
 func TestParquetIsKnownByItsContent(t *testing.T) {
-	content := must(os.ReadFile(formats + "people.parquet"))(t)
+	content := datatest.Must(os.ReadFile(formats + "people.parquet"))(t)
 	for _, name := range []string{"a.csv", "b", "c.npz"} {
 		if kind, err := Of(inFile(t, name, string(content)), Options{Format: CSV}); kind != Parquet || err != nil {
 			t.Errorf("%s is %q, %v", name, kind, err)
@@ -82,9 +82,7 @@ func TestParquetIsWritten(t *testing.T) {
 			t.Fatal(n, err)
 		}
 	}
-	if err := w.Close(); err != nil {
-		t.Fatal(err)
-	}
+	datatest.Check(t, w.Close())
 	names, columns, err := columnsOf(contentOf(b.Bytes()), false)
 	if err != nil || !slices.Equal(names, []string{"z", "a", "m, n"}) {
 		t.Fatalf("columns %q, %v", names, err)
@@ -98,7 +96,7 @@ func TestParquetIsWritten(t *testing.T) {
 	if want := []string{"1", "2", "3", "2.5", "NaN", "-1e+300", "x", "NaN", "y\n\"z"}; columns[1].Text(1) < 0 || !cmp.Equal(have[3:4], want[3:4]) || have[5] != want[5] || have[8] != want[8] {
 		t.Errorf("cells %q, want %q", have, want)
 	}
-	file := must(parquet.OpenFile(bytes.NewReader(b.Bytes()), int64(b.Len())))(t)
+	file := datatest.Must(parquet.OpenFile(bytes.NewReader(b.Bytes()), int64(b.Len())))(t)
 	for j, want := range []string{"STRING", "DOUBLE", "STRING"} {
 		if have := file.Root().Columns()[j].Type().String(); have != want {
 			t.Errorf("column %d has the type %s, want %s", j, have, want)
@@ -109,7 +107,7 @@ func TestParquetIsWritten(t *testing.T) {
 // Every cut is noticed, and flipped bits do no more than give an error or other cells.
 func TestDamagedParquet(t *testing.T) {
 	datatest.Long(t)
-	content := must(os.ReadFile(formats + "people.parquet"))(t)
+	content := datatest.Must(os.ReadFile(formats + "people.parquet"))(t)
 	sound := func(err error) bool { return errors.Is(err, data.ErrFormat) || errors.Is(err, data.ErrInvalid) }
 	for i := 4; i < len(content); i += 7 {
 		if _, _, err := columnsOf(contentOf(content[:i]), true); !sound(err) {
@@ -129,22 +127,16 @@ func TestParquetRefusals(t *testing.T) {
 		Tags []string
 	}
 	var lists, many, binary bytes.Buffer
-	if err := parquet.Write(&lists, []nested{{1, []string{"a"}}}); err != nil {
-		t.Fatal(err)
-	}
-	if err := parquet.Write(&binary, []struct{ B []byte }{{[]byte{0xff}}}); err != nil {
-		t.Fatal(err)
-	}
+	datatest.Check(t, parquet.Write(&lists, []nested{{1, []string{"a"}}}))
+	datatest.Check(t, parquet.Write(&binary, []struct{ B []byte }{{[]byte{0xff}}}))
 	type equal struct {
 		X int32 `parquet:",dict"`
 	}
 	w := parquet.NewGenericWriter[equal](&many)
 	for range 150 {
-		must(w.Write(make([]equal, 100_000)))(t)
+		datatest.Must(w.Write(make([]equal, 100_000)))(t)
 	}
-	if err := w.Close(); err != nil {
-		t.Fatal(err)
-	}
+	datatest.Check(t, w.Close())
 	for want, content := range map[string]*bytes.Buffer{
 		`column "Tags" is a list or a struct`:                 &lists,
 		`row 1: column "B": it is no text`:                    &binary,

@@ -36,7 +36,7 @@ func TestAllFormatsGiveTheSameDataset(t *testing.T) {
 }
 
 func TestFormatAskedForBeatsTheName(t *testing.T) {
-	text := must(os.ReadFile(formats + "table.svmlight"))(t)
+	text := datatest.Must(os.ReadFile(formats + "table.svmlight"))(t)
 	for _, name := range []string{"a.csv", "b", "c.npz"} {
 		for _, content := range []string{string(text), packed(t, string(text))} {
 			d := mustRead(t, inFile(t, name, content), Options{Format: SVMLight})

@@ -6,6 +6,7 @@ import (
 	"encoding/csv"
 	"fmt"
 	"io"
+	"l2mt/data/datatest"
 	"slices"
 	"strings"
 	"testing"
@@ -77,7 +78,7 @@ func TestRowsComeInBlocks(t *testing.T) {
 	for i := range n {
 		fmt.Fprintf(&text, "%d,\"x\n%d\"\n\n", i, i)
 	}
-	r := must(NewRows(io.NopCloser(&text), "many", Options{Header: HeaderYes}))(t)
+	r := datatest.Must(NewRows(io.NopCloser(&text), "many", Options{Header: HeaderYes}))(t)
 	if !slices.Equal(r.Names, []string{"id", "a\nname"}) || r.Width != 2 {
 		t.Fatalf("%d columns %q", r.Width, r.Names)
 	}
@@ -87,11 +88,9 @@ func TestRowsComeInBlocks(t *testing.T) {
 		if err == io.EOF {
 			break
 		}
-		if err != nil {
-			t.Fatal(err)
-		}
+		datatest.Check(t, err)
 		id, name := &Column{At: 0}, &Column{At: 1}
-		lines := must(block.Into([]*Column{id, name, {At: -1}}))(t)
+		lines := datatest.Must(block.Into([]*Column{id, name, {At: -1}}))(t)
 		for i, line := range lines {
 			if got := name.Label(i).Text; id.Numbers[i] != float64(next) || got != fmt.Sprintf("x\n%d", next) || line != 3+3*next {
 				t.Fatalf("%v and %q on line %d, want %d", id.Numbers[i], got, line, next)
@@ -119,7 +118,7 @@ func TestErrorsOfRowsSayWhere(t *testing.T) {
 		"x,y\n1,2\n1,2,3\n":   "a.csv: line 3: it has 3 columns but the first line has 2",
 		"x,y\n1,2\n\n1,\"3\n": "a.csv: line 4, byte 6: " + csv.ErrQuote.Error(),
 	} {
-		r := must(NewRows(io.NopCloser(strings.NewReader(text)), "a.csv", Options{}))(t)
+		r := datatest.Must(NewRows(io.NopCloser(strings.NewReader(text)), "a.csv", Options{}))(t)
 		if _, err := r.Read(nil); err == nil || err.Error() != want {
 			t.Errorf("%q: %v, want %s", text, err, want)
 		}

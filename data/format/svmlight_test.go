@@ -10,6 +10,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"l2mt/data"
+	"l2mt/data/datatest"
 )
 
 // A label, spaces, a qid and numbers may be written in many ways.
@@ -72,9 +73,7 @@ func TestSVMLightRefusesBadLines(t *testing.T) {
 // fuzzed checks what a reader made of any input: a sound dataset that survives being
 // written and read.
 func fuzzed(t *testing.T, d *data.Dataset) {
-	if err := d.Validate(); err != nil {
-		t.Fatal(err)
-	}
+	datatest.Check(t, d.Validate())
 	var first, second bytes.Buffer
 	if err := WriteNPZ(&first, d); err != nil {
 		return // names that NumPy cannot hold
@@ -91,12 +90,12 @@ func fuzzed(t *testing.T, d *data.Dataset) {
 // addSeeds gives a fuzz target the files with one of the endings.
 func addSeeds(f *testing.F, endings ...string) {
 	f.Helper()
-	files := must(os.ReadDir(formats))(f)
+	files := datatest.Must(os.ReadDir(formats))(f)
 	for _, file := range files {
 		if !slices.ContainsFunc(endings, func(e string) bool { return strings.HasSuffix(file.Name(), e) }) {
 			continue
 		}
-		content := must(os.ReadFile(formats + file.Name()))(f)
+		content := datatest.Must(os.ReadFile(formats + file.Name()))(f)
 		f.Add(content)
 	}
 }

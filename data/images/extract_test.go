@@ -15,6 +15,7 @@ import (
 	"pgregory.net/rapid"
 
 	"l2mt/data"
+	"l2mt/data/datatest"
 	"l2mt/data/format"
 	"l2mt/data/progress"
 )
@@ -48,16 +49,14 @@ func collection(t testing.TB, n int, bad ...int) *Collection {
 		}
 		put(t, content, dir, fmt.Sprint(i*3/n), fmt.Sprintf("%03d.png", i))
 	}
-	return must(Find(dir))(t)
+	return datatest.Must(Find(dir))(t)
 }
 
 func TestExtractMakesADataset(t *testing.T) {
 	c := collection(t, 50, 7, 20)
 	config := Config{Net: mean, Features: 3, Read: options, Workers: 2, Progress: progress.Silent()}
-	r := must(Extract(t.Context(), c, filepath.Join(t.TempDir(), "p"), config))(t)
-	if err := r.Dataset.Validate(); err != nil {
-		t.Fatal(err)
-	}
+	r := datatest.Must(Extract(t.Context(), c, filepath.Join(t.TempDir(), "p"), config))(t)
+	datatest.Check(t, r.Dataset.Validate())
 	if len(r.Skipped) != 2 || r.Skipped[0].Name != "0/007.png" || r.Skipped[1].Name != "1/020.png" || !errors.Is(r.Skipped[0].Err, data.ErrFormat) {
 		t.Errorf("skipped %v", r.Skipped)
 	}
@@ -65,7 +64,7 @@ func TestExtractMakesADataset(t *testing.T) {
 		t.Fatalf("%d files, %d rows", len(r.Files), r.Dataset.X.Rows())
 	}
 	for i, name := range r.Files {
-		p := must(Read(filepath.Join(c.Dir, name), options))(t)
+		p := datatest.Must(Read(filepath.Join(c.Dir, name), options))(t)
 		want, _ := mean([][]byte{p}, 1)
 		if class := r.Dataset.Classes[r.Dataset.Label[i]]; !slices.Equal(r.Dataset.X.Row(i).Value, want[0]) || class != name[:1] {
 			t.Errorf("%s: class %s, features %v, want %v", name, class, r.Dataset.X.Row(i).Value, want[0])
@@ -87,8 +86,8 @@ func TestInterruptedExtractionsComeToTheSame(t *testing.T) {
 	t.Parallel()
 	c := collection(t, 70, 3, 33, 34)
 	dir := t.TempDir()
-	whole := must(Extract(t.Context(), c, filepath.Join(dir, "whole"), Config{Net: mean, Features: 3, Read: options, Progress: progress.Silent()}))(t)
-	want := must(bytesOf(whole))(t)
+	whole := datatest.Must(Extract(t.Context(), c, filepath.Join(dir, "whole"), Config{Net: mean, Features: 3, Read: options, Progress: progress.Silent()}))(t)
+	want := datatest.Must(bytesOf(whole))(t)
 	runs := 0
 	rapid.Check(t, func(t *rapid.T) {
 		runs++
@@ -138,7 +137,7 @@ func tear(t *rapid.T, path string) int {
 		return 0
 	}
 	path = rapid.SampledFrom(kept).Draw(t, "file")
-	file := must(os.ReadFile(path))(t)
+	file := datatest.Must(os.ReadFile(path))(t)
 	switch rapid.SampledFrom([]string{"whole", "cut", "flipped", "longer", "absent"}).Draw(t, "damage") {
 	case "whole":
 		return 0
@@ -149,10 +148,10 @@ func tear(t *rapid.T, path string) int {
 	case "longer":
 		file = append(file, make([]byte, rapid.IntRange(1, 50).Draw(t, "more"))...)
 	case "absent":
-		must(0, os.Remove(path))(t)
+		datatest.Check(t, os.Remove(path))
 		return batchSize
 	}
-	must(0, os.WriteFile(path, file, 0o644))(t)
+	datatest.Check(t, os.WriteFile(path, file, 0o644))
 	return batchSize
 }
 
@@ -169,7 +168,7 @@ func TestRowsOfOtherExtractionsAreNotUsed(t *testing.T) {
 			}
 			return rows, err
 		}
-		must(Extract(t.Context(), c, path, config))(t)
+		datatest.Must(Extract(t.Context(), c, path, config))(t)
 		return n
 	}
 	computed(c, config)

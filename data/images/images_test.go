@@ -18,21 +18,16 @@ import (
 	"strings"
 	"testing"
 
-	"pgregory.net/rapid"
-
 	"l2mt/data"
+	"l2mt/data/datatest"
 )
 
 // put writes a file, and the folders above it.
 func put(t testing.TB, content []byte, elem ...string) string {
 	t.Helper()
 	path := filepath.Join(elem...)
-	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.WriteFile(path, content, 0o644); err != nil {
-		t.Fatal(err)
-	}
+	datatest.Check(t, os.MkdirAll(filepath.Dir(path), 0o755))
+	datatest.Check(t, os.WriteFile(path, content, 0o644))
 	return path
 }
 
@@ -46,9 +41,7 @@ func pngOf(t testing.TB, width, height int, colour func(x, y int) color.Color) [
 		}
 	}
 	var b bytes.Buffer
-	if err := png.Encode(&b, p); err != nil {
-		t.Fatal(err)
-	}
+	datatest.Check(t, png.Encode(&b, p))
 	return b.Bytes()
 }
 
@@ -134,14 +127,12 @@ func TestFindSaysWhatIsWrong(t *testing.T) {
 
 // TestScaledAsPillowDoes compares with pictures that Pillow scaled.
 func TestScaledAsPillowDoes(t *testing.T) {
-	text := must(os.ReadFile(filepath.Join("testdata", "pil.json")))(t)
+	text := datatest.Must(os.ReadFile(filepath.Join("testdata", "pil.json")))(t)
 	var cases []struct {
 		Width, Height, Short, Crop int
 		Pixels                     []byte
 	}
-	if err := json.Unmarshal(text, &cases); err != nil {
-		t.Fatal(err)
-	}
+	datatest.Check(t, json.Unmarshal(text, &cases))
 	if len(cases) < 5 {
 		t.Fatalf("only %d cases", len(cases))
 	}
@@ -151,7 +142,7 @@ func TestScaledAsPillowDoes(t *testing.T) {
 			return color.NRGBA{v(0), v(1), v(2), 255}
 		}
 		path := put(t, pngOf(t, c.Width, c.Height, colour), t.TempDir(), "x.png")
-		got := must(Read(path, Options{c.Short, c.Crop, 1 << 20}))(t)
+		got := datatest.Must(Read(path, Options{c.Short, c.Crop, 1 << 20}))(t)
 		if !bytes.Equal(got, c.Pixels) {
 			t.Errorf("%d x %d, scaled to %d, cropped to %d: another picture", c.Width, c.Height, c.Short, c.Crop)
 		}
@@ -194,9 +185,7 @@ func TestEveryKindOfPictureIsRead(t *testing.T) {
 		} else {
 			err = png.Encode(&b, test.picture)
 		}
-		if err != nil {
-			t.Fatal(err)
-		}
+		datatest.Check(t, err)
 		got, err := Read(put(t, b.Bytes(), t.TempDir(), "wrong.name"), Options{5, 4, 1 << 20})
 		if err != nil || len(got) != 4*4*3 {
 			t.Errorf("%s: %d bytes, %v", name, len(got), err)
@@ -269,15 +258,4 @@ func ExampleFind() {
 		return
 	}
 	fmt.Println(len(c.Files), "pictures of", len(c.Classes), "classes")
-}
-
-// must is a value that is there unless its maker failed.
-func must[T any](v T, err error) func(rapid.TB) T {
-	return func(t rapid.TB) T {
-		t.Helper()
-		if err != nil {
-			t.Fatal(err)
-		}
-		return v
-	}
 }

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/binary"
 	"errors"
+	"l2mt/data/datatest"
 	"math"
 	"os"
 	"path/filepath"
@@ -22,22 +23,15 @@ var some = []Tensor{
 
 func encode(t testing.TB, tensors []Tensor, metadata map[string]string) []byte {
 	t.Helper()
-	b, err := Encode(tensors, metadata)
-	if err != nil {
-		t.Fatal(err)
-	}
+	b := datatest.Must(Encode(tensors, metadata))(t)
 	return b
 }
 
 func TestTensorsComeBackInTheirOrder(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "x.safetensors")
-	if err := Write(path, some, map[string]string{"step": "12"}); err != nil {
-		t.Fatal(err)
-	}
+	datatest.Check(t, Write(path, some, map[string]string{"step": "12"}))
 	got, metadata, err := Read(path, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	datatest.Check(t, err)
 	if metadata["step"] != "12" || len(metadata["sha256"]) != 64 {
 		t.Errorf("the metadata is %v", metadata)
 	}
@@ -97,17 +91,13 @@ func TestMalformedFilesAreRefused(t *testing.T) {
 		if _, _, err := Decode(b); !errors.Is(err, ErrFormat) {
 			t.Errorf("%s: the error is %v", name, err)
 		}
-		if err := os.WriteFile(path, b, 0o644); err != nil {
-			t.Fatal(err)
-		}
+		datatest.Check(t, os.WriteFile(path, b, 0o644))
 		if got, _, err := Read(path, func(string) DType { return "" }); !errors.Is(err, ErrFormat) || got != nil || !strings.HasPrefix(err.Error(), path+": ") {
 			t.Errorf("%s: the error is %v", name, err)
 		}
 	}
 	for name, want := range map[string]string{"a gap": `tensor "a"`, "a huge header": "a header of"} {
-		if err := os.WriteFile(path, malformed[name], 0o644); err != nil {
-			t.Fatal(err)
-		}
+		datatest.Check(t, os.WriteFile(path, malformed[name], 0o644))
 		if _, _, err := Read(path, nil); err == nil || !strings.Contains(err.Error(), path) || !strings.Contains(err.Error(), want) {
 			t.Errorf("the error does not name file and place: %v", err)
 		}
@@ -148,9 +138,7 @@ func TestSinglePrecision(t *testing.T) {
 	}
 	path := filepath.Join(t.TempDir(), "x.safetensors")
 	metadata := map[string]string{"step": "12"}
-	if err := Write(path, append(some[:4:4], single), metadata); err != nil {
-		t.Fatal(err)
-	}
+	datatest.Check(t, Write(path, append(some[:4:4], single), metadata))
 	if got, err := os.ReadFile(path); err != nil || !bytes.Equal(got, encode(t, append(some[:4:4], double), metadata)) {
 		t.Fatalf("the files differ (%v)", err)
 	}
@@ -209,9 +197,7 @@ func FuzzDecode(f *testing.F) {
 			t.Fatalf("%d bytes of numbers from a file of %d", total, len(b))
 		}
 		again, _, err := Decode(encode(t, tensors, metadata))
-		if err != nil {
-			t.Fatal(err)
-		}
+		datatest.Check(t, err)
 		if !bytes.Equal(encode(t, again, metadata), encode(t, tensors, metadata)) {
 			t.Errorf("%v became %v", tensors, again)
 		}

@@ -1,6 +1,7 @@
 package table
 
 import (
+	"l2mt/data/datatest"
 	"slices"
 	"strings"
 	"testing"
@@ -11,17 +12,17 @@ import (
 func TestTablesAfterAnOlderOne(t *testing.T) {
 	before := "size,town,code,y\n10,Rome,1,1\n20,Paris,2,2\n3000,Rome,1,4\n40,Paris,2,3\n"
 	o := Options{Targets: []string{"y"}, Categorical: []string{"code"}}
-	older := must(Read(inFiles(t, "old.csv", before), o))(t)
+	older := datatest.Must(Read(inFiles(t, "old.csv", before), o))(t)
 	if len(older.Recipe.Steps) != 1 {
 		t.Fatalf("the older table has %d steps, and is no test", len(older.Recipe.Steps))
 	}
 	o = Options{Targets: []string{"y"}, After: &older.Recipe}
-	again := must(Read(inFiles(t, "old.csv", before), o))(t)
+	again := datatest.Must(Read(inFiles(t, "old.csv", before), o))(t)
 	if got, want := shown(again.Problem), shown(older.Problem); got != want {
 		t.Errorf("the same table is\n%s, and was\n%s", got, want)
 	}
 	same := "code,y,more,town,size\n1,1.5,7,Rome,3000\n2,2.5,7,Oslo,40\n1,0,8,Paris,20\n"
-	newer := must(Read(inFiles(t, "new.csv", same), o))(t)
+	newer := datatest.Must(Read(inFiles(t, "new.csv", same), o))(t)
 	if !slices.Equal(newer.Problem.Features, older.Problem.Features) {
 		t.Errorf("features %v, and were %v", newer.Problem.Features, older.Problem.Features)
 	}
@@ -40,7 +41,7 @@ func TestTablesAfterAnOlderOne(t *testing.T) {
 		t.Errorf("without a column: %v", err)
 	}
 	o.MissingColumns = Mean
-	filled := must(Read(lacks, o))(t)
+	filled := datatest.Must(Read(lacks, o))(t)
 	if got := row(filled, 0)[0]; got != 0 {
 		t.Errorf("a column that is missing is %v after standardising, want 0", got)
 	}
@@ -49,9 +50,9 @@ func TestTablesAfterAnOlderOne(t *testing.T) {
 	if _, err := Read(bare, o); err == nil || !strings.Contains(err.Error(), "it has no header") {
 		t.Errorf("without a header: %v", err)
 	}
-	numbered := must(Read(bare, Options{Targets: []string{"1"}}))(t)
+	numbered := datatest.Must(Read(bare, Options{Targets: []string{"1"}}))(t)
 	o = Options{Targets: []string{"1"}, After: &numbered.Recipe}
-	if got := must(Read(bare, o))(t); shown(got.Problem) != shown(numbered.Problem) {
+	if got := datatest.Must(Read(bare, o))(t); shown(got.Problem) != shown(numbered.Problem) {
 		t.Errorf("by numbers:\n%s, and was\n%s", shown(got.Problem), shown(numbered.Problem))
 	}
 }

@@ -23,20 +23,14 @@ func datasetOf(t testing.TB, name, text string, o Options) (*data.Dataset, error
 
 func mustDataset(t testing.TB, name, text string, o Options) *data.Dataset {
 	t.Helper()
-	d, err := datasetOf(t, name, text, o)
-	if err != nil {
-		t.Fatal(err)
-	}
+	d := datatest.Must(datasetOf(t, name, text, o))(t)
 	return d
 }
 
 // The same content is the same dataset in every format.
 func TestTablesAreDatasets(t *testing.T) {
 	const formats = "../../testdata/formats/"
-	want, err := Dataset(formats+"table.npz", Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	want := datatest.Must(Dataset(formats+"table.npz", Options{}))(t)
 	for _, name := range []string{"table.csv", "table.csv.gz", "table.tsv", "table.svmlight"} {
 		d, err := Dataset(formats+name, Options{Kind: data.Classification})
 		if err != nil || d.Fingerprint() != want.Fingerprint() || d.Name != formats+name {
@@ -79,10 +73,7 @@ func TestDatasetsAndFitsSeeTheSame(t *testing.T) {
 // Every cut of a packed table is noticed, and flipped bits do no more than give an error or
 // other data.
 func TestDamagedTables(t *testing.T) {
-	content, err := os.ReadFile("../../testdata/formats/table.csv.gz")
-	if err != nil {
-		t.Fatal(err)
-	}
+	content := datatest.Must(os.ReadFile("../../testdata/formats/table.csv.gz"))(t)
 	read := func(content []byte) (*data.Dataset, error) {
 		return Dataset("a.csv.gz", Options{Format: format.Options{From: io.NopCloser(bytes.NewReader(content))}})
 	}
@@ -194,9 +185,7 @@ func FuzzDataset(f *testing.F) {
 		if err != nil {
 			return
 		}
-		if err := d.Validate(); err != nil {
-			t.Fatal(err)
-		}
+		datatest.Check(t, d.Validate())
 		path := filepath.Join(t.TempDir(), "a.npz")
 		if format.Write(path, d) != nil {
 			return // names that NumPy cannot hold

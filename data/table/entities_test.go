@@ -2,6 +2,7 @@ package table
 
 import (
 	"fmt"
+	"l2mt/data/datatest"
 	"math/rand/v2"
 	"slices"
 	"strings"
@@ -39,7 +40,7 @@ func TestRepeatedThings(t *testing.T) {
 		if c.task == "patient" {
 			o.Ignore = []string{"clinic"}
 		}
-		tab := must(Read(inFiles(t, "v.csv", text.String()), o))(t)
+		tab := datatest.Must(Read(inFiles(t, "v.csv", text.String()), o))(t)
 		slices.Sort(tab.Suspects)
 		if !slices.Equal(tab.Suspects, c.suspects) {
 			t.Errorf("seed %d, %s: %q is noticed, want %q", seed, c.name, tab.Suspects, c.suspects)
@@ -48,7 +49,7 @@ func TestRepeatedThings(t *testing.T) {
 			t.Errorf("seed %d, %s: other than 50 groups", seed, c.name)
 		}
 		o.Group = []string{"first"}
-		if tab = must(Read(inFiles(t, "v.csv", text.String()), o))(t); tab.Suspects != nil {
+		if tab = datatest.Must(Read(inFiles(t, "v.csv", text.String()), o))(t); tab.Suspects != nil {
 			t.Errorf("seed %d, %s: %q is noticed beside a group", seed, c.name, tab.Suspects)
 		}
 	}

@@ -2,6 +2,7 @@ package table
 
 import (
 	"fmt"
+	"l2mt/data/datatest"
 	"math"
 	"math/rand/v2"
 	"slices"
@@ -23,7 +24,7 @@ func TestColumnsAreCentredInDoublePrecision(t *testing.T) {
 		days = append(days, float64(second)/86_400)
 		fmt.Fprintf(&rows, "%.2f,%.0f,2025-11-25T%02d:%02d:%02d,%.3f\n", times[i], ids[i], second/3600, second/60%60, second%60, random.NormFloat64())
 	}
-	tab := must(Read(inFiles(t, "a.csv", rows.String()), Options{}))(t)
+	tab := datatest.Must(Read(inFiles(t, "a.csv", rows.String()), Options{}))(t)
 	x := tab.Problem.Tasks[0].TrainSet.X
 	names := tab.Recipe.Made()
 	for name, values := range map[string][]float64{"time": times, "id": ids, "when=day": days} {
@@ -54,8 +55,8 @@ func TestColumnsAreCentredInDoublePrecision(t *testing.T) {
 
 // What a fit does to a column, a prediction does to it too, and to a blank.
 func TestOffsetsOfNewRows(t *testing.T) {
-	tab := must(Read(inFiles(t, "a.csv", "time,y\n1764100001,1.5\n,2\n1764100003,4\n1764100005,1\n"), Options{}))(t)
-	columns := tab.Recipe.ColumnsAt(must(tab.Recipe.Bind([]string{"time"}, 1, false))(t))
+	tab := datatest.Must(Read(inFiles(t, "a.csv", "time,y\n1764100001,1.5\n,2\n1764100003,4\n1764100005,1\n"), Options{}))(t)
+	columns := tab.Recipe.ColumnsAt(datatest.Must(tab.Recipe.Bind([]string{"time"}, 1, false))(t))
 	for _, cell := range []string{"1764100001", "", "1764100004.5"} {
 		columns[0].Add(cell)
 	}
@@ -90,7 +91,7 @@ func TestWhatSinglePrecisionLosesIsNamed(t *testing.T) {
 		if c.steps != "" {
 			o.Steps = []string{c.steps}
 		}
-		tab := must(Read(inFiles(t, "a.csv", rows.String()), o))(t)
+		tab := datatest.Must(Read(inFiles(t, "a.csv", rows.String()), o))(t)
 		i := slices.IndexFunc(tab.Notes, func(note string) bool { return strings.HasPrefix(note, said) })
 		switch {
 		case (i >= 0) != (c.named != ""):

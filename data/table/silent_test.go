@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"l2mt/data"
+	"l2mt/data/datatest"
 )
 
 // Rows that are copies are known to a fit that has seen one of them: of four copies of
@@ -22,7 +23,7 @@ func TestCopiesStayTogether(t *testing.T) {
 		whole = append(whole, fmt.Sprintf("%d,%d,%d", random.IntN(3), random.IntN(3), random.IntN(4)))
 	}
 	read := func(rows []string, header string, o Options) *Table {
-		return must(Read(inFiles(t, "a.csv", header+"\n"+strings.Join(slices.Concat(rows, rows, rows[:9]), "\n")+"\n"), o))(t)
+		return datatest.Must(Read(inFiles(t, "a.csv", header+"\n"+strings.Join(slices.Concat(rows, rows, rows[:9]), "\n")+"\n"), o))(t)
 	}
 	tab := read(noise, "x,z,y", Options{})
 	if len(tab.Together) != 1 || !slices.Equal(tab.Together[0][:30], tab.Together[0][30:60]) || len(slices.Compact(slices.Sorted(slices.Values(tab.Together[0])))) != 30 {
@@ -50,11 +51,11 @@ func TestCopiesStayTogether(t *testing.T) {
 
 // What a table lacks has the mean of its column, in a fit and in a prediction.
 func TestAbsentColumnsHaveTheirMean(t *testing.T) {
-	tab := must(Read(inFiles(t, "a.csv", "year,bit,x,y\n2001,1,3,1.5\n2003,0,1,2.5\n", "b.csv", "x,y\n1,3\n2,4.5\n"), Options{MissingColumns: Mean, Steps: []string{None}}))(t)
+	tab := datatest.Must(Read(inFiles(t, "a.csv", "year,bit,x,y\n2001,1,3,1.5\n2003,0,1,2.5\n", "b.csv", "x,y\n1,3\n2,4.5\n"), Options{MissingColumns: Mean, Steps: []string{None}}))(t)
 	if got, want := shown(tab.Problem), "a; [2001 1 3] 1.5; [2003 0 1] 2.5\nb; [2002 0.5 1] 3; [2002 0.5 2] 4.5\n"; got != want {
 		t.Errorf("problem:\n%swant:\n%s", got, want)
 	}
-	columns := tab.Recipe.ColumnsAt(must(tab.Recipe.Bind([]string{"x"}, 1, true))(t))
+	columns := tab.Recipe.ColumnsAt(datatest.Must(tab.Recipe.Bind([]string{"x"}, 1, true))(t))
 	columns[2].Add("7")
 	if value, _, err := tab.Recipe.Make(columns, 1, Unseen{}); err != nil || !slices.Equal(value, []float32{2002, 0.5, 7}) {
 		t.Errorf("features %v, %v", value, err)
@@ -71,12 +72,12 @@ func TestTargetsOfADataset(t *testing.T) {
 		t.Errorf("targets and groups: error %v", err)
 	}
 	file := without(t, tasks, "task.npy")
-	all := must(Read([]string{file}, Options{Kind: data.Regression}))(t)
+	all := datatest.Must(Read([]string{file}, Options{Kind: data.Regression}))(t)
 	if got := all.Recipe.Targets; !slices.Equal(got, []string{"third", "class"}) || len(all.Problem.Tasks) != 2 || len(all.Together) != 2 {
 		t.Fatalf("%d tasks of the targets %q", len(all.Problem.Tasks), got)
 	}
 	for i, asked := range []string{"third", "1"} {
-		one := must(Read([]string{file}, Options{Targets: []string{asked}, Kind: data.Regression}))(t)
+		one := datatest.Must(Read([]string{file}, Options{Targets: []string{asked}, Kind: data.Regression}))(t)
 		if got, want := one.Problem.Tasks[0].TrainSet.Y, all.Problem.Tasks[i].TrainSet.Y; len(got) != 8 || !slices.Equal(got, want) {
 			t.Errorf("target %q: %v, among all %v", asked, got, want)
 		}
@@ -89,7 +90,7 @@ func TestTargetsOfADataset(t *testing.T) {
 // without is a zip file without one of its files.
 func without(t *testing.T, path, name string) string {
 	t.Helper()
-	z := must(zip.OpenReader(path))(t)
+	z := datatest.Must(zip.OpenReader(path))(t)
 	defer z.Close()
 	var b bytes.Buffer
 	w := zip.NewWriter(&b)
@@ -97,13 +98,9 @@ func without(t *testing.T, path, name string) string {
 		if f.Name == name {
 			continue
 		}
-		if err := w.Copy(f); err != nil {
-			t.Fatal(err)
-		}
+		datatest.Check(t, w.Copy(f))
 	}
-	if err := w.Close(); err != nil {
-		t.Fatal(err)
-	}
+	datatest.Check(t, w.Close())
 	return inFiles(t, "tasks.npz", b.String())[0]
 }
 

@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"l2mt/data"
+	"l2mt/data/datatest"
 )
 
 // inFiles writes files, given as name and content in turn, and returns their paths.
@@ -19,12 +20,8 @@ func inFiles(t testing.TB, files ...string) (paths []string) {
 	dir := t.TempDir()
 	for i := 0; i < len(files); i += 2 {
 		path := filepath.Join(dir, files[i])
-		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
-			t.Fatal(err)
-		}
-		if err := os.WriteFile(path, []byte(files[i+1]), 0o644); err != nil {
-			t.Fatal(err)
-		}
+		datatest.Check(t, os.MkdirAll(filepath.Dir(path), 0o755))
+		datatest.Check(t, os.WriteFile(path, []byte(files[i+1]), 0o644))
 		paths = append(paths, path)
 	}
 	return paths
@@ -182,7 +179,7 @@ func TestShapesOfTables(t *testing.T) {
 		},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			tab := must(Read(inFiles(t, c.files...), c.o))(t)
+			tab := datatest.Must(Read(inFiles(t, c.files...), c.o))(t)
 			if got := shown(tab.Problem); got != c.want {
 				t.Errorf("problem:\n%swant:\n%s", got, c.want)
 			}
@@ -203,7 +200,7 @@ func TestGroupsAndValidationFiles(t *testing.T) {
 		"a.csv", "t,who,x,y\na,Ann,1,2.5\nb,Ben,2,3.5\na,Ann,3,4.5\nb,,4,1.5\na,Ben,5,0.5\nb,,5,0.5\n",
 		"v.csv", "who,y,x,t\nAnn,7.5,8,b\nCid,6.5,9,a\n")
 	o := Options{Task: "t", Group: []string{"who"}, Validation: files[1:]}
-	tab := must(Read(files[:1], o))(t)
+	tab := datatest.Must(Read(files[:1], o))(t)
 	if got := tab.Recipe.Features(); !slices.Equal(got, []string{"x"}) {
 		t.Errorf("features %q", got)
 	}
@@ -213,7 +210,7 @@ func TestGroupsAndValidationFiles(t *testing.T) {
 	if got, want := fmt.Sprint(tab.Held), "[[3] [3]]"; got != want {
 		t.Errorf("validation rows %s, want %s", got, want)
 	}
-	fold := must(tab.Problem.Hold(tab.Held))(t)
+	fold := datatest.Must(tab.Problem.Hold(tab.Held))(t)
 	if y := fold.Tasks[1].ValidationSet.Y; !slices.Equal(y, []float64{7.5}) || len(fold.Tasks[1].TrainSet.Y) != 3 {
 		t.Errorf("b validates %v", y)
 	}
@@ -280,17 +277,15 @@ func many(line string, n int) string {
 // before the steps.
 func TestRecipesRepeatWhatWasDone(t *testing.T) {
 	text := "city,size,age,y\nRome,1,30,0.5\nOslo,,40,1.5\n?,4,50,2.5\nRome,4,60,3.5\n"
-	tab := must(Read(inFiles(t, "a.csv", text), Options{Categorical: []string{"city"}, Steps: []string{None}}))(t)
-	raw := must(json.Marshal(tab.Recipe))(t)
+	tab := datatest.Must(Read(inFiles(t, "a.csv", text), Options{Categorical: []string{"city"}, Steps: []string{None}}))(t)
+	raw := datatest.Must(json.Marshal(tab.Recipe))(t)
 	var recipe Recipe
-	if err := json.Unmarshal(raw, &recipe); err != nil {
-		t.Fatal(err)
-	}
-	at := must(recipe.Bind([]string{"age", "extra", "size", "city"}, 4, false))(t)
+	datatest.Check(t, json.Unmarshal(raw, &recipe))
+	at := datatest.Must(recipe.Bind([]string{"age", "extra", "size", "city"}, 4, false))(t)
 	unseen := Unseen{}
 	x := tab.Problem.Tasks[0].TrainSet.X
 	for i, row := range [][]string{{"30", "", "1", "Rome"}, {"40", "", "nan", "Oslo"}, {"50", "", "4", ""}, {"60", "", "4", "Rome"}} {
-		got := must(featuresOf(&recipe, at, row, unseen))(t)
+		got := datatest.Must(featuresOf(&recipe, at, row, unseen))(t)
 		if want := x.Row(i).Value; !slices.Equal(got, want) {
 			t.Errorf("row %d: %v, want %v", i, got, want)
 		}
@@ -310,7 +305,7 @@ func TestRecipesRepeatWhatWasDone(t *testing.T) {
 func TestEmptyListOfMissingCellsIsKept(t *testing.T) {
 	none := Recipe{NA: []string{}}
 	var kept Recipe
-	if err := json.Unmarshal(must(json.Marshal(none))(t), &kept); err != nil || kept.IsMissing("none") {
+	if err := json.Unmarshal(datatest.Must(json.Marshal(none))(t), &kept); err != nil || kept.IsMissing("none") {
 		t.Errorf("none is taken for a missing value (%v)", err)
 	}
 }
@@ -346,16 +341,5 @@ func TestRecipesBind(t *testing.T) {
 		if (err == nil) != (c.want == "") || err != nil && !strings.Contains(err.Error(), c.want) {
 			t.Errorf("%q: %v, want %q", c.names, err, c.want)
 		}
-	}
-}
-
-// must is a value that is there unless its maker failed.
-func must[T any](v T, err error) func(testing.TB) T {
-	return func(t testing.TB) T {
-		t.Helper()
-		if err != nil {
-			t.Fatal(err)
-		}
-		return v
 	}
 }

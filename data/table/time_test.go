@@ -2,6 +2,7 @@ package table
 
 import (
 	"fmt"
+	"l2mt/data/datatest"
 	"slices"
 	"strings"
 	"testing"
@@ -29,14 +30,14 @@ func TestTimes(t *testing.T) {
 			fmt.Fprintf(&text, "%c,%s,%d,%d.5\n", 'a'+row/15, c.when(row), row*11%30, row*13%30)
 		}
 		files := inFiles(t, "a.csv", text.String())
-		tab := must(Read(files, Options{Task: "t"}))(t)
+		tab := datatest.Must(Read(files, Options{Task: "t"}))(t)
 		noted := slices.ContainsFunc(tab.Notes, func(s string) bool {
 			return strings.Contains(s, note) && strings.Contains(s, "--time when")
 		})
 		if noted != c.noted || tab.Times != nil {
 			t.Errorf("%s: notes %q, times %v", c.name, tab.Notes, tab.Times)
 		}
-		tab = must(Read(files, Options{Task: "t", Time: "when"}))(t)
+		tab = datatest.Must(Read(files, Options{Task: "t", Time: "when"}))(t)
 		if got := fmt.Sprint(tab.Times); !strings.HasPrefix(got, c.times) || len(tab.Times[1]) != 15 {
 			t.Errorf("%s: times %s, want %s", c.name, got, c.times)
 		}
@@ -46,7 +47,7 @@ func TestTimes(t *testing.T) {
 		if got := tab.Recipe.Features()[0]; !strings.HasPrefix(got, "when") || tab.Recipe.Time != "when" {
 			t.Errorf("%s: the first feature is %q, the time %q", c.name, got, tab.Recipe.Time)
 		}
-		tab = must(Read(files, Options{Task: "t", Time: "when", Ignore: []string{"when"}}))(t)
+		tab = datatest.Must(Read(files, Options{Task: "t", Time: "when", Ignore: []string{"when"}}))(t)
 		if got := tab.Recipe.Features(); !slices.Equal(got, []string{"x"}) || tab.Times == nil {
 			t.Errorf("%s: an ignored time leaves the features %q", c.name, got)
 		}
@@ -57,7 +58,7 @@ func TestTimes(t *testing.T) {
 // class 1 of school B.
 func TestNestedGroups(t *testing.T) {
 	files := inFiles(t, "a.csv", "t,school,room,x,y\na,A,1,1,2.5\na,B,1,2,3.5\na,A,1,3,4.5\na,A,2,4,1.5\na,B,,5,0.5\na,B,,6,0.5\n")
-	tab := must(Read(files, Options{Task: "t", Group: []string{"school", "room"}}))(t)
+	tab := datatest.Must(Read(files, Options{Task: "t", Group: []string{"school", "room"}}))(t)
 	if got, want := fmt.Sprint(tab.Together), "[[0 1 0 3 4 5]]"; got != want {
 		t.Errorf("groups %s, want %s", got, want)
 	}

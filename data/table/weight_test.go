@@ -2,6 +2,7 @@ package table
 
 import (
 	"fmt"
+	"l2mt/data/datatest"
 	"slices"
 	"strings"
 	"testing"
@@ -11,7 +12,7 @@ import (
 // than numbers of 0 or more are refused with their line.
 func TestWeights(t *testing.T) {
 	rows := "t,w,x,y\na,2,1,2.5\na,0,2,\nb,6,3,4.5\nb,4,4,1.5\nb,%s,5,9.5\n"
-	tab := must(Read(inFiles(t, "a.csv", fmt.Sprintf(rows, "0")), Options{Task: "t", Weight: "w"}))(t)
+	tab := datatest.Must(Read(inFiles(t, "a.csv", fmt.Sprintf(rows, "0")), Options{Task: "t", Weight: "w"}))(t)
 	if got := fmt.Sprint(tab.Problem.Tasks[0].TrainSet.Weight, tab.Problem.Tasks[1].TrainSet.Weight); got != "[0.5] [1.5 1]" {
 		t.Errorf("weights %s", got)
 	}

@@ -2,6 +2,7 @@ package table
 
 import (
 	"fmt"
+	"l2mt/data/datatest"
 	"math"
 	"math/rand/v2"
 	"slices"
@@ -65,7 +66,7 @@ func TestTargetsFarOffAreNamed(t *testing.T) {
 			return y
 		}, nil},
 	} {
-		note := noted(must(Read(inFiles(t, "a.csv", prices(c.change)), Options{Task: "task"}))(t), begin)
+		note := noted(datatest.Must(Read(inFiles(t, "a.csv", prices(c.change)), Options{Task: "task"}))(t), begin)
 		if (note == "") != (c.want == nil) {
 			t.Errorf("%s: note %q", c.name, note)
 		}
@@ -94,10 +95,10 @@ func TestColumnsInTheOrderOfTheTargetAreNamed(t *testing.T) {
 		}
 		paths := inFiles(t, "a.csv", b.String())
 		want := begin + `"cents" (target "y"), "falls" (target "y"): `
-		if note := noted(must(Read(paths, Options{Ignore: []string{"word"}}))(t), begin); !strings.HasPrefix(note, want) {
+		if note := noted(datatest.Must(Read(paths, Options{Ignore: []string{"word"}}))(t), begin); !strings.HasPrefix(note, want) {
 			t.Errorf("%d rows: note %q, want %q", n, note, want)
 		}
-		if note := noted(must(Read(paths, Options{Targets: []string{"word"}}))(t), begin); note != "" {
+		if note := noted(datatest.Must(Read(paths, Options{Targets: []string{"word"}}))(t), begin); note != "" {
 			t.Errorf("%d rows of classes: note %q", n, note)
 		}
 	}
@@ -109,7 +110,7 @@ func TestSpellingsAreOneName(t *testing.T) {
 	text := "task,c,x,y\n" +
 		"Caf\u00e9,True,1,yes\nCafe\u0301,TRUE,2,No\nCAF\u00c9,false,3,Yes\n" +
 		"1,False,4,no\n1.0,true,5,NO\n1.5,false,6,yes\n"
-	tab := must(Read(inFiles(t, "a.csv", text), Options{Task: "task", Positive: "YES", Steps: []string{None}}))(t)
+	tab := datatest.Must(Read(inFiles(t, "a.csv", text), Options{Task: "task", Positive: "YES", Steps: []string{None}}))(t)
 	var tasks []string
 	for _, task := range tab.Problem.Tasks {
 		tasks = append(tasks, fmt.Sprintf("%s: %s or %s, %d rows", task.Name, task.Positive, task.Negative, len(task.TrainSet.Y)))
@@ -129,12 +130,12 @@ func TestSpellingsAreOneName(t *testing.T) {
 		for i, cell := range slices.Concat(cells, cells) {
 			rows += fmt.Sprintf("%s,%d,%d.5\n", cell, i%4, i)
 		}
-		if tab := must(Read(inFiles(t, "a.csv", rows), Options{Task: "task"}))(t); len(tab.Problem.Tasks) != 3 || noted(tab, begin) != "" {
+		if tab := datatest.Must(Read(inFiles(t, "a.csv", rows), Options{Task: "task"}))(t); len(tab.Problem.Tasks) != 3 || noted(tab, begin) != "" {
 			t.Errorf("%d tasks of %q, notes %q", len(tab.Problem.Tasks), cells, tab.Notes)
 		}
 	}
 	// What is missing by its spelling stays missing, and a name stays a name.
-	tab = must(Read(inFiles(t, "a.csv", "task,x,y\nna,1,2.5\nNA,2,3.5\nb,3,1.5\nna,2,4\n"), Options{Task: "task", NA: []string{"x"}}))(t)
+	tab = datatest.Must(Read(inFiles(t, "a.csv", "task,x,y\nna,1,2.5\nNA,2,3.5\nb,3,1.5\nna,2,4\n"), Options{Task: "task", NA: []string{"x"}}))(t)
 	if len(tab.Problem.Tasks) != 2 {
 		t.Errorf("%d tasks", len(tab.Problem.Tasks))
 	}

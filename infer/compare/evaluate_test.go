@@ -31,7 +31,7 @@ func quick(t testing.TB) EvaluateOptions {
 	t.Helper()
 	o := EvaluateOptions{}
 	for _, name := range []string{"mtrl", STL, "snr2"} {
-		m := must(multitask.Lookup(name))(t)
+		m := datatest.Must(multitask.Lookup(name))(t)
 		o.Models = append(o.Models, m)
 	}
 	o.Labelled = o.Models[2:]
@@ -51,7 +51,7 @@ func easy() []*data.ProblemData {
 // evaluate returns the outcomes without their times, which differ.
 func evaluate(t testing.TB, n *solve.Finder, problems []*data.ProblemData, o EvaluateOptions) []Outcome {
 	t.Helper()
-	outcomes := must(Evaluate(t.Context(), named(n), problems, o))(t)
+	outcomes := datatest.Must(Evaluate(t.Context(), named(n), problems, o))(t)
 	return timeless(outcomes)
 }
 
@@ -83,22 +83,22 @@ func TestOutcomesAreThoseOfTheModels(t *testing.T) {
 	if want := []string{"stl/", "stl/labelled", "mtrl/", "mtrl/refit", "mtrl/joint", "snr2/", "snr2/labelled", "snr2/refit", "snr2/joint", "l2mt/", "l2mt/alone", "l2mt/without", "l2mt/paper"}; !slices.Equal(names, want) {
 		t.Fatalf("outcomes %v, want %v", names, want)
 	}
-	m := must(multitask.Lookup("snr2"))(t)
-	split := func(p *data.ProblemData) evidence.Evidence { return must(evidence.NewSplit(p))(t) }
+	m := datatest.Must(multitask.Lookup("snr2"))(t)
+	split := func(p *data.ProblemData) evidence.Evidence { return datatest.Must(evidence.NewSplit(p))(t) }
 	all := &data.ProblemData{Problem: &data.Problem{}, Tasks: slices.Concat(p.Tasks, o.Joint[0].Tasks)}
-	tuned := must(evidence.Tune(t.Context(), evidence.Of(m), split(p), p, evidence.Options{}))(t)
-	joint := must(evidence.Tune(t.Context(), evidence.Of(m), split(all), all, evidence.Options{}))(t)
+	tuned := datatest.Must(evidence.Tune(t.Context(), evidence.Of(m), split(p), p, evidence.Options{}))(t)
+	joint := datatest.Must(evidence.Tune(t.Context(), evidence.Of(m), split(all), all, evidence.Options{}))(t)
 	share, first := *joint, func(e evidence.Errors) evidence.Errors {
 		task := e.Task[:len(p.Tasks)]
 		return evidence.Errors{Task: task, Mean: stat.Mean(task, nil)}
 	}
 	share.Validation, share.Test = first(joint.Validation), first(joint.Test)
 	share.Omega = multitask.Normalised(joint.Result.Omega.SliceSym(0, len(p.Tasks)).(*mat.SymDense))
-	onAll := must(evidence.Labelled(p, 0))(t)
-	labelled := must(evidence.Tune(t.Context(), evidence.Of(m), onAll, p, evidence.Options{}))(t)
-	again := must(evidence.Refit(t.Context(), tuned.Omega, onAll, p))(t)
-	found := must(n.Omega(p))(t)
-	paper := must(evidence.Refit(t.Context(), found.Omega, split(p), p))(t)
+	onAll := datatest.Must(evidence.Labelled(p, 0))(t)
+	labelled := datatest.Must(evidence.Tune(t.Context(), evidence.Of(m), onAll, p, evidence.Options{}))(t)
+	again := datatest.Must(evidence.Refit(t.Context(), tuned.Omega, onAll, p))(t)
+	found := datatest.Must(n.Omega(p))(t)
+	paper := datatest.Must(evidence.Refit(t.Context(), found.Omega, split(p), p))(t)
 	check(t, outcomes, p, map[string]*evidence.Tuned{
 		"snr2/": tuned, "snr2/labelled": labelled, "snr2/refit": again, "snr2/joint": &share, "l2mt/paper": paper,
 		"l2mt/": chosen(t, n, p, solve.Parts{}), "l2mt/without": chosen(t, n, p, solve.Parts{NoNetwork: true}),
@@ -112,17 +112,6 @@ func named(n *solve.Finder) []Network {
 		return nil
 	}
 	return []Network{{"n", n}}
-}
-
-// must is a value, or the end of the test.
-func must[T any](v T, err error) func(testing.TB) T {
-	return func(t testing.TB) T {
-		t.Helper()
-		if err != nil {
-			t.Fatal(err)
-		}
-		return v
-	}
 }
 
 // check compares the outcomes on a problem with what the packages come to, by model and
@@ -147,27 +136,27 @@ func check(t *testing.T, outcomes []Outcome, p *data.ProblemData, wanted map[str
 // chosen is the fit with what a bench of its own chooses, and candidate that with one.
 func chosen(t *testing.T, n *solve.Finder, p *data.ProblemData, without solve.Parts) *evidence.Tuned {
 	t.Helper()
-	b := must(solve.NewBench(n, p, solve.Options{}))(t)
-	return must(b.Fit(t.Context(), must(b.Choose(t.Context(), without))(t)))(t).Tuned
+	b := datatest.Must(solve.NewBench(n, p, solve.Options{}))(t)
+	return datatest.Must(b.Fit(t.Context(), datatest.Must(b.Choose(t.Context(), without))(t)))(t).Tuned
 }
 
 func candidate(t *testing.T, n *solve.Finder, p *data.ProblemData, c solve.Candidate) *evidence.Tuned {
 	t.Helper()
-	b := must(solve.NewBench(n, p, solve.Options{}))(t)
-	return must(b.Fit(t.Context(), must(b.Best(t.Context(), []solve.Candidate{c}))(t)))(t).Tuned
+	b := datatest.Must(solve.NewBench(n, p, solve.Options{}))(t)
+	return datatest.Must(b.Fit(t.Context(), datatest.Must(b.Best(t.Context(), []solve.Candidate{c}))(t)))(t).Tuned
 }
 
 // Several networks are each what they are alone, share what asks no network, and are
 // compared with each other.
 func TestSeveralNetworks(t *testing.T) {
 	datatest.Long(t)
-	a, b, o := asking(t), must(solve.NewFinder(solvetest.Network(t, 2, nil)))(t), quick(t)
+	a, b, o := asking(t), datatest.Must(solve.NewFinder(solvetest.Network(t, 2, nil)))(t), quick(t)
 	o.Models, o.Labelled = o.Models[1:2], nil
-	both := timeless(must(Evaluate(t.Context(), []Network{{"a", a}, {"b", b}}, twoProblems(), o))(t))
+	both := timeless(datatest.Must(Evaluate(t.Context(), []Network{{"a", a}, {"b", b}}, twoProblems(), o))(t))
 	of := func(network string, all []Outcome) []Outcome {
 		return slices.DeleteFunc(slices.Clone(all), func(x Outcome) bool { return x.Network != network || x.Model != L2MT })
 	}
-	onlyA, onlyB := timeless(must(Evaluate(t.Context(), []Network{{"a", a}}, twoProblems(), o))(t)), timeless(must(Evaluate(t.Context(), []Network{{"b", b}}, twoProblems(), o))(t))
+	onlyA, onlyB := timeless(datatest.Must(Evaluate(t.Context(), []Network{{"a", a}}, twoProblems(), o))(t)), timeless(datatest.Must(Evaluate(t.Context(), []Network{{"b", b}}, twoProblems(), o))(t))
 	same(t, "a", of("a", both), of("a", onlyA))
 	same(t, "b", of("b", both), of("b", onlyB))
 	same(t, "what asks none", of("", both), of("", onlyB))
@@ -238,16 +227,14 @@ func (c *counter) Advance(n int, _ string)   { c.done.Add(int32(n)) }
 
 func journal(t *testing.T, path string) *Journal {
 	t.Helper()
-	j := must(OpenJournal(path))(t)
+	j := datatest.Must(OpenJournal(path))(t)
 	t.Cleanup(func() { j.log.Close() })
 	return j
 }
 
 func closed(t *testing.T, j *Journal) {
 	t.Helper()
-	if err := j.Close(); err != nil {
-		t.Fatal(err)
-	}
+	datatest.Check(t, j.Close())
 }
 
 // An evaluation that is interrupted goes on where it was, and comes to the same
@@ -287,9 +274,7 @@ func TestJournalRefusesOtherLines(t *testing.T) {
 	dir := t.TempDir()
 	for _, text := range []string{"{\"problem\":\"p\"}\n", "no JSON\n", "{\"problem\":\"p\",\"model\":\"m\"}\nhalf\n{\"problem\":\"p\",\"model\":\"n\"}\n"} {
 		path := filepath.Join(dir, "outcomes.jsonl")
-		if err := os.WriteFile(path, []byte(text), 0o644); err != nil {
-			t.Fatal(err)
-		}
+		datatest.Check(t, os.WriteFile(path, []byte(text), 0o644))
 		_, err := OpenJournal(path)
 		if !errors.Is(err, infer.ErrInvalid) || !strings.Contains(err.Error(), "line ") {
 			t.Errorf("%q: %v", text, err)
@@ -308,7 +293,7 @@ func TestJournalRefusesEditedOutcomes(t *testing.T) {
 	o.Journal = journal(t, path)
 	evaluate(t, nil, easy(), o)
 	closed(t, o.Journal)
-	whole := string(must(os.ReadFile(path))(t))
+	whole := string(datatest.Must(os.ReadFile(path))(t))
 	error1 := regexp.MustCompile(`"test":\{"task":\[[^,\]]*`)
 	for _, c := range []struct{ edited, says string }{
 		{error1.ReplaceAllString(whole, `"test":{"task":[0.9`), "line 1: "},
@@ -322,9 +307,7 @@ func TestJournalRefusesEditedOutcomes(t *testing.T) {
 		if c.edited == whole {
 			t.Fatalf("%s: nothing was edited", c.says)
 		}
-		if err := os.WriteFile(path, []byte(c.edited), 0o644); err != nil {
-			t.Fatal(err)
-		}
+		datatest.Check(t, os.WriteFile(path, []byte(c.edited), 0o644))
 		j, err := OpenJournal(path)
 		if err == nil {
 			closed(t, j)
@@ -338,7 +321,7 @@ func TestJournalRefusesEditedOutcomes(t *testing.T) {
 // resealed edits the first line, and makes its checksum right.
 func resealed(t *testing.T, text, old, with string) string {
 	first, others, _ := strings.Cut(text, "\n")
-	body := must(files.Unseal([]byte(first)))(t)
+	body := datatest.Must(files.Unseal([]byte(first)))(t)
 	return string(files.Seal([]byte(strings.Replace(string(body), old, with, 1)))) + others
 }
 
@@ -381,7 +364,7 @@ func TestEvaluateRefuses(t *testing.T) {
 // A fit that fails ends the evaluation and is named.
 func TestFailureIsNamed(t *testing.T) {
 	problems := twoProblems()
-	narrow := must(data.NewDense(12, 1, make([]float32, 12)))(t)
+	narrow := datatest.Must(data.NewDense(12, 1, make([]float32, 12)))(t)
 	problems[0].Tasks[1].ValidationSet.X = narrow
 	_, err := Evaluate(t.Context(), nil, problems, quick(t))
 	if err == nil || !strings.Contains(err.Error(), `stl on problem "a"`) {
@@ -400,9 +383,7 @@ func FuzzJournal(f *testing.F) {
 	f.Add([]byte("null\n"))
 	f.Fuzz(func(t *testing.T, raw []byte) {
 		path := filepath.Join(t.TempDir(), "outcomes.jsonl")
-		if err := os.WriteFile(path, raw, 0o644); err != nil {
-			t.Fatal(err)
-		}
+		datatest.Check(t, os.WriteFile(path, raw, 0o644))
 		j, err := OpenJournal(path)
 		want := raw
 		if err == nil {
@@ -424,11 +405,9 @@ func TestModelsHaveTheFeaturesOfTheHead(t *testing.T) {
 	a, b := solvetest.Headed(t)
 	with, err1 := solve.NewFinder(a)
 	without, err2 := solve.NewFinder(b)
-	if err := errors.Join(err1, err2); err != nil {
-		t.Fatal(err)
-	}
+	datatest.Check(t, errors.Join(err1, err2))
 	problems := twoProblems()
-	made := must(with.FeaturesOf(problems))(t)
+	made := datatest.Must(with.FeaturesOf(problems))(t)
 	o := quick(t)
 	want := o
 	o.Joint, want.Joint = problems[1:], made[1:]
@@ -444,7 +423,7 @@ func TestModelsHaveTheFeaturesOfTheHead(t *testing.T) {
 
 func asking(t testing.TB) *solve.Finder {
 	t.Helper()
-	return must(solve.NewFinder(solvetest.Network(t, 1, nil)))(t)
+	return datatest.Must(solve.NewFinder(solvetest.Network(t, 1, nil)))(t)
 }
 
 // apart moves the labelled rows of the classes of a problem apart, so that hardly one is

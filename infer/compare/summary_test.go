@@ -9,6 +9,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"l2mt/data/datatest"
 	"l2mt/infer"
 	"l2mt/model/evidence"
 )
@@ -28,7 +29,7 @@ func results(model string, v Variant, errors ...[2]float64) []Outcome {
 
 func summarise(t *testing.T, outcomes ...[]Outcome) *Table {
 	t.Helper()
-	return must(Summarise(slices.Concat(outcomes...)))(t)
+	return datatest.Must(Summarise(slices.Concat(outcomes...)))(t)
 }
 
 func row(t *testing.T, table *Table, model string, v Variant) Row {

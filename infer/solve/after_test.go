@@ -13,6 +13,7 @@ import (
 	"gonum.org/v1/gonum/mat"
 
 	"l2mt/data"
+	"l2mt/data/datatest"
 	"l2mt/data/table"
 	"l2mt/model/multitask"
 	"l2mt/model/saved"
@@ -26,7 +27,7 @@ func older(t *testing.T, kind data.Kind) *saved.Fit {
 	recipe := table.Numbers([]string{"x"}, 1)
 	recipe.Task = "task"
 	recipe.Targets = []string{"y"}
-	return must(f.Saved(recipe))(t)
+	return datatest.Must(f.Saved(recipe))(t)
 }
 
 // dense holds the mean and the covariance of a new task's scores of rows by definition: the
@@ -34,9 +35,7 @@ func older(t *testing.T, kind data.Kind) *saved.Fit {
 func dense(t *testing.T, s *saved.Fit, x data.Matrix) (mean []float64, cov *mat.Dense) {
 	t.Helper()
 	made, _, err := s.Prepare(x)
-	if err != nil {
-		t.Fatal(err)
-	}
+	datatest.Check(t, err)
 	n, d := made.Rows(), made.Cols()+1
 	phi := mat.NewDense(n, d, nil)
 	for i := range n {
@@ -114,21 +113,19 @@ func TestNewTasksAfterAnOlderModelAreGaussianProcesses(t *testing.T) {
 		s := older(t, kind)
 		p := levelled(t, 5, kind, 1, 2, 4, 7)
 		p.Features = []string{"x"}
-		prior := must(s.Prior())(t)
+		prior := datatest.Must(s.Prior())(t)
 		b := bench(t, nil, p, Options{After: prior})
 		fitted := fit(t, b, Candidate{Structure: Structure{View: After}})
-		adapted := must(s.Adapt(t.Context(), written(t, s, p), saved.RowOptions{}))(t)
+		adapted := datatest.Must(s.Adapt(t.Context(), written(t, s, p), saved.RowOptions{}))(t)
 		scale := s.Doubt.Tasks[len(s.Tasks)].Scale
 		for i, task := range p.Tasks {
 			x := append(slices.Clone(values(task.TrainSet.X)), values(task.TestSet.X)...)
-			rows := must(data.NewDense(len(x), 1, x))(t)
+			rows := datatest.Must(data.NewDense(len(x), 1, x))(t)
 			mean, cov := dense(t, s, rows)
 			want := process(kind, mean, cov, task.TrainSet.Y, s.Doubt.Noise*scale*scale)
-			got := must(fitted.Scores(i, rows))(t)
+			got := datatest.Must(fitted.Scores(i, rows))(t)
 			made, _, err := s.Prepare(rows)
-			if err != nil {
-				t.Fatal(err)
-			}
+			datatest.Check(t, err)
 			also := multitask.LinearOf(adapted.W, adapted.B, len(s.Tasks)+i).Scores(made)
 			for r := range want {
 				if math.Abs(got[r]-want[r]) > 2e-4 || math.Abs(also[r]-want[r]) > 2e-4 {
@@ -161,16 +158,14 @@ func written(t *testing.T, s *saved.Fit, p *data.ProblemData) string {
 		}
 	}
 	path := filepath.Join(t.TempDir(), "rows.csv")
-	if err := os.WriteFile(path, []byte(text.String()), 0o644); err != nil {
-		t.Fatal(err)
-	}
+	datatest.Check(t, os.WriteFile(path, []byte(text.String()), 0o644))
 	return path
 }
 
 // An older model of other tasks, or one without variances, is refused in a sentence.
 func TestOlderModelsThatTellNothing(t *testing.T) {
 	s := older(t, data.Regression)
-	prior := must(s.Prior())(t)
+	prior := datatest.Must(s.Prior())(t)
 	_, err := NewBench(nil, levelled(t, 5, data.Classification, 1, 4, 7), Options{After: prior})
 	if err == nil || !strings.Contains(err.Error(), `task "t0" is a classification ["no" "yes"]; the tasks of the older model are a regression []`) {
 		t.Errorf("classes after numbers: %v", err)

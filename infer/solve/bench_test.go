@@ -19,19 +19,19 @@ import (
 
 func bench(t *testing.T, f *Finder, p *data.ProblemData, o Options) *Bench {
 	t.Helper()
-	return must(NewBench(f, p, o))(t)
+	return datatest.Must(NewBench(f, p, o))(t)
 }
 
 func judge(t *testing.T, b *Bench, c Candidate) *Judged {
 	t.Helper()
-	return must(b.Judge(t.Context(), c))(t)
+	return datatest.Must(b.Judge(t.Context(), c))(t)
 }
 
 // fit fits one candidate.
 func fit(t *testing.T, b *Bench, c Candidate) *Fitted {
 	t.Helper()
-	choice := must(b.Best(t.Context(), []Candidate{c}))(t)
-	return must(b.Fit(t.Context(), choice))(t)
+	choice := datatest.Must(b.Best(t.Context(), []Candidate{c}))(t)
+	return datatest.Must(b.Fit(t.Context(), choice))(t)
 }
 
 // firstHeld are the first rows of every task, to be held out.
@@ -68,8 +68,8 @@ func TestFoldsAskTheNetworkWithoutTheirRows(t *testing.T) {
 	f := random(t, 1, nil)
 	p := made(1, "p", data.Regression, 3).Labelled()
 	o := Options{Held: firstHeld(p, 5)}
-	before := must(bench(t, f, p, o).ask(false))(t)
-	after := must(bench(t, f, changed(p, o.Held), o).ask(false))(t)
+	before := datatest.Must(bench(t, f, p, o).ask(false))(t)
+	after := datatest.Must(bench(t, f, changed(p, o.Held), o).ask(false))(t)
 	for k, same := range []bool{true, false} {
 		if mat.Equal(after[k].Omega, before[k].Omega) != same {
 			t.Errorf("part %d: what is found with other labels held out is the same: %t, want %t", k, !same, same)
@@ -223,15 +223,15 @@ func TestCovarianceByHand(t *testing.T) {
 	for _, o := range []Options{{Lambda1: []float64{0.1}}, {Lambda1: []float64{0.1}, Held: firstHeld(p, 5)}} {
 		b := bench(t, random(t, 1, nil), p, o)
 		got := fit(t, b, Candidate{Ridge: 1, Mixture: Mixture{Network: 0.5}})
-		found := must(b.ask(false))(t)
+		found := datatest.Must(b.ask(false))(t)
 		metric := data.NewMetric(p, 1)
-		training := must(multitask.Training(metric.Problem(p)))(t)
+		training := datatest.Must(multitask.Training(metric.Problem(p)))(t)
 		var omega mat.SymDense // 1/2 Omega_n + 1/2 I/3
 		omega.ScaleSym(0.5, found[len(b.folds)].Omega)
 		for i := range 3 {
 			omega.SetSym(i, i, omega.At(i, i)+0.5/3)
 		}
-		want := must(multitask.FitFixed(t.Context(), &omega, training, 0.1, multitask.Options{}))(t)
+		want := datatest.Must(multitask.FitFixed(t.Context(), &omega, training, 0.1, multitask.Options{}))(t)
 		if !mat.EqualApprox(got.Omega, &omega, 1e-9) || !mat.EqualApprox(got.Result.W, metric.Restore(want.W), 1e-4) {
 			t.Errorf("Omega is\n%v\nby hand\n%v", mat.Formatted(got.Omega), mat.Formatted(&omega))
 		}

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"l2mt/data"
+	"l2mt/data/datatest"
 	"l2mt/model/multitask"
 )
 
@@ -84,7 +85,7 @@ func TestNamesTellCandidatesApart(t *testing.T) {
 			t.Errorf("%q is read as %+v", name, c)
 		}
 	}
-	mtrl := must(multitask.Lookup("mtrl"))(t)
+	mtrl := datatest.Must(multitask.Lookup("mtrl"))(t)
 	for _, c := range []struct {
 		Candidate
 		name, title string
@@ -136,7 +137,7 @@ func TestGivenCovariancesAreToldApart(t *testing.T) {
 	b := bench(t, nil, made(1, "p", data.Regression, 3), Options{})
 	var losses []float64
 	for seed := range uint64(3) {
-		given := must(multitask.Given(covariance(data.Stream(seed, "given"), 3)))(t)
+		given := datatest.Must(multitask.Given(covariance(data.Stream(seed, "given"), 3)))(t)
 		losses = append(losses, judge(t, b, Candidate{Model: given}).Loss)
 	}
 	if slices.Sort(losses); len(slices.Compact(losses)) != 3 {

@@ -20,20 +20,20 @@ import (
 
 func choose(t *testing.T, b *Bench, without Parts) *Choice {
 	t.Helper()
-	return must(b.Choose(t.Context(), without))(t)
+	return datatest.Must(b.Choose(t.Context(), without))(t)
 }
 
 // solved is the fit with what is chosen for a problem.
 func solved(t *testing.T, f *Finder, p *data.ProblemData, o Options, without Parts) *Fitted {
 	t.Helper()
 	b := bench(t, f, p, o)
-	return must(b.Fit(t.Context(), choose(t, b, without)))(t)
+	return datatest.Must(b.Fit(t.Context(), choose(t, b, without)))(t)
 }
 
 func shipped(t *testing.T) *Finder {
 	t.Helper()
-	n := must(pretrained.Load())(t)
-	return must(NewFinder(n))(t)
+	n := datatest.Must(pretrained.Load())(t)
+	return datatest.Must(NewFinder(n))(t)
 }
 
 // wide is a problem of classes whose rows are few for their columns, which has problem (1).
@@ -65,10 +65,8 @@ func asTable(t *testing.T, p *data.ProblemData) *table.Table {
 		}
 	}
 	path := filepath.Join(t.TempDir(), "table.csv")
-	if err := os.WriteFile(path, []byte(text.String()+"\n"), 0o644); err != nil {
-		t.Fatal(err)
-	}
-	return must(table.Read([]string{path}, table.Options{Task: "task", Targets: []string{"y"}, Steps: []string{table.None}}))(t)
+	datatest.Check(t, os.WriteFile(path, []byte(text.String()+"\n"), 0o644))
+	return datatest.Must(table.Read([]string{path}, table.Options{Task: "task", Targets: []string{"y"}, Steps: []string{table.None}}))(t)
 }
 
 // sameFit says that two fits are the same to the last bit.
@@ -123,7 +121,7 @@ func TestOrderOfJudgingDoesNotMatter(t *testing.T) {
 		}
 		choose(t, b, Parts{NoNetwork: true})
 		got := choose(t, b, Parts{})
-		fitted := must(b.Fit(t.Context(), got))(t)
+		fitted := datatest.Must(b.Fit(t.Context(), got))(t)
 		if got.Name() != want.Choice.Name() || math.Abs(got.Loss-want.Choice.Loss) > 1e-9 || !mat.EqualApprox(fitted.Result.W, want.Result.W, 1e-9) {
 			t.Errorf("problem %d: %s is chosen with the loss %v, after others were judged %s with %v", seed, want.Choice.Name(), want.Choice.Loss, got.Name(), got.Loss)
 		}
@@ -135,7 +133,7 @@ func TestBestHasTheLeastLoss(t *testing.T) {
 	b := bench(t, random(t, 1, nil), made(1, "p", data.Regression, 4), Options{})
 	all := []Candidate{{Mixture: Mixture{Pooled: 1}}, {}, {Structure: Structure{View: Straight}}, {Mixture: Mixture{Network: 0.5}}}
 	twice := slices.Concat(all, all)
-	best := must(b.Best(t.Context(), twice))(t)
+	best := datatest.Must(b.Best(t.Context(), twice))(t)
 	for i, w := range best.Weighed {
 		first := slices.IndexFunc(best.Weighed, func(other Weighed) bool { return other.Loss <= w.Loss && other.Weight == 1 })
 		if w.Called != twice[i].Name() || w.Loss != judge(t, b, w.Candidate).Loss || w.Weight != 0 && w.Weight != 1 || first < 0 || first >= len(all) {
@@ -179,7 +177,7 @@ func TestRowsThatCannotBeSplitTakeTheFirst(t *testing.T) {
 	*s = data.Samples{X: s.X.Take([]int{0, 1}), Y: s.Y[:2]} // one of each class
 	p.Tasks[0].ValidationSet = data.Samples{}
 	b := bench(t, random(t, 1, nil), p, Options{})
-	f := must(b.Fit(t.Context(), choose(t, b, Parts{})))(t)
+	f := datatest.Must(b.Fit(t.Context(), choose(t, b, Parts{})))(t)
 	if len(b.folds) != 0 || f.Choice.Weighed[0].Weight != 1 || f.Choice.Name() != b.Candidates(Parts{})[0].Name() || len(f.Test.Task) != 1 || math.IsNaN(f.Test.Mean) {
 		t.Errorf("%+v of %d folds, test error %v", f.Choice.Weighed, len(b.folds), f.Test)
 	}
@@ -198,7 +196,7 @@ func TestViewsCanBePinned(t *testing.T) {
 			}
 		}
 	}
-	x := must(data.NewCSR(6, []int{0, 1, 2, 3}, []int32{0, 1, 1}, []float32{1, 2, 3}))(t)
+	x := datatest.Must(data.NewCSR(6, []int{0, 1, 2, 3}, []int32{0, 1, 1}, []float32{1, 2, 3}))(t)
 	for i := range p.Tasks {
 		p.Tasks[i] = data.TaskData{Task: p.Tasks[i].Task, TrainSet: data.Samples{X: x, Y: []float64{1, 2, 4}}}
 	}
@@ -222,7 +220,7 @@ func TestRivalsAndMean(t *testing.T) {
 		if alone.View != pooled.View || !slices.ContainsFunc(c.parts, seen) || alone == pooled {
 			t.Errorf("the rivals of %s are %s and %s", c.Name(), alone.Name(), pooled.Name())
 		}
-		mean := must(b.Mean(t.Context()))(t)
+		mean := datatest.Must(b.Mean(t.Context()))(t)
 		if !(c.Loss < mean.Loss) && p.Kind() == data.Regression || mean.Rows != c.Rows {
 			t.Errorf("the loss is %v, and of the mean %v", c.Loss, mean.Loss)
 		}

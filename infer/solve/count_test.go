@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"l2mt/data"
+	"l2mt/data/datatest"
 	"l2mt/data/table"
 	"l2mt/model/saved"
 )
@@ -40,28 +41,24 @@ func TestCounts(t *testing.T) {
 		p := counted(t, seed, amounts)
 		b := bench(t, nil, p, Options{})
 		scaled, c, err := b.Scaled("", choose)
-		if err != nil {
-			t.Fatal(err)
-		}
-		f := must(scaled.Fit(t.Context(), c))(t)
+		datatest.Check(t, err)
+		f := datatest.Must(scaled.Fit(t.Context(), c))(t)
 		if f.Scale() != scale {
 			t.Fatalf("seed %d, whole amounts %t: the scale is %s", seed, amounts, f.Scale())
 		}
 		if amounts {
 			continue
 		}
-		plain := must(b.Fit(t.Context(), must(choose(b))(t)))(t)
-		s := must(f.Saved(table.Numbers(p.Features, 2)))(t)
+		plain := datatest.Must(b.Fit(t.Context(), datatest.Must(choose(b))(t)))(t)
+		s := datatest.Must(f.Saved(table.Numbers(p.Features, 2)))(t)
 		dir := t.TempDir()
-		if err := s.Save(dir); err != nil {
-			t.Fatal(err)
-		}
-		s = must(saved.Load(dir))(t)
+		datatest.Check(t, s.Save(dir))
+		s = datatest.Must(saved.Load(dir))(t)
 		ours, theirs := 0.0, 0.0
 		for i, task := range p.Tasks {
 			x := task.TrainSet.X
-			straight := must(plain.Scores(i, x))(t)
-			for j, v := range must(s.Predict(task.Name, x))(t) {
+			straight := datatest.Must(plain.Scores(i, x))(t)
+			for j, v := range datatest.Must(s.Predict(task.Name, x))(t) {
 				row := x.Row(j).Value
 				want := math.Exp(float64(i)/5 + 0.8*float64(row[0]) + 0.4*float64(row[1]))
 				ours += (v - want) * (v - want)

@@ -10,6 +10,7 @@ import (
 	"gonum.org/v1/gonum/mat"
 
 	"l2mt/data"
+	"l2mt/data/datatest"
 	"l2mt/infer/solve/solvetest"
 	"l2mt/model"
 	"l2mt/model/multitask"
@@ -20,7 +21,7 @@ var made = solvetest.Problem
 // random returns a network of random parameters, ready for use.
 func random(t testing.TB, seed uint64, change func(c *model.Config)) *Finder {
 	t.Helper()
-	n := must(NewFinder(solvetest.Network(t, seed, change)))(t)
+	n := datatest.Must(NewFinder(solvetest.Network(t, seed, change)))(t)
 	return n
 }
 
@@ -32,8 +33,8 @@ func metricOf(p *data.ProblemData) func() *data.ProblemData {
 // estimate is what the network says of a problem whose features it takes as they are.
 func estimate(t testing.TB, n *Finder, p *data.ProblemData) *model.Estimate {
 	t.Helper()
-	payload := must(model.PrepareIn(n.network.Config, p, metricOf(p)))(t)
-	return must(n.forward.Estimate(payload))(t)
+	payload := datatest.Must(model.PrepareIn(n.network.Config, p, metricOf(p)))(t)
+	return datatest.Must(n.forward.Estimate(payload))(t)
 }
 
 // The covariance found is at least as good, in the eyes of the network, as that
@@ -55,7 +56,7 @@ func TestNoModelHasABetterCovariance(t *testing.T) {
 			for _, link := range model.Links() {
 				n := random(t, seed, func(c *model.Config) { c.Estimator, c.Link = estimator, link })
 				for i, p := range problems {
-					e, found, direction := estimate(t, n, p), must(n.find(p, metricOf(p)))(t), n.network.Direction()
+					e, found, direction := estimate(t, n, p), datatest.Must(n.find(p, metricOf(p)))(t), n.network.Direction()
 					if found.Rho > 0 {
 						positive++
 					} else {
@@ -85,10 +86,10 @@ func TestNoModelHasABetterCovariance(t *testing.T) {
 // modelCovariances are those of the paper's ten models, one of which has I/m.
 func modelCovariances(t *testing.T, p *data.ProblemData) []*mat.SymDense {
 	t.Helper()
-	training := must(multitask.Training(p))(t)
+	training := datatest.Must(multitask.Training(p))(t)
 	var list []*mat.SymDense
 	for _, m := range multitask.Baselines() {
-		fit := must(multitask.Fit(t.Context(), m, training, multitask.Params{Lambda1: 0.1}, multitask.Options{Tolerance: 1e-4}))(t)
+		fit := datatest.Must(multitask.Fit(t.Context(), m, training, multitask.Params{Lambda1: 0.1}, multitask.Options{Tolerance: 1e-4}))(t)
 		omega := mat.NewSymDense(len(p.Tasks), nil)
 		omega.ScaleSym(1/mat.Trace(fit.Omega), fit.Omega)
 		list = append(list, omega)
@@ -121,7 +122,7 @@ func TestOrderOfTasksDoesNotMatter(t *testing.T) {
 
 func omegaOf(t *testing.T, n *Finder, p *data.ProblemData) *mat.SymDense {
 	t.Helper()
-	found := must(n.Omega(p))(t)
+	found := datatest.Must(n.Omega(p))(t)
 	return found.Omega
 }
 
@@ -182,7 +183,7 @@ func TestTasksTheNetworkIsNotAskedAbout(t *testing.T) {
 	}
 	p := silent(made(1, "p", data.Classification, 5), 1, 3)
 	telling := []int{0, 2, 4}
-	of, others := must(n.find(p, metricOf(p)))(t), must(n.Omega(only(p, telling)))(t)
+	of, others := datatest.Must(n.find(p, metricOf(p)))(t), datatest.Must(n.Omega(only(p, telling)))(t)
 	scale := of.Omega.At(0, 0) / others.Omega.At(0, 0)
 	for i, a := range telling {
 		mean := 0.0
@@ -199,7 +200,7 @@ func TestTasksTheNetworkIsNotAskedAbout(t *testing.T) {
 		t.Error(err)
 	}
 	p = silent(made(1, "p", data.Classification, 3), 0, 1)
-	if found := must(n.find(p, metricOf(p)))(t); !mat.Equal(found.Omega, multitask.Uniform(3)) || found.Estimated != 1 {
+	if found := datatest.Must(n.find(p, metricOf(p)))(t); !mat.Equal(found.Omega, multitask.Uniform(3)) || found.Estimated != 1 {
 		t.Errorf("of one task that tells the network says\n%v", mat.Formatted(found.Omega))
 	}
 }
@@ -227,17 +228,6 @@ func TestNetworkIsShared(t *testing.T) {
 		if err := <-done; err != nil {
 			t.Error(err)
 		}
-	}
-}
-
-// must is a value that is there unless its maker failed.
-func must[T any](v T, err error) func(testing.TB) T {
-	return func(t testing.TB) T {
-		t.Helper()
-		if err != nil {
-			t.Fatal(err)
-		}
-		return v
 	}
 }
 

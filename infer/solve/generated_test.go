@@ -10,6 +10,7 @@ import (
 	"gonum.org/v1/gonum/mat"
 
 	"l2mt/data"
+	"l2mt/data/datatest"
 )
 
 // family says how problems are drawn of which the truth is known: the weights of the tasks are
@@ -91,10 +92,7 @@ func (f family) draw(t *testing.T, r *rand.Rand, w []float64, n int) data.Sample
 	if f.kind == data.Classification && !slices.Contains(s.Y, -s.Y[0]) {
 		s.Y[0] = -s.Y[0]
 	}
-	var err error
-	if s.X, err = data.NewDense(n, f.features, value); err != nil {
-		t.Fatal(err)
-	}
+	s.X = datatest.Must(data.NewDense(n, f.features, value))(t)
 	return s
 }
 
@@ -114,9 +112,7 @@ func TestProblemsHaveTheCovarianceThatTheySay(t *testing.T) {
 						x.Set(a, q, float64(v))
 					}
 				}
-				if err := w.Slice(0, features, i, i+1).(*mat.Dense).Solve(x, mat.NewDense(rows, 1, task.TrainSet.Y)); err != nil {
-					t.Fatal(err)
-				}
+				datatest.Check(t, w.Slice(0, features, i, i+1).(*mat.Dense).Solve(x, mat.NewDense(rows, 1, task.TrainSet.Y)))
 			}
 			var found mat.Dense
 			found.Mul(w.T(), w)

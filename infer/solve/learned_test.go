@@ -8,6 +8,7 @@ import (
 	"gonum.org/v1/gonum/mat"
 
 	"l2mt/data"
+	"l2mt/data/datatest"
 	"l2mt/infer/solve/solvetest"
 	"l2mt/model"
 )
@@ -17,7 +18,7 @@ func learned(t *testing.T, preset string) (*Finder, *data.ProblemData) {
 	t.Helper()
 	n := solvetest.Network(t, 1, func(c *model.Config) {
 		if preset != "" {
-			*c = must(model.Preset(preset, solvetest.Features))(t)
+			*c = datatest.Must(model.Preset(preset, solvetest.Features))(t)
 		}
 	})
 	other := solvetest.Problem(9, "experience", data.Classification, 4)
@@ -33,7 +34,7 @@ func learned(t *testing.T, preset string) (*Finder, *data.ProblemData) {
 		}
 	}
 	n.Sigma = model.NewSigma(classes, model.Taught{Ridge: 0.1})
-	return must(NewFinder(n))(t), solvetest.Problem(5, "p", data.Classification, 3)
+	return datatest.Must(NewFinder(n))(t), solvetest.Problem(5, "p", data.Classification, 3)
 }
 
 // A candidate in the metric of the experience is the same candidate for rows X A, and its weights
@@ -42,7 +43,7 @@ func TestFitsInTheMetricOfTheExperience(t *testing.T) {
 	f, p := learned(t, "pairwise")
 	bare := *f.network
 	bare.Sigma = nil
-	before := must(NewFinder(&bare))(t)
+	before := datatest.Must(NewFinder(&bare))(t)
 	o := Options{Lambda1: []float64{0.1}}
 	for _, c := range []Candidate{{}, {Ridge: 1, Drawn: Drawn}, {Ridge: 1, Mixture: Mixture{Network: 0.5}}} {
 		want := fit(t, bench(t, before, f.network.Sigma.Problem(p), o), c)
@@ -53,8 +54,8 @@ func TestFitsInTheMetricOfTheExperience(t *testing.T) {
 			x := task.TestSet.X
 			mapped := f.network.Sigma.Problem(p).Tasks[i].TestSet.X
 			for j := range x.Rows() {
-				u := must(got.Scores(i, x.Take([]int{j})))(t)
-				v := must(want.Scores(i, mapped.Take([]int{j})))(t)
+				u := datatest.Must(got.Scores(i, x.Take([]int{j})))(t)
+				v := datatest.Must(want.Scores(i, mapped.Take([]int{j})))(t)
 				if d := u[0] - v[0]; d > 1e-4 || d < -1e-4 {
 					t.Fatalf("%s: task %d, row %d has the score %v, and %v by hand", c.Name(), i, j, u, v)
 				}
@@ -77,8 +78,8 @@ func TestWhenTheMetricOfTheExperienceIsUsed(t *testing.T) {
 	is := func(c Candidate) bool { return c.Learned }
 	f, p := learned(t, "")
 	b := bench(t, f, p, Options{})
-	raw := must(b.ask(false))(t)
-	for k, found := range must(b.ask(true))(t) {
+	raw := datatest.Must(b.ask(false))(t)
+	for k, found := range datatest.Must(b.ask(true))(t) {
 		if !mat.Equal(found.Omega, raw[k].Omega) {
 			t.Error("a network with weights for the columns is asked about others")
 		}

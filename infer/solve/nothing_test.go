@@ -93,10 +93,10 @@ func overNothing(t *testing.T, tables uint64) (noise, promised, unrelated float6
 		p, isNoise := nothing(t, k)
 		b := bench(t, nil, p, Options{Seed: k, Workers: 2})
 		choice := choose(t, b, Parts{})
-		got := testLoss(t, must(b.Fit(t.Context(), choice))(t))
+		got := testLoss(t, datatest.Must(b.Fit(t.Context(), choice))(t))
 		n[isNoise]++
 		if isNoise {
-			mean := must(b.Mean(t.Context()))(t)
+			mean := datatest.Must(b.Mean(t.Context()))(t)
 			ratio := got / constantLoss(p)
 			noise += math.Log(ratio)
 			promised += math.Log(choice.Loss / mean.Loss)
@@ -130,7 +130,7 @@ func TestRelatedTasksAreShared(t *testing.T) {
 			b := bench(t, nil, p, Options{Seed: seed, Workers: 2})
 			choice := choose(t, b, Parts{})
 			alone, _ := b.Rivals(choice)
-			got := testLoss(t, must(b.Fit(t.Context(), choice))(t))
+			got := testLoss(t, datatest.Must(b.Fit(t.Context(), choice))(t))
 			own := testLoss(t, fit(t, b, alone))
 			if !choice.Shares() || got > 0.9*own || choice.Loss > 0.95*judge(t, b, alone).Loss {
 				t.Errorf("%s, seed %d: %s shares %t, with a test loss of %.3f; tasks on their own have %.3f", kind, seed, choice.Name(), choice.Shares(), got, own)
@@ -155,7 +155,7 @@ func bending(t *testing.T, rows int, f func(slope float64, x []float32) float64)
 				}
 				y[j] = f(1+0.1*float64(i), row) + 0.1*r.NormFloat64()
 			}
-			return data.Samples{X: must(data.NewDense(n, 6, x))(t), Y: y}
+			return data.Samples{X: datatest.Must(data.NewDense(n, 6, x))(t), Y: y}
 		}
 		task := &data.Task{Name: string('a' + rune(i)), Kind: data.Regression}
 		p.Tasks = append(p.Tasks, data.TaskData{Task: task, TrainSet: set(rows), TestSet: set(200)})

@@ -35,8 +35,8 @@ func TestOmegaOfManyTasks(t *testing.T) {
 		for _, random := range []bool{true, false} {
 			for _, rho := range []float64{-1, 0, 1e-3, 1} {
 				phi := phiOf(m, random)
-				got := must(Omega(phi, rho))(t)
-				want := must(infer.Omega(phi, rho))(t)
+				got := datatest.Must(Omega(phi, rho))(t)
+				want := datatest.Must(infer.Omega(phi, rho))(t)
 				var d mat.Dense
 				d.Sub(got.Omega, want.Omega)
 				if r := mat.Norm(&d, 2); !(r <= 1e-10) || got.Multiplicity != want.Multiplicity || math.Abs(got.Objective-want.Objective) > 1e-12 {

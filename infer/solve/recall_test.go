@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"l2mt/data"
+	"l2mt/data/datatest"
 	"l2mt/infer/solve/solvetest"
 	"l2mt/model"
 	"l2mt/model/multitask"
@@ -35,7 +36,7 @@ func met(t *testing.T, columns int) (*Finder, *data.ProblemData) {
 					values = append(values, float32(5*r.NormFloat64()))
 				}
 			}
-			return must(data.NewDense(n, columns, values))(t)
+			return datatest.Must(data.NewDense(n, columns, values))(t)
 		}
 		if c < classes-2 {
 			known.Tasks = append(known.Tasks, model.ClassOf(fmt.Sprint("class ", c), draws[c](200)))
@@ -54,10 +55,10 @@ func met(t *testing.T, columns int) (*Finder, *data.ProblemData) {
 		p.Tasks = append(p.Tasks, task)
 	}
 	n := solvetest.Network(t, 1, func(c *model.Config) {
-		*c = must(model.Preset("pairwise", columns))(t)
+		*c = datatest.Must(model.Preset("pairwise", columns))(t)
 	})
 	n.Sigma = model.NewSigma(known, model.Taught{Ridge: 0.1, Far: 2, Few: 5})
-	return must(NewFinder(n))(t), p
+	return datatest.Must(NewFinder(n))(t), p
 }
 
 // Tasks of classes that the network knows have the discriminant of these classes, whatever the
@@ -66,7 +67,7 @@ func TestClassesThatComeBack(t *testing.T) {
 	for _, columns := range []int{3, 12} { // structures need more than five rows a column
 		f, p := met(t, columns)
 		o := Options{Folds: 2, Lambda1: []float64{0.1}}
-		got := must(Fit(t.Context(), f, p, o))(t)
+		got := datatest.Must(Fit(t.Context(), f, p, o))(t)
 		if recalled := strings.Join(got.Choice.Recalled, "\n"); len(got.Choice.Recalled) != 2 ||
 			!strings.Contains(recalled, `"class 3" and "class 1"`) || !strings.Contains(recalled, `"class 0" and "class 5"`) {
 			t.Fatalf("%d columns: recognised is %s", columns, recalled)
@@ -74,11 +75,11 @@ func TestClassesThatComeBack(t *testing.T) {
 		sigma := f.network.Sigma
 		forgetful := *f.network
 		forgetful.Sigma = model.NewSigma(sigma.Classes, model.Taught{Ridge: 0.1, Few: 5})
-		want := must(Fit(t.Context(), must(NewFinder(&forgetful))(t), p, o))(t)
+		want := datatest.Must(Fit(t.Context(), datatest.Must(NewFinder(&forgetful))(t), p, o))(t)
 		for i, task := range p.Tasks {
-			scores := must(got.Scores(i, task.TestSet.X))(t)
+			scores := datatest.Must(got.Scores(i, task.TestSet.X))(t)
 			if i > 1 {
-				if !slices.Equal(scores, must(want.Scores(i, task.TestSet.X))(t)) {
+				if !slices.Equal(scores, datatest.Must(want.Scores(i, task.TestSet.X))(t)) {
 					t.Errorf("%d columns: a task of new classes has other scores", columns)
 				}
 				if !slices.Equal(got.Choice.Scores[i], want.Choice.Scores[i]) {
@@ -102,7 +103,7 @@ func TestClassesThatComeBack(t *testing.T) {
 			t.Errorf("%d columns: the error is %.4f with classes that come back, %.4f without", columns, got.Test.Mean, want.Test.Mean)
 		}
 		b := bench(t, f, p, o)
-		c := must(b.Choose(t.Context(), Parts{NoNetwork: true}))(t)
+		c := datatest.Must(b.Choose(t.Context(), Parts{NoNetwork: true}))(t)
 		if c.Recalled != nil {
 			t.Errorf("without the network %v is recognised", c.Recalled)
 		}

@@ -34,7 +34,7 @@ func priced(t *testing.T, seed uint64, multiplies bool) *data.ProblemData {
 			values = append(values, float32(a), float32(b))
 			y = append(y, target)
 		}
-		x := must(data.NewDense(len(y), 2, values))(t)
+		x := datatest.Must(data.NewDense(len(y), 2, values))(t)
 		none := data.Samples{X: x.Take(nil)}
 		p.Tasks = append(p.Tasks, data.TaskData{
 			Task:     &data.Task{Name: string(rune('a' + i)), Kind: data.Regression},
@@ -48,10 +48,10 @@ func priced(t *testing.T, seed uint64, multiplies bool) *data.ProblemData {
 func TestAScaleAskedForIsChosenOnOnce(t *testing.T) {
 	p := priced(t, 4, true)
 	network, _ := solvetest.Headed(t)
-	f := must(NewFinder(network))(t)
+	f := datatest.Must(NewFinder(network))(t)
 	for i := range p.Tasks {
 		rows := len(p.Tasks[i].TrainSet.Y)
-		x := must(data.NewDense(rows, solvetest.Features, make([]float32, rows*solvetest.Features)))(t)
+		x := datatest.Must(data.NewDense(rows, solvetest.Features, make([]float32, rows*solvetest.Features)))(t)
 		p.Tasks[i].TrainSet.X = x
 		none := data.Samples{X: x.Take(nil)}
 		p.Tasks[i].ValidationSet = none
@@ -82,14 +82,12 @@ func TestScaleOfTheTarget(t *testing.T) {
 		b := bench(t, nil, p, Options{Workers: 2})
 		choose := func(b *Bench) (*Choice, error) { return b.Choose(t.Context(), Parts{}) }
 		scaled, c, err := b.Scaled("", choose)
-		if err != nil {
-			t.Fatal(err)
-		}
-		f := must(scaled.Fit(t.Context(), c))(t)
+		datatest.Check(t, err)
+		f := datatest.Must(scaled.Fit(t.Context(), c))(t)
 		if (f.Scale() == Log) != multiplies {
 			t.Errorf("seed %d: columns multiply %t, the scale is %s", seed, multiplies, f.Scale())
 		}
-		told := must(scaled.Told(c.HeldOut))(t)
+		told := datatest.Must(scaled.Told(c.HeldOut))(t)
 		for i, task := range p.Tasks {
 			if !slices.Equal(slices.Sorted(slices.Values(told.Y[i])), slices.Sorted(slices.Values(task.TrainSet.Y))) {
 				t.Errorf("seed %d: rows held out of task %d are others than its targets", seed, i)
@@ -98,15 +96,13 @@ func TestScaleOfTheTarget(t *testing.T) {
 		if !multiplies {
 			continue
 		}
-		s := must(f.Saved(table.Numbers(p.Features, 2)))(t)
+		s := datatest.Must(f.Saved(table.Numbers(p.Features, 2)))(t)
 		dir := t.TempDir()
-		if err := s.Save(dir); err != nil {
-			t.Fatal(err)
-		}
-		s = must(saved.Load(dir))(t)
+		datatest.Check(t, s.Save(dir))
+		s = datatest.Must(saved.Load(dir))(t)
 		x := p.Tasks[0].TrainSet.X
-		got := must(s.Predict("a", x))(t)
-		logs := must(f.Scores(0, x))(t)
+		got := datatest.Must(s.Predict("a", x))(t)
+		logs := datatest.Must(f.Scores(0, x))(t)
 		for j, v := range got {
 			low, high := s.Bounds(v, 2, 3)
 			if math.Abs(math.Log(v)-logs[j]) > 1e-9 || low <= 0 || math.Abs(math.Log(high/v)-6) > 1e-9 || math.Abs(math.Log(v/low)-6) > 1e-9 {
@@ -116,7 +112,7 @@ func TestScaleOfTheTarget(t *testing.T) {
 		if _, err := s.Prior(); err == nil {
 			t.Error("logarithms are taken for what an older model knows of targets")
 		}
-		plain := must(choose(b))(t)
+		plain := datatest.Must(choose(b))(t)
 		if told.Loss >= plain.Loss {
 			t.Errorf("seed %d: logarithms lose %.3f, the targets as they are %.3f", seed, told.Loss, plain.Loss)
 		}

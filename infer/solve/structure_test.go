@@ -41,7 +41,7 @@ func levelled(t *testing.T, seed uint64, kind data.Kind, deviation float64, rows
 					y[j] = math.Copysign(1, y[j])
 				}
 			}
-			return data.Samples{X: must(data.NewDense(n, 1, x))(t), Y: y}
+			return data.Samples{X: datatest.Must(data.NewDense(n, 1, x))(t), Y: y}
 		}
 		p.Tasks = append(p.Tasks, data.TaskData{Task: task, TrainSet: set(n), TestSet: set(20)})
 	}
@@ -108,9 +108,9 @@ func TestWeightsPredictAsTheMixedModel(t *testing.T) {
 		j := Candidate{Structure: Structure{View: Straight}}
 		b := bench(t, nil, p, Options{})
 		got := fit(t, b, j)
-		want := must(mixed.New(t.Context(), by, mixed.Options{}))(t)
+		want := datatest.Must(mixed.New(t.Context(), by, mixed.Options{}))(t)
 		for i, task := range p.Tasks {
-			scores := must(got.Scores(i, task.TestSet.X))(t)
+			scores := datatest.Must(got.Scores(i, task.TestSet.X))(t)
 			for r, s := range scores {
 				f := row(task.TestSet.X.Row(r))
 				hand := center + deviation*(floats.Dot(f, want.Common)+floats.Dot(f, want.Own[i]))
@@ -131,11 +131,11 @@ func TestStepsPredictAsTheFeatures(t *testing.T) {
 		b := bench(t, nil, p, Options{})
 		for _, s := range Structures() {
 			got := fit(t, b, Candidate{Structure: s})
-			seen := must(b.features(b.problem, s.View == Kernel))(t)
+			seen := datatest.Must(b.features(b.problem, s.View == Kernel))(t)
 			q := seen.problem(s, 0)
-			want := must(mixed.New(t.Context(), q, mixed.Options{}))(t)
+			want := datatest.Must(mixed.New(t.Context(), q, mixed.Options{}))(t)
 			for i, task := range q.Tasks {
-				scores := must(got.Scores(i, p.Tasks[i].TrainSet.X))(t)
+				scores := datatest.Must(got.Scores(i, p.Tasks[i].TrainSet.X))(t)
 				for r := range task.Y {
 					f := task.Features[r*len(q.Part):][:len(q.Part)]
 					hand := seen.center[i] + seen.scale[i]*(floats.Dot(f, want.Common)+floats.Dot(f, want.Own[i]))
@@ -175,7 +175,7 @@ func reordered(t *testing.T, p *data.ProblemData, r *rand.Rand, rows, columns, t
 			}
 			y = append(y, s.Y[old])
 		}
-		return data.Samples{X: must(data.NewDense(len(y), p.Cols(), value))(t), Y: y}
+		return data.Samples{X: datatest.Must(data.NewDense(len(y), p.Cols(), value))(t), Y: y}
 	}
 	for i, old := range order {
 		task := *p.Tasks[old].Task
@@ -265,8 +265,8 @@ func TestLevelsAreDrawnByTheirRows(t *testing.T) {
 	rows := slices.Repeat([]int{1, 5, 9}, 20)
 	for _, deviation := range []float64{1, 3, 10} {
 		p := levelled(t, 4, data.Regression, deviation, rows...)
-		f := must((&Bench{}).features(p, false))(t)
-		found := must(f.fit(t.Context(), Structure{View: Level}, 1, nil))(t)
+		f := datatest.Must((&Bench{}).features(p, false))(t)
+		found := datatest.Must(f.fit(t.Context(), Structure{View: Level}, 1, nil))(t)
 		fit := found.fits[0]
 		own := fit.Components[0].Own * f.scale[0] * f.scale[0]
 		noise := fit.Noise * f.scale[0] * f.scale[0]
@@ -323,7 +323,7 @@ func TestTasksOfEverySize(t *testing.T) {
 					network = nil
 				}
 				b := bench(t, network, p, Options{Folds: folds})
-				f := must(b.Fit(t.Context(), choose(t, b, Parts{})))(t)
+				f := datatest.Must(b.Fit(t.Context(), choose(t, b, Parts{})))(t)
 				for i, scores := range predictions(t, f) {
 					if floats.HasNaN(scores) || floats.Norm(scores, math.Inf(1)) > 50 {
 						t.Errorf("%s, task %d: %v", kind, i, scores)
@@ -384,7 +384,7 @@ func TestSeveralClasses(t *testing.T) {
 	f := solved(t, nil, p, Options{}, Parts{})
 	right, commonest := 0, make([]int, 3)
 	for i, task := range p.Tasks {
-		scores := must(f.Scores(i, task.TestSet.X))(t)
+		scores := datatest.Must(f.Scores(i, task.TestSet.X))(t)
 		if len(scores) != 3*len(task.TestSet.Y) {
 			t.Fatalf("task %d: %d scores of %d rows", i, len(scores), len(task.TestSet.Y))
 		}

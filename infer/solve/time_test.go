@@ -34,7 +34,7 @@ func walks(t *testing.T, seed uint64) (past, future *data.ProblemData, times [][
 		times = append(times, task)
 		x := values[:2*from]
 		for _, p := range []*data.ProblemData{past, future} {
-			rows := must(data.NewDense(len(x)/2, 2, x))(t)
+			rows := datatest.Must(data.NewDense(len(x)/2, 2, x))(t)
 			none := data.Samples{X: rows.Take(nil)}
 			p.Tasks = append(p.Tasks, data.TaskData{
 				Task:     &data.Task{Name: string(rune('a' + i)), Kind: data.Regression},
@@ -60,15 +60,13 @@ func TestIntervalsOfTheFuture(t *testing.T) {
 			times = nil
 		}
 		f := solved(t, nil, p, Options{Times: times, Workers: 2}, Parts{})
-		s := must(f.Saved(table.Numbers(p.Features, 2)))(t)
+		s := datatest.Must(f.Saved(table.Numbers(p.Features, 2)))(t)
 		held := 0.0
 		rows := 0.0
 		for i, task := range future.Tasks {
 			made, _, err := s.Prepare(task.TrainSet.X)
-			if err != nil {
-				t.Fatal(err)
-			}
-			scores := must(s.Predict(task.Name, task.TrainSet.X))(t)
+			datatest.Check(t, err)
+			scores := datatest.Must(s.Predict(task.Name, task.TrainSet.X))(t)
 			for j, d := range s.Deviations(i, made) {
 				rows++
 				if math.Abs(scores[j]-task.TrainSet.Y[j]) <= d*s.Interval(0.9) {

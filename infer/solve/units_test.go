@@ -21,11 +21,11 @@ func TestChoiceIsAWeighedSum(t *testing.T) {
 		b := bench(t, random(t, 1, nil), p, Options{})
 		all := []Candidate{{Structure: Structure{View: Curves}}, {Structure: Structure{Kernel, Pooled}}, {Mixture: Mixture{Network: 0.5}, Ridge: 1, Drawn: 10}}
 		weights := []float64{0.4, 0.2, 0.3}
-		choice := must(b.Best(t.Context(), all))(t)
+		choice := datatest.Must(b.Best(t.Context(), all))(t)
 		for k := range weights {
 			choice.Weighed[k].Weight = weights[k]
 		}
-		got := must(b.Fit(t.Context(), choice))(t)
+		got := datatest.Must(b.Fit(t.Context(), choice))(t)
 		var targets []float64
 		if kind == data.Regression {
 			for _, task := range p.Tasks {
@@ -38,10 +38,10 @@ func TestChoiceIsAWeighedSum(t *testing.T) {
 			want := make([]float64, len(task.TestSet.Y))
 			floats.AddConst(0.1*stat.Mean(targets, nil), want)
 			for k, c := range all {
-				part := must(fit(t, b, c).Scores(i, task.TestSet.X))(t)
+				part := datatest.Must(fit(t, b, c).Scores(i, task.TestSet.X))(t)
 				floats.AddScaled(want, weights[k], part)
 			}
-			if scores := must(got.Scores(i, task.TestSet.X))(t); !floats.EqualApprox(scores, want, 1e-4) {
+			if scores := datatest.Must(got.Scores(i, task.TestSet.X))(t); !floats.EqualApprox(scores, want, 1e-4) {
 				t.Errorf("%s, task %d: %v, by hand %v", kind, i, scores, want)
 			}
 		}
@@ -59,7 +59,7 @@ func targets(t *testing.T, seed uint64, units bool) *data.ProblemData {
 		for k := range value {
 			value[k] = float32(r.NormFloat64())
 		}
-		x := must(data.NewDense(n, 3, value))(t)
+		x := datatest.Must(data.NewDense(n, 3, value))(t)
 		for i := range sets {
 			var y []float64
 			for j := range n {

@@ -1,6 +1,7 @@
 package linalg
 
 import (
+	"l2mt/data/datatest"
 	"runtime/debug"
 	"testing"
 	"unsafe"
@@ -16,7 +17,7 @@ func guarded[T Float](tb testing.TB, max int) func(n int, behind bool) []T {
 	var zero T
 	size, page := int(unsafe.Sizeof(zero)), unix.Getpagesize()
 	bytes := (max*size + page - 1) / page * page
-	mem := must(unix.Mmap(-1, 0, bytes+2*page, unix.PROT_READ|unix.PROT_WRITE, unix.MAP_ANON|unix.MAP_PRIVATE))(tb)
+	mem := datatest.Must(unix.Mmap(-1, 0, bytes+2*page, unix.PROT_READ|unix.PROT_WRITE, unix.MAP_ANON|unix.MAP_PRIVATE))(tb)
 	fault := debug.SetPanicOnFault(true)
 	tb.Cleanup(func() {
 		debug.SetPanicOnFault(fault)
@@ -25,9 +26,7 @@ func guarded[T Float](tb testing.TB, max int) func(n int, behind bool) []T {
 		}
 	})
 	for _, guard := range [][]byte{mem[:page], mem[page+bytes:]} {
-		if err := unix.Mprotect(guard, unix.PROT_NONE); err != nil {
-			tb.Fatal(err)
-		}
+		datatest.Check(tb, unix.Mprotect(guard, unix.PROT_NONE))
 	}
 	return func(n int, behind bool) []T {
 		if n == 0 {

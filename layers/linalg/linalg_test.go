@@ -99,14 +99,3 @@ func TestZeroKernelsAreGeneric(t *testing.T) {
 		t.Errorf("the zero Kernels are %s", name)
 	}
 }
-
-// must is a value that is there unless its maker failed.
-func must[T any](v T, err error) func(testing.TB) T {
-	return func(t testing.TB) T {
-		t.Helper()
-		if err != nil {
-			t.Fatal(err)
-		}
-		return v
-	}
-}

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"l2mt/data"
+	"l2mt/data/datatest"
 	"l2mt/data/safetensors"
 )
 
@@ -16,17 +17,12 @@ func FuzzLoad(f *testing.F) {
 	picture := make([]byte, tiny.Size*tiny.Size*colours)
 	all := randomWeights(data.Stream(1, "fuzz"), tiny)
 	for i := range all {
-		content, err := safetensors.Encode(all[i:], nil)
-		if err != nil {
-			f.Fatal(err)
-		}
+		content := datatest.Must(safetensors.Encode(all[i:], nil))(f)
 		f.Add(content)
 	}
 	f.Fuzz(func(t *testing.T, content []byte) {
 		path := filepath.Join(t.TempDir(), "w.safetensors")
-		if err := os.WriteFile(path, content, 0o644); err != nil {
-			t.Fatal(err)
-		}
+		datatest.Check(t, os.WriteFile(path, content, 0o644))
 		for _, up := range Layers() {
 			n, err := Load(path, tiny, up)
 			if err != nil {

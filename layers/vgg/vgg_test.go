@@ -13,6 +13,7 @@ import (
 	"pgregory.net/rapid"
 
 	"l2mt/data"
+	"l2mt/data/datatest"
 	"l2mt/data/safetensors"
 )
 
@@ -63,12 +64,12 @@ func randomPictures(r *rand.Rand, c Config, n int) [][]byte {
 
 func mustLoad(t testing.TB, m memory, c Config, up Layer) *Net {
 	t.Helper()
-	return must(load(m, c, up))(t)
+	return datatest.Must(load(m, c, up))(t)
 }
 
 func features(t testing.TB, n *Net, pictures [][]byte, workers int) [][]float32 {
 	t.Helper()
-	return must(n.Features(pictures, workers))(t)
+	return datatest.Must(n.Features(pictures, workers))(t)
 }
 
 // An image is activations [channel][row][column] of the naive implementation.
@@ -204,9 +205,9 @@ func TestFeaturesDependOnThePictureAlone(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		i := rapid.IntRange(0, len(pictures)-1).Draw(t, "from")
 		j := rapid.IntRange(i+1, len(pictures)).Draw(t, "to")
-		many := must(n.Features(pictures[i:j], rapid.IntRange(-1, 9).Draw(t, "workers")))(t)
+		many := datatest.Must(n.Features(pictures[i:j], rapid.IntRange(-1, 9).Draw(t, "workers")))(t)
 		k := rapid.IntRange(i, j-1).Draw(t, "picture")
-		alone := must(n.Features(pictures[k:k+1], rapid.IntRange(1, 9).Draw(t, "workers alone")))(t)
+		alone := datatest.Must(n.Features(pictures[k:k+1], rapid.IntRange(1, 9).Draw(t, "workers alone")))(t)
 		if !slices.Equal(alone[0], many[k-i]) {
 			t.Errorf("%v alone, %v among %d", alone[0], many[k-i], j-i)
 		}
@@ -242,7 +243,7 @@ func TestFilesAreRead(t *testing.T) {
 	r := data.Stream(3, "vgg")
 	picture, m := randomPictures(r, small, 1), randomWeights(r, small)
 	want := features(t, mustLoad(t, m, small, FC8), picture, 1)[0]
-	if got := features(t, must(Load(writeFile(t, m), small, FC8))(t), picture, 1)[0]; !slices.Equal(got, want) {
+	if got := features(t, datatest.Must(Load(writeFile(t, m), small, FC8))(t), picture, 1)[0]; !slices.Equal(got, want) {
 		t.Errorf("features %v, want %v", got, want)
 	}
 }
@@ -250,9 +251,7 @@ func TestFilesAreRead(t *testing.T) {
 func writeFile(t *testing.T, m memory) string {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "w.safetensors")
-	if err := safetensors.Write(path, m, nil); err != nil {
-		t.Fatal(err)
-	}
+	datatest.Check(t, safetensors.Write(path, m, nil))
 	return path
 }
 
@@ -312,16 +311,5 @@ func BenchmarkVGG19(b *testing.B) {
 				}
 			})
 		}
-	}
-}
-
-// must is a value that is there unless its maker failed.
-func must[T any](v T, err error) func(rapid.TB) T {
-	return func(t rapid.TB) T {
-		t.Helper()
-		if err != nil {
-			t.Fatal(err)
-		}
-		return v
 	}
 }

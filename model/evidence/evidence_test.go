@@ -13,6 +13,7 @@ import (
 	"gonum.org/v1/gonum/stat"
 
 	"l2mt/data"
+	"l2mt/data/datatest"
 	"l2mt/model/multitask"
 	"l2mt/model/saved"
 )
@@ -77,15 +78,15 @@ func validation(t data.TaskData) data.Samples { return t.ValidationSet }
 func TestHeldOutIsPredictedByOtherRows(t *testing.T) {
 	for seed, s := range sizes {
 		p := made(s, uint64(3+seed))
-		folds := must(p.Folds(4, 1, nil))(t)
-		e := must(NewFolds(p, folds, nil))(t)
+		folds := datatest.Must(p.Folds(4, 1, nil))(t)
+		e := datatest.Must(NewFolds(p, folds, nil))(t)
 		e.deciding = 2
 		stl, mtrl := named(t, "stl"), named(t, "mtrl")
 		each := mtrl
 		for k := range folds {
-			each.Folds = append(each.Folds, must(multitask.Given(covariance(s.m, s.m, uint64(k))))(t))
+			each.Folds = append(each.Folds, datatest.Must(multitask.Given(covariance(s.m, s.m, uint64(k))))(t))
 		}
-		split := must(NewSplit(p))(t)
+		split := datatest.Must(NewSplit(p))(t)
 		for what, c := range map[string]struct {
 			of    Subject
 			judge bool
@@ -106,7 +107,7 @@ func TestHeldOutIsPredictedByOtherRows(t *testing.T) {
 			}},
 		} {
 			what = fmt.Sprintf("%v, %s", s, what)
-			got := must(c.hold())(t)
+			got := datatest.Must(c.hold())(t)
 			scores, y := make([][]float64, s.m), make([][]float64, s.m)
 			for k, fold := range c.folds {
 				r := fitted(t, c.of.fold(k), fold.ProblemData, multitask.Params{Lambda1: 0.1})
@@ -171,12 +172,12 @@ func predicted(r *multitask.Result, task int, row data.Row) []float64 {
 func TestFirstFoldsDecideOfManyRows(t *testing.T) {
 	for _, c := range []struct{ n, folds, deciding int }{{enoughRows, 5, 2}, {enoughRows, 1, 1}, {20, 5, 5}} {
 		p := made(size{data.Regression, 3, 2, c.n, 0}, 4)
-		e := must(NewFolds(p, must(p.Folds(5, 1, nil))(t)[:c.folds], nil))(t)
+		e := datatest.Must(NewFolds(p, datatest.Must(p.Folds(5, 1, nil))(t)[:c.folds], nil))(t)
 		if e.deciding != c.deciding {
 			t.Errorf("%d of %d folds decide, want %d", e.deciding, c.folds, c.deciding)
 		}
 		o := Options{Lambda1: []float64{0.1}, fit: close}
-		chosen := must(Held(t.Context(), named(t, "stl"), e, o))(t)
+		chosen := datatest.Must(Held(t.Context(), named(t, "stl"), e, o))(t)
 		if rows := 3 * c.n * c.folds / 5; chosen.Rows != rows {
 			t.Errorf("%d of %d rows judge what is chosen", chosen.Rows, rows)
 		}
@@ -199,7 +200,7 @@ func TestLabelledChoosesTheKind(t *testing.T) {
 		{size{data.Classification, 3, 3, 16, 4}, false},
 		{size{data.Classification, 3, 3, 17, 4}, true},
 	} {
-		e := must(Labelled(made(c.s, 1), 7))(t)
+		e := datatest.Must(Labelled(made(c.s, 1), 7))(t)
 		folds, ok := e.(*Folds)
 		if ok != c.folds || ok && len(folds.parts) != 5 {
 			t.Errorf("%v: %T", c.s, e)
@@ -221,7 +222,7 @@ func TestRowsOfPoorTasksAreHeldOut(t *testing.T) {
 	for j := range y {
 		y[j] = -1
 	}
-	h := hold(t, must(NewFolds(p, must(p.Folds(5, 1, nil))(t), nil))(t), named(t, "stl"), 0.1)
+	h := hold(t, datatest.Must(NewFolds(p, datatest.Must(p.Folds(5, 1, nil))(t), nil))(t), named(t, "stl"), 0.1)
 	scores, _ := h.ScoresOf(p)
 	for i, rows := range []int{10, 10, 1, 0} {
 		s := scores[i]
@@ -282,7 +283,7 @@ func TestLossOfTargets(t *testing.T) {
 		{false, (4 + 16 + 1) / all / 7},
 		{true, (4/1.25/4 + 16/100./2 + 1/all) / 3},
 	} {
-		e := heldRows{kind: data.Regression, same: c.own, scale: must(scales(y, c.own))(t)}
+		e := heldRows{kind: data.Regression, same: c.own, scale: datatest.Must(scales(y, c.own))(t)}
 		h := e.heldOut(scores, samplesOf(y))
 		near(t, fmt.Sprintf("own units %t: loss", c.own), h.Loss, c.loss, 1e-12)
 		for i, row := range squares {
@@ -311,7 +312,7 @@ func TestOwnUnitsOfProblems(t *testing.T) {
 			p := made(sizes[1], 1)
 			p.OwnUnits = own
 			floats.Scale(unit, p.Tasks[0].TrainSet.Y)
-			losses = append(losses, hold(t, must(folds(p))(t), named(t, "stl"), 0.1).Loss)
+			losses = append(losses, hold(t, datatest.Must(folds(p))(t), named(t, "stl"), 0.1).Loss)
 		}
 		if same := math.Abs(losses[1]-losses[0]) < 1e-4*losses[0]; same != own {
 			t.Errorf("own units %t: the loss is %v, and %v in other units", own, losses[0], losses[1])
@@ -323,8 +324,8 @@ func TestOwnUnitsOfProblems(t *testing.T) {
 func TestPredictedIsMeasuredAlike(t *testing.T) {
 	for seed, s := range sizes {
 		p := made(s, uint64(seed))
-		e := must(NewFolds(p, must(p.Folds(4, 1, nil))(t), nil))(t)
-		want := must(e.Judge(t.Context(), named(t, "stl"), multitask.Params{Lambda1: 0.1}, nil, close))(t)
+		e := datatest.Must(NewFolds(p, datatest.Must(p.Folds(4, 1, nil))(t), nil))(t)
+		want := datatest.Must(e.Judge(t.Context(), named(t, "stl"), multitask.Params{Lambda1: 0.1}, nil, close))(t)
 		got := e.Predicted(want.Scores)
 		got.Fits = want.Fits
 		if !reflect.DeepEqual(got, want) {
@@ -374,7 +375,7 @@ func TestPoorFolds(t *testing.T) {
 		y[j] = 0.1
 	}
 	p.Tasks[0].TrainSet = data.Samples{X: p.Tasks[0].TrainSet.X.Take([]int{0}), Y: []float64{1}}
-	h := hold(t, must(folds(p))(t), named(t, "stl"), 0.1)
+	h := hold(t, datatest.Must(folds(p))(t), named(t, "stl"), 0.1)
 	if h.Rows != 16 || len(h.Scores[0]) != 1 || !(h.Loss > 0) || math.IsInf(h.Loss, 0) {
 		t.Errorf("%+v", h)
 	}

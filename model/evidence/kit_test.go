@@ -9,6 +9,7 @@ import (
 	"gonum.org/v1/gonum/mat"
 
 	"l2mt/data"
+	"l2mt/data/datatest"
 	"l2mt/model/multitask"
 )
 
@@ -133,21 +134,21 @@ func covariance(m, rank int, seed uint64) *mat.SymDense {
 // given is the subject of a covariance.
 func given(t testing.TB, omega *mat.SymDense) Subject {
 	t.Helper()
-	return Of(must(multitask.Given(omega))(t))
+	return Of(datatest.Must(multitask.Given(omega))(t))
 }
 
 func named(t testing.TB, name string) Subject {
 	t.Helper()
-	return Of(must(multitask.Lookup(name))(t))
+	return Of(datatest.Must(multitask.Lookup(name))(t))
 }
 
 // kinds are the three kinds of evidence of a problem.
 func kinds(t testing.TB, p *data.ProblemData) map[string]Evidence {
 	t.Helper()
 	return map[string]Evidence{
-		"split":         must(NewSplit(p))(t),
-		"leave-one-out": must(NewLeaveOneOut(p))(t),
-		"folds":         must(NewFolds(p, must(p.Folds(3, 1, nil))(t), nil))(t),
+		"split":         datatest.Must(NewSplit(p))(t),
+		"leave-one-out": datatest.Must(NewLeaveOneOut(p))(t),
+		"folds":         datatest.Must(NewFolds(p, datatest.Must(p.Folds(3, 1, nil))(t), nil))(t),
 	}
 }
 
@@ -156,24 +157,13 @@ var close = multitask.Options{Tolerance: 1e-14}
 
 func hold(t testing.TB, e Evidence, of Subject, lambda1 float64) *HeldOut {
 	t.Helper()
-	return must(e.Hold(t.Context(), of, multitask.Params{Lambda1: lambda1}, nil, close))(t)
+	return datatest.Must(e.Hold(t.Context(), of, multitask.Params{Lambda1: lambda1}, nil, close))(t)
 }
 
 // fitted is a close fit of the training rows of a problem.
 func fitted(t testing.TB, of multitask.Model, p *data.ProblemData, params multitask.Params) *multitask.Result {
 	t.Helper()
-	return must(multitask.Fit(t.Context(), of, must(multitask.Training(p))(t), params, close))(t)
-}
-
-// must ends a test at an error.
-func must[T any](v T, err error) func(t testing.TB) T {
-	return func(t testing.TB) T {
-		t.Helper()
-		if err != nil {
-			t.Fatal(err)
-		}
-		return v
-	}
+	return datatest.Must(multitask.Fit(t.Context(), of, datatest.Must(multitask.Training(p))(t), params, close))(t)
 }
 
 // near fails unless got is within tol of want, relative to it.

@@ -113,8 +113,8 @@ func TestLeaveOneOutIsRefittingWithoutEachRow(t *testing.T) {
 		{size{data.Regression, 1, 3, 8, 0}, covariance(1, 1, 4)},
 	} {
 		p := made(c.s, uint64(seed))
-		e, drawn := must(NewLeaveOneOut(p))(t), float64(seed%3)
-		model := must(multitask.GivenWith(c.omega, drawn, false))(t)
+		e, drawn := datatest.Must(NewLeaveOneOut(p))(t), float64(seed%3)
+		model := datatest.Must(multitask.GivenWith(c.omega, drawn, false))(t)
 		got, want := hold(t, e, Of(model), 0.05), without(p, c.omega, 0.05, drawn)
 		for i := range want {
 			for j := range want[i] {
@@ -141,8 +141,8 @@ func TestApproximateLeaveOneOut(t *testing.T) {
 			p := made(size{data.Classification, c.m, c.d, c.n, 0}, seed)
 			omega := covariance(c.m, c.m, seed)
 			drawn := float64(seed % 2)
-			model := must(multitask.GivenWith(omega, drawn, false))(t)
-			got, want := hold(t, must(NewLeaveOneOut(p))(t), Of(model), c.lambda1), without(p, omega, c.lambda1, drawn)
+			model := datatest.Must(multitask.GivenWith(omega, drawn, false))(t)
+			got, want := hold(t, datatest.Must(NewLeaveOneOut(p))(t), Of(model), c.lambda1), without(p, omega, c.lambda1, drawn)
 			for i, task := range p.Tasks {
 				for j, y := range task.TrainSet.Y {
 					if y*floats.Sum(task.TrainSet.Y) == 2-float64(len(task.TrainSet.Y)) {
@@ -166,7 +166,7 @@ func TestApproximateLeaveOneOut(t *testing.T) {
 func TestLeaveOneOutOfClasses(t *testing.T) {
 	s := sizes[2]
 	p, omega := made(s, 1), covariance(3, 3, 1)
-	held := hold(t, must(NewLeaveOneOut(p))(t), given(t, omega), 0.1)
+	held := hold(t, datatest.Must(NewLeaveOneOut(p))(t), given(t, omega), 0.1)
 	for c := range s.classes {
 		part := &data.ProblemData{Problem: &data.Problem{Name: "one"}}
 		var tasks []int
@@ -183,7 +183,7 @@ func TestLeaveOneOutOfClasses(t *testing.T) {
 			}
 		}
 		scaled := 0.1 / mat.Trace(of) // Given divides by the trace
-		want := hold(t, must(NewLeaveOneOut(part))(t), given(t, of), scaled)
+		want := hold(t, datatest.Must(NewLeaveOneOut(part))(t), given(t, of), scaled)
 		for a, i := range tasks {
 			for j, f := range want.Scores[a] {
 				near(t, fmt.Sprintf("class %d, task %d, row %d", c, i, j), held.Scores[i][s.classes*j+c], f, 1e-5)
@@ -200,7 +200,7 @@ func TestLeaveOneOutOfClasses(t *testing.T) {
 // is flat.
 func TestOneRowAClass(t *testing.T) {
 	p := made(size{data.Classification, 4, 30, 2, 0}, 3)
-	e := must(NewLeaveOneOut(p))(t)
+	e := datatest.Must(NewLeaveOneOut(p))(t)
 	for _, lambda1 := range []float64{1e-8, 1e-3, 1, 1e6} {
 		h := hold(t, e, given(t, multitask.Uniform(4)), lambda1)
 		for _, v := range append(slices.Concat(h.Scores...), h.Loss, h.Error) {

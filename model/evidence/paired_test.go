@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"l2mt/data"
+	"l2mt/data/datatest"
 	"l2mt/data/files"
 	"l2mt/model/multitask"
 )
@@ -112,7 +113,7 @@ func TestPairedLossOfFolds(t *testing.T) {
 		}
 	}
 	for units, together := range map[int][][]int{60: nil, 10: together} {
-		e := must(NewFolds(p, must(p.Folds(4, 1, together))(t), together))(t)
+		e := datatest.Must(NewFolds(p, datatest.Must(p.Folds(4, 1, together))(t), together))(t)
 		a, b := hold(t, e, given(t, multitask.Uniform(3)), 1), hold(t, e, given(t, multitask.Uniform(3)), 0.01)
 		got := PairedLoss(a, b)
 		near(t, "loss", got.Loss, a.Loss-b.Loss, 1e-9)

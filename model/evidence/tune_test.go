@@ -18,13 +18,13 @@ import (
 
 func tune(t testing.TB, of Subject, e Evidence, p *data.ProblemData, o Options) *Tuned {
 	t.Helper()
-	return must(Tune(t.Context(), of, e, p, o))(t)
+	return datatest.Must(Tune(t.Context(), of, e, p, o))(t)
 }
 
 // tried are the trials of all paths of a search.
 func tried(t testing.TB, of Subject, e Evidence, o Options) []trial {
 	t.Helper()
-	return slices.Concat(must(newSearch(of, e, o).paths(t.Context()))(t)...)
+	return slices.Concat(datatest.Must(newSearch(of, e, o).paths(t.Context()))(t)...)
 }
 
 // vertex is where the parabola through three points has its least value.
@@ -35,9 +35,7 @@ func vertex(t testing.TB, x, y []float64) float64 {
 		a.SetRow(i, []float64{1, v, v * v})
 	}
 	var c mat.VecDense
-	if err := c.SolveVec(a, mat.NewVecDense(3, y)); err != nil {
-		t.Fatal(err)
-	}
+	datatest.Check(t, c.SolveVec(a, mat.NewVecDense(3, y)))
 	return -c.AtVec(1) / (2 * c.AtVec(2))
 }
 
@@ -107,7 +105,7 @@ func TestOfEqualLossesTheLargestLambda1IsTaken(t *testing.T) {
 		v := &p.Tasks[i].ValidationSet
 		v.X = v.X.Take(make([]int, len(v.Y)))
 	}
-	e := must(NewSplit(p))(t)
+	e := datatest.Must(NewSplit(p))(t)
 	o := Options{Lambda1: []float64{1e-3, 1e-2}}
 	got, path := tune(t, named(t, "stl"), e, p, o), tried(t, named(t, "stl"), e, o)
 	if path[0].loss != path[1].loss || got.Params.Lambda1 != 1e-2 {
@@ -190,7 +188,7 @@ func (e refusing) Hold(ctx context.Context, of Subject, p multitask.Params, from
 // What evidence cannot say is an error on the grid and the end of a path that goes beyond.
 func TestWhereEvidenceEnds(t *testing.T) {
 	p := made(sizes[0], 1)
-	e := must(NewSplit(p))(t)
+	e := datatest.Must(NewSplit(p))(t)
 	grid := LambdaGrid(e.Training())
 	for below, want := range map[float64]int{0: 18, grid[0] / 5: 13, grid[0] / 2: 12, grid[2] / 2: 0} {
 		paths, err := newSearch(named(t, "stl"), refusing{e, below}, Options{}).paths(t.Context())
@@ -238,7 +236,7 @@ func TestReport(t *testing.T) {
 	for seed, s := range sizes {
 		p := made(s, uint64(seed))
 		r := fitted(t, named(t, "mtrl"), p, multitask.Params{Lambda1: 0.5})
-		got := must(Report(r, p, nil))(t)
+		got := datatest.Must(Report(r, p, nil))(t)
 		near(t, "trace of Omega", mat.Trace(got.Omega), 1, 1e-12)
 		mean := 0.0
 		for i, task := range p.Tasks {
@@ -253,14 +251,14 @@ func TestReport(t *testing.T) {
 			mean += want / float64(s.m)
 		}
 		near(t, "mean", got.Test.Mean, mean, 1e-6)
-		if held := must(Report(r, p, &HeldOut{Error: 0.25}))(t); held.Validation.Mean != 0.25 || held.Validation.Task != nil {
+		if held := datatest.Must(Report(r, p, &HeldOut{Error: 0.25}))(t); held.Validation.Mean != 0.25 || held.Validation.Task != nil {
 			t.Errorf("%v is said of rows held out", held.Validation)
 		}
 		tested := p.Tasks[1].TestSet
 		for i := range p.Tasks {
 			p.Tasks[i].TestSet = data.Samples{}
 		}
-		if bare := must(Report(r, p, nil))(t); bare.Test.Task != nil || bare.Test.Mean != 0 {
+		if bare := datatest.Must(Report(r, p, nil))(t); bare.Test.Task != nil || bare.Test.Mean != 0 {
 			t.Errorf("test errors %v of no test rows", bare.Test)
 		}
 		p.Tasks[1].TestSet = tested

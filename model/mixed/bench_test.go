@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"l2mt/data"
+	"l2mt/data/datatest"
 )
 
 // BenchmarkNew finds the variances of 100 tasks of 10 rows and 40 features.
@@ -20,10 +21,7 @@ func BenchmarkNew(b *testing.B) {
 			p := s.problem(data.Stream(1, b.Name()))
 			steps := 0
 			for b.Loop() {
-				f, err := New(b.Context(), p, Options{Workers: 2})
-				if err != nil {
-					b.Fatal(err)
-				}
+				f := datatest.Must(New(b.Context(), p, Options{Workers: 2}))(b)
 				steps += f.Steps
 			}
 			b.ReportMetric(float64(steps)/float64(b.N), "steps/op")

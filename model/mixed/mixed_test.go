@@ -14,6 +14,7 @@ import (
 	"gonum.org/v1/gonum/mat"
 
 	"l2mt/data"
+	"l2mt/data/datatest"
 )
 
 // shape says what a random problem looks like.
@@ -228,10 +229,7 @@ func near(t *testing.T, what string, got, want, tolerance float64) {
 
 func fit(t *testing.T, p Problem, o Options) *Fit {
 	t.Helper()
-	f, err := New(t.Context(), p, o)
-	if err != nil {
-		t.Fatal(err)
-	}
+	f := datatest.Must(New(t.Context(), p, o))(t)
 	return f
 }
 

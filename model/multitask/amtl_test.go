@@ -18,9 +18,9 @@ func TestAMTLStepAgainstSupports(t *testing.T) {
 	check := func(what string, w *mat.Dense, p Params) {
 		t.Helper()
 		d, m := w.Dims()
-		p = must(Complete(registry["amtl"], p))(t)
+		p = datatest.Must(Complete(registry["amtl"], p))(t)
 		s := gram(rowsOf(w), m)
-		c := must(registry["amtl"].Step(s, d, p, Hint{}))(t)
+		c := datatest.Must(registry["amtl"].Step(s, d, p, Hint{}))(t)
 		got, want := p.Lambda2*norm1(c.A), 0.0
 		var rest mat.Dense
 		rest.Mul(w, c.A)

@@ -8,6 +8,7 @@ import (
 	"gonum.org/v1/gonum/mat"
 
 	"l2mt/data"
+	"l2mt/data/datatest"
 )
 
 // Classes that count the same are rows of the smaller class that stand there several times.
@@ -30,7 +31,7 @@ func TestBalancedRowsAreRowsRepeated(t *testing.T) {
 		}
 	}
 	omega := mat.NewSymDense(3, []float64{1, 0.5, 0.2, 0.5, 1, 0.1, 0.2, 0.1, 1})
-	given, balanced := must(Given(omega))(t), must(GivenWith(omega, 0, true))(t)
+	given, balanced := datatest.Must(Given(omega))(t), datatest.Must(GivenWith(omega, 0, true))(t)
 	problem, p, o := mustProblem(t, Logistic, tasks), Params{Lambda1: 0.05}, Options{Tolerance: 1e-13}
 	got, want := mustFit(t, balanced, problem, p, o), mustFit(t, given, mustProblem(t, Logistic, repeated), p, o)
 	nearMatrix(t, "W", got.W, want.W, 1e-5)

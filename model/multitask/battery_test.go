@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"l2mt/data"
+	"l2mt/data/datatest"
 
 	"gonum.org/v1/gonum/floats"
 	"gonum.org/v1/gonum/mat"
@@ -148,12 +149,12 @@ func problemOf(loss Loss, tasks []data.Samples, names []string) *data.ProblemDat
 
 func mustProblem(t testing.TB, loss Loss, tasks []data.Samples) *TrainingSet {
 	t.Helper()
-	return must(Training(problemOf(loss, tasks, make([]string, len(tasks)))))(t)
+	return datatest.Must(Training(problemOf(loss, tasks, make([]string, len(tasks)))))(t)
 }
 
 func mustFit(t testing.TB, model Model, problem *TrainingSet, p Params, opt Options) *Result {
 	t.Helper()
-	return must(Fit(context.Background(), model, problem, p, opt))(t)
+	return datatest.Must(Fit(context.Background(), model, problem, p, opt))(t)
 }
 
 // batteryParams are strong enough to make the minimum well conditioned.
@@ -176,7 +177,7 @@ func battery(t *testing.T, property func(t *testing.T, model Model, s shape, tas
 	}
 	for _, name := range Names() {
 		for i, s := range shapes {
-			model := must(Lookup(name))(t)
+			model := datatest.Must(Lookup(name))(t)
 			t.Run(fmt.Sprintf("%s/%s", name, s), func(t *testing.T) {
 				t.Parallel()
 				property(t, model, s, samples(s, uint64(i)))
@@ -202,7 +203,7 @@ func TestStationary(t *testing.T) {
 			t.Skip("the model is not convex and has not converged; it says so")
 		}
 		random := data.Stream(1, "stationary")
-		e := must(linalg.Eigen(r.Omega))(t)
+		e := datatest.Must(linalg.Eigen(r.Omega))(t)
 		root := e.Rebuild(powered(e.Values, 0.5))
 		size := mat.Norm(r.W, 2) + 0.1
 		for trial := range 10 {
@@ -277,7 +278,7 @@ func TestSymmetries(t *testing.T) {
 			same("larger features", got, got.W)
 		}
 
-		fixed := must(FitFixed(t.Context(), want.Omega, mustProblem(t, s.loss, tasks), p.Lambda1/mat.Trace(want.Omega), Options{Tolerance: 1e-12}))(t)
+		fixed := datatest.Must(FitFixed(t.Context(), want.Omega, mustProblem(t, s.loss, tasks), p.Lambda1/mat.Trace(want.Omega), Options{Tolerance: 1e-12}))(t)
 		nearMatrix(t, "W for the Omega that was found", want.W, fixed.W, 1e-3)
 
 		if s.m > 1 {
@@ -293,7 +294,7 @@ func TestSymmetries(t *testing.T) {
 func TestSameBytes(t *testing.T) {
 	s := shapes[5]
 	for _, name := range Names() {
-		model := must(Lookup(name))(t)
+		model := datatest.Must(Lookup(name))(t)
 		tasks, untouched := samples(s, 9), samples(s, 9)
 		problem := mustProblem(t, s.loss, tasks)
 		r := mustFit(t, model, problem, batteryParams(model), Options{Tolerance: 1e-6})

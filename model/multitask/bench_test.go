@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"l2mt/data"
+	"l2mt/data/datatest"
 
 	"gonum.org/v1/gonum/mat"
 )
@@ -63,8 +64,8 @@ func BenchmarkFit(b *testing.B) {
 			})
 		}
 	}
-	run("few", must(Training(text(6, 600, 1000)))(b), 0, map[string]Params{"stl": {Lambda1: 1e-4}, "snr1": {Lambda1: 1e-3}, "mtrl": {Lambda1: 1e-4}})
-	run("many", must(Training(text(600, 100, 1000)))(b), 1e-4, map[string]Params{
+	run("few", datatest.Must(Training(text(6, 600, 1000)))(b), 0, map[string]Params{"stl": {Lambda1: 1e-4}, "snr1": {Lambda1: 1e-3}, "mtrl": {Lambda1: 1e-4}})
+	run("many", datatest.Must(Training(text(600, 100, 1000)))(b), 1e-4, map[string]Params{
 		"rmtl": {Lambda1: 1e-3}, "snr2": {Lambda1: 1e-3}, "mtrl": {Lambda1: 1e-3}, "snr1": {Lambda1: 1e-2}, "cmtl": {Lambda1: 1e-4},
 	})
 	for _, m := range []int{4, 8, 16} {
@@ -79,7 +80,7 @@ func BenchmarkSizes(b *testing.B) {
 	p := Params{Lambda1: 1e-2}
 	for what, problem := range map[string]*TrainingSet{
 		"fewer rows": mustProblem(b, Square, samples(shape{42, 19, 140, Square, false}, 1)),
-		"span":       must(Training(text(6, 50, 20000)))(b),
+		"span":       datatest.Must(Training(text(6, 50, 20000)))(b),
 	} {
 		for how, set := range map[string]*TrainingSet{"with": problem.view(), "without": problem} {
 			b.Run(what+"/"+how, func(b *testing.B) {
@@ -98,10 +99,10 @@ func BenchmarkStep(b *testing.B) {
 	s := mat.NewSymDense(m, nil)
 	s.ScaleSym(1.0/40, gramOf(normals(data.Stream(4, "bench"), m*40), m, 40))
 	for _, name := range Names() {
-		p := must(Complete(registry[name], Params{Lambda1: 0.1}))(b)
+		p := datatest.Must(Complete(registry[name], Params{Lambda1: 0.1}))(b)
 		b.Run(name, func(b *testing.B) {
 			for b.Loop() {
-				must(registry[name].Step(s, d, p, Hint{}))(b)
+				datatest.Must(registry[name].Step(s, d, p, Hint{}))(b)
 			}
 		})
 	}

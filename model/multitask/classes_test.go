@@ -10,6 +10,7 @@ import (
 	"gonum.org/v1/gonum/mat"
 
 	"l2mt/data"
+	"l2mt/data/datatest"
 )
 
 // classesProblem has three tasks over four classes: all of them, the first three,
@@ -71,14 +72,14 @@ func oneAgainstRest(t *testing.T, p *data.ProblemData, class int, omega *mat.Sym
 // that have it.
 func TestClassesAreFittedOneByOne(t *testing.T) {
 	p := classesProblem(1, 20)
-	train := must(Training(p))(t)
+	train := datatest.Must(Training(p))(t)
 	omega := gramOf(normals(data.Stream(1, "omega"), 9), 3, 3)
-	r := must(FitFixed(t.Context(), omega, train, 0.1, Options{Tolerance: 1e-13}))(t)
+	r := datatest.Must(FitFixed(t.Context(), omega, train, 0.1, Options{Tolerance: 1e-13}))(t)
 	sum := 0.0
 	for c := range 4 {
 		part, tasks, of := oneAgainstRest(t, p, c, omega)
-		alone := must(Training(part))(t)
-		want := must(FitFixed(t.Context(), of, alone, 0.1*mat.Trace(omega)/mat.Trace(of), Options{Tolerance: 1e-13}))(t)
+		alone := datatest.Must(Training(part))(t)
+		want := datatest.Must(FitFixed(t.Context(), of, alone, 0.1*mat.Trace(omega)/mat.Trace(of), Options{Tolerance: 1e-13}))(t)
 		sum += want.Objective
 		for a, i := range tasks {
 			scores := r.Scores(i, p.Tasks[i].TestSet.X)
@@ -99,7 +100,7 @@ func TestClassesThatTasksLack(t *testing.T) {
 		s := &p.Tasks[i].TrainSet
 		s.X, s.Y = s.X.Take([]int{0, 1, 2, 3, 4, 5, 6, 7}), s.Y[:8]
 	}
-	train, omega := must(Training(p))(t), gramOf(normals(data.Stream(1, "omega"), 9), 3, 3)
+	train, omega := datatest.Must(Training(p))(t), gramOf(normals(data.Stream(1, "omega"), 9), 3, 3)
 	d, a := 1*4+3, 2*4+0 // class d in task 1, a in task 2
 	odds := map[int]float64{d: math.Log(0.5 / 8.5 / (10.5 / 22.5)), a: math.Log(0.5 / 24.5 / (5.5 / 11.5))}
 	none := map[int]float64{}
@@ -110,7 +111,7 @@ func TestClassesThatTasksLack(t *testing.T) {
 		near(t, what+", class a", r.B[a]-odds[a], (r.B[0*4+0]+r.B[1*4+0])/2, 1e-9)
 	}
 	for _, m := range Baselines() {
-		check(m.Info().Name, mustFit(t, m, train, must(Complete(m, Params{Lambda1: 0.05}))(t), Options{}), odds)
+		check(m.Info().Name, mustFit(t, m, train, datatest.Must(Complete(m, Params{Lambda1: 0.05}))(t), Options{}), odds)
 	}
 	own, drawn := fit(fixed(omega, 0), given), fit(fixed(omega, 1e-7), given)
 	check("given", own, odds)
@@ -118,7 +119,7 @@ func TestClassesThatTasksLack(t *testing.T) {
 		near(t, fmt.Sprint("intercept next to drawn ", i), own.B[i]-odds[i], b, 1e-4)
 	}
 	near(t, "weights", mat.Norm(own.W, 2), mat.Norm(drawn.W, 2), 1e-4)
-	check("balanced", fit(must(GivenWith(omega, 0, true))(t), given), none)
+	check("balanced", fit(datatest.Must(GivenWith(omega, 0, true))(t), given), none)
 }
 
 // Tasks that have no class in common, as targets of a table, do not take classes from each other,
@@ -134,7 +135,7 @@ func TestClassesThatTasksCannotHave(t *testing.T) {
 	empty.TrainSet = data.Samples{X: empty.TrainSet.X.Take(nil)}
 	p.Tasks = append(p.Tasks, empty)
 	for _, drawn := range []float64{0, 3} {
-		r := mustFit(t, fixed(Uniform(4), drawn), must(Training(p))(t), Params{Lambda1: 0.1}, Options{})
+		r := mustFit(t, fixed(Uniform(4), drawn), datatest.Must(Training(p))(t), Params{Lambda1: 0.1}, Options{})
 		for i, b := range r.B {
 			of := []string{"abc", "abc", "ef", "abcef"}[i/7]
 			if has := strings.Contains(of, string(rune('a'+i%7))); has == math.IsInf(b, -1) {
@@ -147,9 +148,9 @@ func TestClassesThatTasksCannotHave(t *testing.T) {
 // Every model fits classes to its certificate, and Omega is that of its step for
 // the blocks of W together.
 func TestModelsFitClasses(t *testing.T) {
-	train := must(Training(classesProblem(2, 20)))(t)
+	train := datatest.Must(Training(classesProblem(2, 20)))(t)
 	for _, m := range Baselines() {
-		p := must(Complete(m, Params{Lambda1: 0.05}))(t)
+		p := datatest.Must(Complete(m, Params{Lambda1: 0.05}))(t)
 		r, err := Fit(t.Context(), m, train, p, Options{Tolerance: 1e-6})
 		if err != nil {
 			t.Errorf("%s: %v", m.Info().Name, err)
@@ -158,7 +159,7 @@ func TestModelsFitClasses(t *testing.T) {
 		if r.Status != Converged || r.Gap > 1e-6*math.Abs(r.Objective) {
 			t.Errorf("%s: %s with a gap of %v at %v", m.Info().Name, r.Status, r.Gap, r.Objective)
 		}
-		refitted := must(FitFixed(t.Context(), r.Omega, train, p.Lambda1/mat.Trace(r.Omega), Options{Tolerance: 1e-12}))(t)
+		refitted := datatest.Must(FitFixed(t.Context(), r.Omega, train, p.Lambda1/mat.Trace(r.Omega), Options{Tolerance: 1e-12}))(t)
 		near(t, m.Info().Name+", W", mat.Norm(refitted.W, 2), mat.Norm(r.W, 2), 1e-2)
 	}
 }

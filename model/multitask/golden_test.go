@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"l2mt/data"
+	"l2mt/data/datatest"
 
 	"gonum.org/v1/gonum/mat"
 )
@@ -100,11 +101,9 @@ type goldenModel struct {
 
 func readGolden(t *testing.T, name string) *golden {
 	t.Helper()
-	b := must(os.ReadFile(filepath.Join("..", "..", "testdata", "golden", name)))(t)
+	b := datatest.Must(os.ReadFile(filepath.Join("..", "..", "testdata", "golden", name)))(t)
 	g := &golden{}
-	if err := json.Unmarshal(b, g); err != nil {
-		t.Fatal(err)
-	}
+	datatest.Check(t, json.Unmarshal(b, g))
 	return g
 }
 
@@ -159,7 +158,7 @@ func goldenProblem(t *testing.T, g *golden, i int) *TrainingSet {
 		for _, v := range slices.Concat(task.X...) {
 			single = append(single, float32(v))
 		}
-		x := must(data.NewDense(len(task.Y), len(task.X[0]), single))(t)
+		x := datatest.Must(data.NewDense(len(task.Y), len(task.X[0]), single))(t)
 		tasks = append(tasks, data.Samples{X: doubles{&shortRows{x, task.X}}, Y: task.Y})
 	}
 	return mustProblem(t, loss, tasks)
@@ -194,7 +193,7 @@ func TestGoldenFits(t *testing.T) {
 			t.Parallel()
 			problem := goldenProblem(t, g, c.Problem)
 			model, p := goldenPair(t, c, problem.Tasks())
-			r := must(Fit(context.Background(), model, problem, p, Options{Tolerance: 1e-11}))(t)
+			r := datatest.Must(Fit(context.Background(), model, problem, p, Options{Tolerance: 1e-11}))(t)
 			if !(r.Gap >= 0 && r.Gap <= 1e-8*r.Objective) {
 				t.Errorf("%s after %d iterations with gap %g", r.Status, r.Iterations, r.Gap)
 			}
@@ -242,16 +241,16 @@ func TestGoldenOmegaSteps(t *testing.T) {
 			w := c.Inputs.W.dense()
 			d, m := w.Dims()
 			model, p := goldenPair(t, c, m)
-			p = must(Complete(model, p))(t)
+			p = datatest.Must(Complete(model, p))(t)
 			s := gram(rowsOf(w), m)
-			cov := must(model.Step(s, d, p, Hint{}))(t)
+			cov := datatest.Must(model.Step(s, d, p, Hint{}))(t)
 			if c.Config.Model.Kind == "AMTL" {
 				// The reference has no floor: compare A, which does not depend on it.
 				nearMatrix(t, "A", cov.A, c.Expected.A.dense(), 1e-6)
 			} else {
 				nearMatrix(t, "Omega", cov.Omega, c.Expected.Omega.sym(), 1e-6)
 			}
-			near(t, "objective", p.Lambda1/2*must(traceTerm(s, cov, 0))(t)+p.Lambda2*model.G(cov, d, p), c.Expected.Objective, 1e-8)
+			near(t, "objective", p.Lambda1/2*datatest.Must(traceTerm(s, cov, 0))(t)+p.Lambda2*model.G(cov, d, p), c.Expected.Objective, 1e-8)
 		})
 	}
 }
@@ -265,27 +264,16 @@ func TestGoldenTheorems(t *testing.T) {
 			w := c.Inputs.W.dense()
 			d, m := w.Dims()
 			name := map[int]string{1: "snr", 2: "ssnr"}[c.Config.Theorem]
-			model := must(Lookup(name))(t)
+			model := datatest.Must(Lookup(name))(t)
 			p := Params{Lambda1: c.Config.Lambda1, Lambda2: c.Config.Lambda2}.With("r", c.Config.R)
 			want := c.Expected.Closed
 			if c.Config.Theorem == 2 {
 				want = c.Expected.Half
 			}
 			s := gram(rowsOf(w), m)
-			cov := must(model.Step(s, d, p, Hint{}))(t)
+			cov := datatest.Must(model.Step(s, d, p, Hint{}))(t)
 			near(t, "minimum over Omega", stepValue(t, model, s, cov, d, p), want, 1e-9)
 			nearMatrix(t, "Omega", cov.Omega, c.Expected.Omega.sym(), 1e-6)
 		})
-	}
-}
-
-// must is a value that is there unless its maker failed.
-func must[T any](v T, err error) func(testing.TB) T {
-	return func(t testing.TB) T {
-		t.Helper()
-		if err != nil {
-			t.Fatal(err)
-		}
-		return v
 	}
 }

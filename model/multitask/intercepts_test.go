@@ -11,6 +11,7 @@ import (
 	"gonum.org/v1/gonum/stat"
 
 	"l2mt/data"
+	"l2mt/data/datatest"
 )
 
 // drawnTerm is that of intercepts drawn together, at the best common ones, from its definition.
@@ -50,7 +51,7 @@ func TestTasksThatBorrow(t *testing.T) {
 			if name == "spats-literal" || name == "amtl-literal" {
 				continue
 			}
-			r := mustFit(t, must(Lookup(name))(t), problem, Params{Lambda1: 0.05}, Options{Tolerance: 1e-6})
+			r := mustFit(t, datatest.Must(Lookup(name))(t), problem, Params{Lambda1: 0.05}, Options{Tolerance: 1e-6})
 			if r.Status == IterationLimit || floats.HasNaN(rowsOf(r.W)) || floats.HasNaN(r.B) || math.IsInf(floats.Sum(r.B), 0) {
 				t.Errorf("%s, %s: %s, b %v", loss, name, r.Status, r.B)
 			}
@@ -82,9 +83,7 @@ func TestTasksThatBorrow(t *testing.T) {
 				of.SetSym(i, j, omega.At(a, b))
 			}
 		}
-		if err := rest.SolveVec(of, to); err != nil {
-			t.Fatal(err)
-		}
+		datatest.Check(t, rest.SolveVec(of, to))
 		want.MulVec(w, &rest)
 		if !mat.EqualApprox(&want, r.W.ColView(2), 1e-6) {
 			t.Errorf("%s: a task without rows has the weights %v, want %v", loss, mat.Formatted(r.W.ColView(2)), mat.Formatted(&want))
@@ -95,7 +94,7 @@ func TestTasksThatBorrow(t *testing.T) {
 // A fit with intercepts drawn together is the minimum of its objective, which its gap says
 // it is: no move of the weights or the intercepts goes lower.
 func TestDrawnIntercepts(t *testing.T) {
-	classes := must(Training(classesProblem(3, 24)))(t)
+	classes := datatest.Must(Training(classesProblem(3, 24)))(t)
 	problems := []*TrainingSet{classes}
 	for i, s := range []shape{{4, 3, 200, Square, false}, {4, 6, 9, Square, false}, {3, 80, 6, Square, false}, {4, 6, 30, Logistic, false}, {3, 80, 6, Logistic, false}, {4, 50, 30, Logistic, true}} {
 		tasks := samples(s, uint64(i))

@@ -8,12 +8,13 @@ import (
 	"gonum.org/v1/gonum/mat"
 
 	"l2mt/data"
+	"l2mt/data/datatest"
 )
 
 // objective is problem (1) at a point.
 func objective(t *testing.T, model Model, problem *TrainingSet, w *mat.Dense, b []float64, c *Covariance, p Params) Value {
 	t.Helper()
-	return must(problem.Evaluate(model, p, w, b, c))(t)
+	return datatest.Must(problem.Evaluate(model, p, w, b, c))(t)
 }
 
 // powered returns v^r, 0 for rounding errors.

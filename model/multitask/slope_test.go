@@ -8,6 +8,7 @@ import (
 	"gonum.org/v1/gonum/mat"
 
 	"l2mt/data"
+	"l2mt/data/datatest"
 )
 
 // Differences of a function of the scores between fits for neighbouring covariances agree
@@ -24,7 +25,7 @@ func TestSlope(t *testing.T) {
 		trials[fmt.Sprint(s)] = trial{mustProblem(t, s.loss, samples(s, uint64(i))), samples(other, uint64(i))}
 	}
 	classes := classesProblem(3, 24)
-	train := must(Training(classes))(t)
+	train := datatest.Must(Training(classes))(t)
 	rows := []data.Samples{classes.Tasks[0].TestSet, {X: classes.Tasks[1].TestSet.X.Take(nil)}, classes.Tasks[2].TestSet}
 	trials["classes"] = trial{train, rows}
 	for what, c := range trials {
@@ -67,7 +68,7 @@ func TestSlope(t *testing.T) {
 					derivatives[i] = append(derivatives[i], weights[i][j]*math.Cos(f))
 				}
 			}
-			slope := must(c.train.Slope(at, c.rows, derivatives))(t)
+			slope := datatest.Must(c.train.Slope(at, c.rows, derivatives))(t)
 			// Third order, one-sided: the other side may not be feasible.
 			got, want := dot(slope, direction), (-11*sum(at)+18*sum(fit(h))-9*sum(fit(2*h))+2*sum(fit(3*h)))/(6*h)
 			if !(math.Abs(got-want) <= accuracy*math.Max(math.Abs(want), 1)) {

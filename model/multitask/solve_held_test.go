@@ -10,6 +10,7 @@ import (
 	"gonum.org/v1/gonum/mat"
 
 	"l2mt/data"
+	"l2mt/data/datatest"
 )
 
 // Fits with a given Omega end at the minimum: for every model that gives it, for full,
@@ -19,14 +20,14 @@ func TestHeldFits(t *testing.T) {
 	for i, s := range shapes {
 		problems[fmt.Sprint(s)] = mustProblem(t, s.loss, samples(s, uint64(i)))
 	}
-	problems["classes"] = must(Training(classesProblem(3, 20)))(t)
+	problems["classes"] = datatest.Must(Training(classesProblem(3, 20)))(t)
 	for what, problem := range problems {
 		m := problem.Tasks()
 		random := data.Stream(5, "held")
 		shifted := gramOf(normals(random, m), m, 1)
 		addSym(shifted, 0.3, identity(m, 1))
 		for i, model := range []Model{fixed(gramOf(normals(random, m*m), m, m), 0), fixed(gramOf(normals(random, m), m, 1), 0), fixed(shifted, 0), registry["stl"], registry["rmtl"]} {
-			p := must(Complete(model, batteryParams(model)))(t)
+			p := datatest.Must(Complete(model, batteryParams(model)))(t)
 			opt := Options{Tolerance: 1e-12, MaxIterations: 100}
 			want := mustFit(t, model, problem, p, opt)
 			for _, workers := range []int{1, 3} {
@@ -55,7 +56,7 @@ func TestGivenOmegaHasOneMeaning(t *testing.T) {
 	problem := mustProblem(t, s.loss, samples(s, 4))
 	u := mat.NewVecDense(3, []float64{1 / math.Sqrt2, 1 / math.Sqrt2, 0})
 	projected := mat.NewSymDense(3, []float64{0.25, -0.25, 0, -0.25, 0.25, 0, 0, 0, 0.5})
-	want := must(FitFixed(t.Context(), projected, problem, 0.1, Options{Tolerance: 1e-12}))(t)
+	want := datatest.Must(FitFixed(t.Context(), projected, problem, 0.1, Options{Tolerance: 1e-12}))(t)
 	omega := mat.NewSymDense(3, nil)
 	for what, c := range map[string]struct{ scale, low float64 }{
 		"a negative eigenvalue within the tolerance": {1, -9e-10 * 0.5},
@@ -65,9 +66,9 @@ func TestGivenOmegaHasOneMeaning(t *testing.T) {
 	} {
 		omega.SymRankOne(projected, c.low, u)
 		omega.ScaleSym(c.scale, omega)
-		given := must(Given(omega))(t)
+		given := datatest.Must(Given(omega))(t)
 		for _, got := range []*Result{
-			must(FitFixed(t.Context(), omega, problem, 0.1, Options{Tolerance: 1e-12}))(t),
+			datatest.Must(FitFixed(t.Context(), omega, problem, 0.1, Options{Tolerance: 1e-12}))(t),
 			mustFit(t, given, problem, Params{Lambda1: 0.1}, Options{Tolerance: 1e-12}),
 		} {
 			if got.Status != Converged || !(got.Gap >= 0) {
@@ -84,7 +85,7 @@ func TestGivenOmegaHasOneMeaning(t *testing.T) {
 func TestGivenOmegaOfOtherTasks(t *testing.T) {
 	s := shape{3, 4, 15, Square, false}
 	problem := mustProblem(t, s.loss, samples(s, 4))
-	given := must(Given(identity(2, 1)))(t)
+	given := datatest.Must(Given(identity(2, 1)))(t)
 	if _, err := Fit(t.Context(), given, problem, Params{Lambda1: 0.1}, Options{}); !errors.Is(err, ErrInvalidOmega) || !strings.Contains(err.Error(), "for 2 tasks; there are 3") {
 		t.Errorf("Omega of 2 tasks for a problem of 3: %v", err)
 	}

@@ -9,6 +9,7 @@ import (
 	"gonum.org/v1/gonum/mat"
 
 	"l2mt/data"
+	"l2mt/data/datatest"
 )
 
 // Fits of many tasks and of few, with more features than tasks and fewer, of several classes,
@@ -21,7 +22,7 @@ func TestJointFits(t *testing.T) {
 	}, shapes...) {
 		problems[fmt.Sprintf("%s, seed %d", s, seed)] = mustProblem(t, s.loss, samples(s, uint64(seed)))
 	}
-	problems["classes"] = must(Training(classesProblem(3, 20)))(t)
+	problems["classes"] = datatest.Must(Training(classesProblem(3, 20)))(t)
 	for what, problem := range problems {
 		if testing.Short() && what != "classes" { // with which the race detector is run
 			continue
@@ -67,16 +68,16 @@ func TestShiftedSteps(t *testing.T) {
 	draw := func() *mat.SymDense { return gramOf(normals(random, m*(m-1)), m, m-1) }
 	for _, name := range []string{"cmtl", "snr1", "snr2", "mtrl", "ssnr2", "spats", "spats-literal"} {
 		model := registry[name]
-		p := must(Complete(model, Params{Lambda1: 0.1}))(t)
+		p := datatest.Must(Complete(model, Params{Lambda1: 0.1}))(t)
 		step := func(s *mat.SymDense, c float64) *Covariance {
-			return must(model.Step(s, d, p, Hint{Shift: c}))(t)
+			return datatest.Must(model.Step(s, d, p, Hint{Shift: c}))(t)
 		}
 		for range 30 {
 			s, c := draw(), math.Exp(2*random.NormFloat64()-1)
 			value := func(cov *Covariance) float64 {
 				moved := identity(m, c)
 				addSym(moved, 1, cov.Omega)
-				v := p.Lambda1 / 2 * must(traceTerm(s, &Covariance{Omega: moved}, 0))(t)
+				v := p.Lambda1 / 2 * datatest.Must(traceTerm(s, &Covariance{Omega: moved}, 0))(t)
 				if g := model.G(&Covariance{Omega: cov.Omega}, d, p); g != 0 {
 					v += p.Lambda2 * g
 				}

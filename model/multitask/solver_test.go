@@ -20,14 +20,14 @@ func TestNestings(t *testing.T) {
 	opt := Options{Tolerance: 1e-13}
 	want := mustFit(t, registry["stl"], problem, Params{Lambda1: 0.05}, opt)
 	for _, name := range []string{"mtrl", "ssnr2", "cmtl", "spats"} {
-		model := must(Lookup(name))(t)
+		model := datatest.Must(Lookup(name))(t)
 		got := mustFit(t, model, problem, Params{Lambda1: 0.05}, opt)
 		nearMatrix(t, name+": W with one task", got.W, want.W, 1e-6)
 	}
 	s.m = 4
 	problem = mustProblem(t, s.loss, samples(s, 2))
 	want = mustFit(t, registry["stl"], problem, Params{Lambda1: 0.05}, opt)
-	got := must(FitFixed(context.Background(), identity(4, 0.25), problem, 0.05, opt))(t)
+	got := datatest.Must(FitFixed(context.Background(), identity(4, 0.25), problem, 0.05, opt))(t)
 	nearMatrix(t, "W for Omega = I/m", got.W, want.W, 1e-9)
 	tight := mustFit(t, registry["cmtl"], problem, Params{Lambda1: 0.05, Hyper: map[string]float64{"low": 1, "high": 1}}, opt)
 	nearMatrix(t, "W of CMTL with b = c", tight.W, want.W, 1e-6)
@@ -38,14 +38,14 @@ func TestNestings(t *testing.T) {
 func TestStepsAtEveryScale(t *testing.T) {
 	datatest.Long(t)
 	for _, name := range Names() {
-		model := must(Lookup(name))(t)
-		p := must(Complete(model, batteryParams(model)))(t)
+		model := datatest.Must(Lookup(name))(t)
+		p := datatest.Must(Complete(model, batteryParams(model)))(t)
 		const d = 4
 		for _, m := range []int{1, 2, 3, 6} {
 			random := data.Stream(uint64(m), "steps")
 			for _, rank := range []int{0, 1, m} {
 				s := gramOf(normals(random, m*rank), m, rank)
-				other := must(model.Step(gramOf(normals(random, m*9), m, 9), d, p, Hint{}))(t)
+				other := datatest.Must(model.Step(gramOf(normals(random, m*9), m, 9), d, p, Hint{}))(t)
 				for _, size := range []float64{1e-10, 1e-5, 1, 1e5, 1e10} {
 					var scaled mat.SymDense
 					scaled.ScaleSym(size, s)
@@ -84,7 +84,7 @@ func gramOf(x []float64, m, d int) *mat.SymDense {
 
 func stepValue(t *testing.T, model Model, s *mat.SymDense, c *Covariance, d int, p Params) float64 {
 	t.Helper()
-	v := p.Lambda1 / 2 * must(traceTerm(s, c, p.Get("floor")))(t)
+	v := p.Lambda1 / 2 * datatest.Must(traceTerm(s, c, p.Get("floor")))(t)
 	if g := model.G(c, d, p); g != 0 {
 		v += p.Lambda2 * g
 	}
@@ -104,9 +104,7 @@ func TestGraphicalLassoCertificate(t *testing.T) {
 				}
 			}
 			omega, gap, err := graphicalLasso(c, alpha, Hint{})
-			if err != nil {
-				t.Fatal(err)
-			}
+			datatest.Check(t, err)
 			precision, _, _ := inverted(omega)
 			if least := dot(c, precision) + alpha*norm1(precision) - float64(m); gap > 1e-6*float64(m) || least > gap*(1+1e-9) {
 				t.Errorf("m=%d alpha=%g: gap %g, which is %g by the definition", m, alpha, gap, least)
@@ -127,9 +125,7 @@ func TestGraphicalLassoCertificate(t *testing.T) {
 func TestGraphicalLassoOfASingularMatrix(t *testing.T) {
 	c := gramOf(normals(data.Stream(8, "glasso"), 5*2), 5, 2)
 	omega, _, err := graphicalLasso(c, 1e-30, Hint{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	datatest.Check(t, err)
 	nearMatrix(t, "Omega", omega, c, 1e-9)
 }
 
@@ -218,7 +214,7 @@ func TestStepsNeedCompleteParams(t *testing.T) {
 				t.Errorf("%s with %+v: %+v, %v", name, p, c, err)
 			}
 		}
-		complete := must(Complete(model, Params{Lambda1: 0.1}))(t)
+		complete := datatest.Must(Complete(model, Params{Lambda1: 0.1}))(t)
 		if _, err := model.Step(s, 4, complete, Hint{}); err != nil {
 			t.Errorf("%s: %v", name, err)
 		}

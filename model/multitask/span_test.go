@@ -6,6 +6,7 @@ import (
 	"gonum.org/v1/gonum/mat"
 
 	"l2mt/data"
+	"l2mt/data/datatest"
 )
 
 // TestFitsInTheSpan compares fits in the span of the rows with fits in all features. The
@@ -23,10 +24,10 @@ func TestFitsInTheSpan(t *testing.T) {
 	}
 	for _, name := range Names() {
 		model := registry[name]
-		p := must(Complete(model, batteryParams(model)))(t)
+		p := datatest.Must(Complete(model, batteryParams(model)))(t)
 		opt := Options{Tolerance: 1e-10, MaxIterations: 500}
 		inside := mustFit(t, model, problem, p, opt)
-		outside := must(problem.solve(t.Context(), model, p, opt))(t)
+		outside := datatest.Must(problem.solve(t.Context(), model, p, opt))(t)
 		accuracy := 1e-8
 		if !convex(model, p) {
 			accuracy = 3e-2 // these have several minima
@@ -69,7 +70,7 @@ func TestRowsThatNearlyDepend(t *testing.T) {
 		tasks = append(tasks, data.Samples{X: matrixOf(values, 2*pairs, d, false), Y: y})
 	}
 	problem := mustProblem(t, Logistic, tasks)
-	p := must(Complete(registry["stl"], Params{Lambda1: 1e-13}))(t)
+	p := datatest.Must(Complete(registry["stl"], Params{Lambda1: 1e-13}))(t)
 	got := mustFit(t, registry["stl"], problem, p, Options{Tolerance: 1e-8})
 	at := objective(t, registry["stl"], problem, got.W, got.B, &Covariance{Omega: got.Omega}, p).Objective
 	near(t, "objective of W in all features", at, got.Objective, 1e-7)

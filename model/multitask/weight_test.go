@@ -7,6 +7,7 @@ import (
 	"gonum.org/v1/gonum/mat"
 
 	"l2mt/data"
+	"l2mt/data/datatest"
 )
 
 // A row that counts k is k rows: of few rows and of many, which become fewer, and of classes that
@@ -31,7 +32,7 @@ func TestWeightsAreRowsRepeated(t *testing.T) {
 				}
 			}
 			for _, balanced := range []bool{false, true} {
-				model := must(GivenWith(omega, 3, balanced && loss == Logistic))(t)
+				model := datatest.Must(GivenWith(omega, 3, balanced && loss == Logistic))(t)
 				p, o := Params{Lambda1: 0.05}, Options{Tolerance: 1e-13}
 				got := mustFit(t, model, mustProblem(t, loss, weighted), p, o)
 				want := mustFit(t, model, mustProblem(t, loss, repeated), p, o)

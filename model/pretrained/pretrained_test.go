@@ -10,16 +10,14 @@ import (
 	"testing"
 
 	"l2mt/data"
+	"l2mt/data/datatest"
 	"l2mt/model"
 	"l2mt/model/modeltest"
 	"l2mt/model/pretrained"
 )
 
 func TestTheNetworkIsThatOfTheFiles(t *testing.T) {
-	got, err := pretrained.Load()
-	if err != nil {
-		t.Fatal(err)
-	}
+	got := datatest.Must(pretrained.Load())(t)
 	want, err := model.Load(".")
 	if err != nil || !reflect.DeepEqual(got, want) {
 		t.Errorf("embedded is %+v, in the directory %+v (%v)", got, want, err)
@@ -29,10 +27,7 @@ func TestTheNetworkIsThatOfTheFiles(t *testing.T) {
 	}
 	sums := ""
 	for _, name := range []string{"config.json", "weights.safetensors"} {
-		b, err := os.ReadFile(name)
-		if err != nil {
-			t.Fatal(err)
-		}
+		b := datatest.Must(os.ReadFile(name))(t)
 		sums += fmt.Sprintf("%x", sha256.Sum256(b))
 	}
 	if want := fmt.Sprintf("%x", sha256.Sum256([]byte(sums))); pretrained.Checksum() != want {
@@ -42,26 +37,14 @@ func TestTheNetworkIsThatOfTheFiles(t *testing.T) {
 
 // The estimate is finite for problems of any number of features and tasks.
 func TestItServesAllFeatures(t *testing.T) {
-	n, err := pretrained.Load()
-	if err != nil {
-		t.Fatal(err)
-	}
-	forward, err := model.NewForward(n)
-	if err != nil {
-		t.Fatal(err)
-	}
+	n := datatest.Must(pretrained.Load())(t)
+	forward := datatest.Must(model.NewForward(n))(t)
 	const seed = 1
 	for i, d := range []int{1, 3, 64, 2000} {
 		p := modeltest.Problem(data.Stream(seed, "pretrained", uint64(i)), d, slices.Repeat([]int{6}, i+2)...)
 		p.Problem = &data.Problem{Name: fmt.Sprint("of seed ", seed, " and ", d, " features")}
-		payload, err := model.Prepare(n.Config, p)
-		if err != nil {
-			t.Fatal(err)
-		}
-		e, err := forward.Estimate(payload)
-		if err != nil {
-			t.Fatal(err)
-		}
+		payload := datatest.Must(model.Prepare(n.Config, p))(t)
+		e := datatest.Must(forward.Estimate(payload))(t)
 		if rho := n.Direction() * e.C; !(rho > 0) || math.IsInf(rho, 0) {
 			t.Errorf("%s: rho is %v", p.Name, rho)
 		}

@@ -13,6 +13,7 @@ import (
 	"gonum.org/v1/gonum/stat/distuv"
 
 	"l2mt/data"
+	"l2mt/data/datatest"
 	"l2mt/data/format"
 	"l2mt/data/table"
 	"l2mt/model/multitask"
@@ -47,7 +48,7 @@ func randomRows(t *testing.T, r *rand.Rand, d int) data.Matrix {
 	for i := range values {
 		values[i] = float32(r.NormFloat64())
 	}
-	return must(data.NewDense(7, d, values))(t)
+	return datatest.Must(data.NewDense(7, d, values))(t)
 }
 
 // TestVariancesFollowTheFormula sums s^2 (noise + left (l^2 |C (1, x)|^2 + |O (1, x)|^2)) by hand.
@@ -111,12 +112,10 @@ func TestDoubtGrowsAwayFromTheRows(t *testing.T) {
 	var l mat.TriDense
 	c.LTo(&l)
 	var root mat.Dense
-	if err := root.Inverse(&l); err != nil {
-		t.Fatal(err)
-	}
+	datatest.Check(t, root.Inverse(&l))
 	d := Doubt{Noise: noise, Common: root.RawMatrix().Data, Own: []float64{math.Sqrt(own), 0}}
 	d.Tasks = []TaskDoubt{{Left: 0.1, Loading: 1, Scale: 1}, {Left: 1, Loading: 1, Scale: 1}}
-	x := must(data.NewDense(4, 1, []float32{5, 8, 12, 100}))(t)
+	x := datatest.Must(data.NewDense(4, 1, []float32{5, 8, 12, 100}))(t)
 	known, unknown := d.Variances(0, x)[0], d.Variances(Average, x)[0]
 	for i := range known {
 		if i > 0 && (known[i] <= known[i-1] || unknown[i] <= unknown[i-1]) {
@@ -138,10 +137,8 @@ func TestSharedAndDoubtAreKept(t *testing.T) {
 			made.Doubt = nil // of several classes there is none
 		}
 		dir := t.TempDir()
-		if err := made.Save(dir); err != nil {
-			t.Fatal(err)
-		}
-		loaded := must(Load(dir))(t)
+		datatest.Check(t, made.Save(dir))
+		loaded := datatest.Must(Load(dir))(t)
 		x := randomRows(t, r, len(made.Features))
 		for task := Average; task < len(made.Tasks); task++ {
 			if got, want := loaded.scores(task, x), made.scores(task, x); !slices.Equal(got, want) {
@@ -163,7 +160,7 @@ func TestRowsOfANewTask(t *testing.T) {
 	s, _ := fitOf(t, read(t, towns(), table.None))
 	doubted(s, r)
 	offsets := s.Recipe.Offsets()
-	rows := must(s.OpenRows("new", RowOptions{Format: format.Options{From: stream("task,small,large,none\nwest,0.5,5100,7\neast,0.5,5100,7\n")}}))(t)
+	rows := datatest.Must(s.OpenRows("new", RowOptions{Format: format.Options{From: stream("task,small,large,none\nwest,0.5,5100,7\neast,0.5,5100,7\n")}}))(t)
 	defer rows.Close()
 	var answers []Answer
 	err := rows.Each(t.Context(), nil, func(b *Block) error {
@@ -177,9 +174,9 @@ func TestRowsOfANewTask(t *testing.T) {
 	want := s.Shared.B[0] + floats.Dot(s.Shared.W, row)
 	near(t, "prediction for a new task", answers[0].Scores[0], want, 1e-6)
 	floats.Sub(row, offsets)
-	x := must(data.NewDense(1, 3, []float32{float32(row[0]), float32(row[1]), float32(row[2])}))(t)
+	x := datatest.Must(data.NewDense(1, 3, []float32{float32(row[0]), float32(row[1]), float32(row[2])}))(t)
 	near(t, "deviation of a new task", answers[0].Error, s.Deviations(Average, x)[0], 1e-6)
-	near(t, "deviation of a task", answers[1].Error, s.Deviations(must(s.Task("east"))(t), x)[0], 1e-6)
+	near(t, "deviation of a task", answers[1].Error, s.Deviations(datatest.Must(s.Task("east"))(t), x)[0], 1e-6)
 }
 
 // TestModeratedProbabilitiesAreMeans integrates the probability over what the score may be.
@@ -207,7 +204,7 @@ func TestClassesOfDoubtfulRows(t *testing.T) {
 	s := &Fit{Kind: data.Classification, Temperature: 1, Tasks: make([]Task, 1), W: mat.NewDense(1, 1, []float64{2}), B: []float64{-1}}
 	s.Recipe = table.Numbers(nil, 1)
 	s.Shared = &multitask.Linear{W: []float64{2}, B: []float64{-1}}
-	x := must(data.NewDense(3, 1, []float32{-3, 0, 2}))(t)
+	x := datatest.Must(data.NewDense(3, 1, []float32{-3, 0, 2}))(t)
 	sure := s.scores(0, x)
 	s.Doubt = &Doubt{Common: []float64{1, 0, 0, 0.5}, Own: []float64{0.7, 0}, Tasks: []TaskDoubt{{0.2, 1, 1}, {1, 1, 1}}}
 	known, unknown := s.scores(0, x), s.scores(Average, x)
@@ -253,7 +250,7 @@ func TestBandFollowsTheFormula(t *testing.T) {
 				moved = append(moved, v+shift)
 			}
 		}
-		band := must(doubt.Band(must(data.NewDense(x.Rows(), d, moved))(t)))(t)
+		band := datatest.Must(doubt.Band(datatest.Must(data.NewDense(x.Rows(), d, moved))(t)))(t)
 		for i, got := range band {
 			g := mat.NewVecDense(d+1, nil)
 			for j, v := range x.Row(i).Value {
@@ -288,7 +285,7 @@ func TestTasksWithoutRows(t *testing.T) {
 		p.Tasks = slices.Clone(p.Tasks)
 		set := p.Tasks[0].TrainSet
 		p.Tasks[0].TrainSet = data.Samples{X: set.X.Take(nil)}
-		s := must(New(r, &p, tab.Recipe))(t)
+		s := datatest.Must(New(r, &p, tab.Recipe))(t)
 		n, sum := 0.0, make([]float64, len(whole.Tasks[0].Mean))
 		for _, task := range whole.Tasks[1:] {
 			n += float64(task.Rows)

@@ -17,6 +17,7 @@ import (
 	"gonum.org/v1/gonum/mat"
 
 	"l2mt/data"
+	"l2mt/data/datatest"
 	"l2mt/data/format"
 	"l2mt/data/table"
 	"l2mt/model/multitask"
@@ -52,18 +53,16 @@ func animals() string {
 func read(t testing.TB, text string, steps ...string) *table.Table {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "table.csv")
-	if err := os.WriteFile(path, []byte(text), 0o644); err != nil {
-		t.Fatal(err)
-	}
-	return must(table.Read([]string{path}, table.Options{Task: "task", Steps: steps}))(t)
+	datatest.Check(t, os.WriteFile(path, []byte(text), 0o644))
+	return datatest.Must(table.Read([]string{path}, table.Options{Task: "task", Steps: steps}))(t)
 }
 
 func fitOf(t testing.TB, tab *table.Table) (*Fit, *multitask.Result) {
 	t.Helper()
-	train := must(multitask.Training(tab.Problem))(t)
-	model := must(multitask.Lookup("mtrl"))(t)
-	r := must(multitask.Fit(t.Context(), model, train, multitask.Params{Lambda1: 0.01}, multitask.Options{}))(t)
-	return must(New(r, tab.Problem, tab.Recipe))(t), r
+	train := datatest.Must(multitask.Training(tab.Problem))(t)
+	model := datatest.Must(multitask.Lookup("mtrl"))(t)
+	r := datatest.Must(multitask.Fit(t.Context(), model, train, multitask.Params{Lambda1: 0.01}, multitask.Options{}))(t)
+	return datatest.Must(New(r, tab.Problem, tab.Recipe))(t), r
 }
 
 // The rows of a large table come in order for any number of workers, each with the scores
@@ -73,13 +72,13 @@ func TestRowsOfATable(t *testing.T) {
 	fit, _ := fitOf(t, tab)
 	wanted, labels := map[string][]float64{}, map[string][]float64{"west": {math.NaN()}}
 	for _, task := range tab.Problem.Tasks {
-		wanted[task.Name], labels[task.Name] = must(fit.Predict(task.Name, task.TrainSet.X))(t), task.TrainSet.Y
+		wanted[task.Name], labels[task.Name] = datatest.Must(fit.Predict(task.Name, task.TrainSet.X))(t), task.TrainSet.Y
 	}
 	header, lines, _ := strings.Cut(towns(), "\n")
 	text := header + "\n" + strings.Repeat(lines, 200) + "west,1,5000,7,?\n"
 	fit.Beside = fit
 	for _, workers := range []int{1, 3} {
-		rows := must(fit.OpenRows("large", RowOptions{Workers: workers, Format: format.Options{From: stream(text)}}))(t)
+		rows := datatest.Must(fit.OpenRows("large", RowOptions{Workers: workers, Format: format.Options{From: stream(text)}}))(t)
 		at, blocks, unlabelled := map[string]int{}, 0, 0
 		err := rows.Each(t.Context(), func(b *Block) { b.Text = []byte(b.Answers[0].Name) }, func(b *Block) error {
 			blocks++
@@ -134,14 +133,12 @@ func TestLoadedModelsPredictAsTheFit(t *testing.T) {
 		}
 		dir := filepath.Join(t.TempDir(), "a", "model")
 		for range 2 { // the second replaces the first
-			if err := made.Save(dir); err != nil {
-				t.Fatal(err)
-			}
+			datatest.Check(t, made.Save(dir))
 		}
-		loaded := must(Load(dir))(t)
+		loaded := datatest.Must(Load(dir))(t)
 		for i, task := range bare.Problem.Tasks {
-			want := must(made.Predict(task.Name, task.TrainSet.X))(t)
-			got := must(loaded.Predict(task.Name, task.TrainSet.X))(t)
+			want := datatest.Must(made.Predict(task.Name, task.TrainSet.X))(t)
+			got := datatest.Must(loaded.Predict(task.Name, task.TrainSet.X))(t)
 			if !slices.Equal(got, want) {
 				t.Errorf("%s, task %s: loaded %v, saved %v", what, task.Name, got, want)
 			}
@@ -150,7 +147,7 @@ func TestLoadedModelsPredictAsTheFit(t *testing.T) {
 					near(t, fmt.Sprintf("%s, task %s, score %d", what, task.Name, j), got[j], f, 1e-4)
 				}
 			}
-			one, k := must(loaded.Predict(task.Name, task.TrainSet.X.Take([]int{3})))(t), max(1, len(loaded.Classes))
+			one, k := datatest.Must(loaded.Predict(task.Name, task.TrainSet.X.Take([]int{3})))(t), max(1, len(loaded.Classes))
 			if !slices.Equal(one, want[3*k:][:k]) {
 				t.Errorf("%s, task %s, row 3 alone: %v, among others %v", what, task.Name, one, want[3*k:][:k])
 			}
@@ -203,9 +200,7 @@ func TestNearNames(t *testing.T) {
 func TestSavedModelsThatAreDamaged(t *testing.T) {
 	saved, _ := fitOf(t, read(t, towns()))
 	dir := t.TempDir()
-	if err := saved.Save(dir); err != nil {
-		t.Fatal(err)
-	}
+	datatest.Check(t, saved.Save(dir))
 	check := func(what, want string) {
 		t.Helper()
 		_, err := Load(dir)
@@ -215,20 +210,14 @@ func TestSavedModelsThatAreDamaged(t *testing.T) {
 	}
 	for _, name := range []string{File, WeightsFile} {
 		path := filepath.Join(dir, name)
-		whole := must(os.ReadFile(path))(t)
+		whole := datatest.Must(os.ReadFile(path))(t)
 		for _, n := range []int{0, 1, 7, 8, 9, len(whole) / 2, len(whole) - 1} {
-			if err := os.WriteFile(path, whole[:n], 0o644); err != nil {
-				t.Fatal(err)
-			}
+			datatest.Check(t, os.WriteFile(path, whole[:n], 0o644))
 			check(fmt.Sprintf("%s of %d bytes", name, n), "")
 		}
-		if err := os.Remove(path); err != nil {
-			t.Fatal(err)
-		}
+		datatest.Check(t, os.Remove(path))
 		check(name+" missing", name)
-		if err := os.WriteFile(path, whole, 0o644); err != nil {
-			t.Fatal(err)
-		}
+		datatest.Check(t, os.WriteFile(path, whole, 0o644))
 	}
 	path := filepath.Join(dir, File)
 	whole, _ := os.ReadFile(path)
@@ -236,9 +225,7 @@ func TestSavedModelsThatAreDamaged(t *testing.T) {
 		{`"schema":1`, `"schema":2`, "schema 2; this program reads schema 1"},
 		{`"north"`, `"nord"`, "its weights are of another fit than model.json"},
 	} {
-		if err := os.WriteFile(path, bytes.Replace(whole, []byte(c.old), []byte(c.new), 1), 0o644); err != nil {
-			t.Fatal(err)
-		}
+		datatest.Check(t, os.WriteFile(path, bytes.Replace(whole, []byte(c.old), []byte(c.new), 1), 0o644))
 		check(c.old, c.want)
 	}
 	if _, err := Load(filepath.Join(dir, "nowhere")); !errors.Is(err, ErrSaved) || !errors.Is(err, os.ErrNotExist) {
@@ -271,9 +258,7 @@ func TestLoadChecksAllThatAModelHolds(t *testing.T) {
 		s, _ := fitOf(t, read(t, animals()))
 		forge(s)
 		dir := t.TempDir()
-		if err := s.Save(dir); err != nil {
-			t.Fatal(err)
-		}
+		datatest.Check(t, s.Save(dir))
 		if _, err := Load(dir); !errors.Is(err, ErrSaved) || !strings.Contains(err.Error(), want) {
 			t.Errorf("%v; want %q", err, want)
 		}
@@ -304,8 +289,8 @@ task = [t["name"] for t in model["tasks"]].index("south")
 x = dict(small=0.5, large=5100.0, none=7.0)
 print(b[task] + sum(x[name] * W[j * m + task] for j, name in enumerate(model["features"])))
 `)
-	want := must(regression.Predict("south", must(data.NewDense(1, 3, []float32{0.5, 5100, 7}))(t)))(t)
-	near(t, "prediction", must(strconv.ParseFloat(said[0], 64))(t), want[0], 1e-7) // Python has double precision
+	want := datatest.Must(regression.Predict("south", datatest.Must(data.NewDense(1, 3, []float32{0.5, 5100, 7}))(t)))(t)
+	near(t, "prediction", datatest.Must(strconv.ParseFloat(said[0], 64))(t), want[0], 1e-7) // Python has double precision
 
 	classes, _ := fitOf(t, read(t, animals()))
 	classes.Temperature = 1.5
@@ -319,12 +304,12 @@ for name in ["north", "south"]:
     p = [1 / (1 + math.exp(min(700, -s / model["temperature"]))) for s in scores]
     print(max(p) / sum(p), p.index(max(p)))
 `)
-	x := must(data.NewDense(1, 2, []float32{0.5, 5300}))(t)
+	x := datatest.Must(data.NewDense(1, 2, []float32{0.5, 5300}))(t)
 	for i, name := range []string{"north", "south"} {
-		scores, all := must(classes.Predict(name, x))(t), make([]float64, 3)
+		scores, all := datatest.Must(classes.Predict(name, x))(t), make([]float64, 3)
 		classes.Probabilities(all, scores)
 		best := data.ClassOf(scores)
-		near(t, "probability in "+name, must(strconv.ParseFloat(said[2*i], 64))(t), all[best], 1e-7)
+		near(t, "probability in "+name, datatest.Must(strconv.ParseFloat(said[2*i], 64))(t), all[best], 1e-7)
 		if said[2*i+1] != fmt.Sprint(best) {
 			t.Errorf("%s: class %d, Python says %s", name, best, said[2*i+1])
 		}
@@ -335,9 +320,7 @@ for name in ["north", "south"]:
 func python(t *testing.T, s *Fit, program string) []string {
 	t.Helper()
 	dir := t.TempDir()
-	if err := s.Save(dir); err != nil {
-		t.Fatal(err)
-	}
+	datatest.Check(t, s.Save(dir))
 	const read = `
 import array, json, math, struct
 model = json.load(open("model.json"))
@@ -369,26 +352,15 @@ func near(t *testing.T, what string, got, want, tol float64) {
 	}
 }
 
-// must is a value that is there unless its maker failed.
-func must[T any](v T, err error) func(testing.TB) T {
-	return func(t testing.TB) T {
-		t.Helper()
-		if err != nil {
-			t.Fatal(err)
-		}
-		return v
-	}
-}
-
 // A share of nine rows of nine is 1: nine times a ninth is more, and its log odds are no number.
 func TestSharesAreAtMostOne(t *testing.T) {
 	for n := 1; n < 60; n++ {
 		y := slices.Repeat([]float64{1}, n)
-		x := must(data.NewDense(n, 1, make([]float32, n)))(t)
+		x := datatest.Must(data.NewDense(n, 1, make([]float32, n)))(t)
 		task := &data.Task{Name: "a", Kind: data.Classification, Negative: "no", Positive: "yes"}
 		p := &data.ProblemData{Problem: &data.Problem{}, Tasks: []data.TaskData{{Task: task, TrainSet: data.Samples{X: x, Y: y}}}}
 		r := &multitask.Result{W: mat.NewDense(1, 1, nil), B: []float64{0}, Omega: mat.NewSymDense(1, []float64{1})}
-		if mean := must(New(r, p, table.Numbers(nil, 1)))(t).Tasks[0].Mean; !slices.Equal(mean, []float64{0, 1}) {
+		if mean := datatest.Must(New(r, p, table.Numbers(nil, 1)))(t).Tasks[0].Mean; !slices.Equal(mean, []float64{0, 1}) {
 			t.Errorf("%d rows of one class have the shares %v", n, mean)
 		}
 	}
@@ -400,7 +372,7 @@ func TestSpellingsOfNewRows(t *testing.T) {
 	text := "task,word,y\n" + strings.Repeat("Caf\u00e9,True,yes\nCaf\u00e9,False,no\n2,True,no\n2,False,yes\n", 4)
 	fit, _ := fitOf(t, read(t, text))
 	scores := func(text string) (all []float64) {
-		rows := must(fit.OpenRows("rows", RowOptions{Format: format.Options{From: stream(text)}}))(t)
+		rows := datatest.Must(fit.OpenRows("rows", RowOptions{Format: format.Options{From: stream(text)}}))(t)
 		defer rows.Close()
 		err := rows.Each(t.Context(), nil, func(b *Block) error {
 			for _, a := range b.Answers {

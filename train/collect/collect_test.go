@@ -27,9 +27,7 @@ func TestEveryPlannedTupleIsRecordedOnce(t *testing.T) {
 	heard := &reporter{advance: func(int) {}}
 	c := open(t, dir, small, ref)
 	s, err := c.Run(t.Context(), problems, collect.Options{Workers: 2, Progress: heard})
-	if err := errors.Join(err, c.Close()); err != nil {
-		t.Fatal(err)
-	}
+	datatest.Check(t, errors.Join(err, c.Close()))
 	if want := (collect.Summary{Made: 3 * smallTuples}); s != want {
 		t.Errorf("summary %+v, want %+v", s, want)
 	}
@@ -138,9 +136,7 @@ func TestInterruptedAndResumed(t *testing.T) {
 		c := open(t, dir, small, ref)
 		s, err := c.Run(ctx, problems, collect.Options{Workers: workers, Progress: stop})
 		cancel()
-		if err := c.Close(); err != nil {
-			t.Fatal(err)
-		}
+		datatest.Check(t, c.Close())
 		if err != nil && !errors.Is(err, context.Canceled) {
 			t.Fatal(err)
 		}
@@ -175,9 +171,7 @@ func TestInterruptedBeforeProblemsThatAreDone(t *testing.T) {
 	if !errors.Is(err, context.Canceled) || s.Had != smallTuples || s.Made == 0 || s.Made > 2 {
 		t.Errorf("%+v, %v", s, err)
 	}
-	if err := c.Close(); err != nil {
-		t.Fatal(err)
-	}
+	datatest.Check(t, c.Close())
 }
 
 // What grows with the tuples is what the writer knows of each of them: its id. With
@@ -206,9 +200,7 @@ func TestMemoryStaysFlatOverManyTuples(t *testing.T) {
 	}}
 	c := open(t, storeDir(t), small, ref)
 	_, err := c.Run(t.Context(), problems, collect.Options{Workers: 1, Progress: watch})
-	if err := errors.Join(err, c.Close()); err != nil {
-		t.Fatal(err)
-	}
+	datatest.Check(t, errors.Join(err, c.Close()))
 	first, last := uses[1], uses[len(uses)-2] // the worker is at work
 	t.Logf("from tuple %d to tuple %d: %d kB and %d goroutines, %d kB and %d goroutines", 2*n, 9*n, first.heap>>10, first.goroutines, last.heap>>10, last.goroutines)
 	if room := uint64(128<<10 + 7*n*256); last.heap > first.heap+room {
@@ -230,9 +222,7 @@ func TestNoTupleWaitsForever(t *testing.T) {
 		collector := open(t, dir, c, ref)
 		_, err := collector.Run(ctx, problems, collect.Options{Workers: 8})
 		cancel()
-		if err := errors.Join(collector.Close()); err != nil {
-			t.Fatal(err)
-		}
+		datatest.Check(t, errors.Join(collector.Close()))
 		if err != nil && !errors.Is(err, context.Canceled) {
 			t.Fatal(err)
 		}
@@ -242,9 +232,7 @@ func TestNoTupleWaitsForever(t *testing.T) {
 func TestStoreThatFailsEndsTheRun(t *testing.T) {
 	problems, ref := sample(t, 3)
 	c := open(t, storeDir(t), small, ref)
-	if err := c.Sabotage(); err != nil {
-		t.Fatal(err)
-	}
+	datatest.Check(t, c.Sabotage())
 	s, err := c.Run(t.Context(), problems, collect.Options{Workers: 3})
 	if !errors.Is(err, os.ErrClosed) || s.Made != 0 {
 		t.Errorf("%+v, %v", s, err)

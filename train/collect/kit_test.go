@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"l2mt/data"
+	"l2mt/data/datatest"
 	"l2mt/data/digits"
 	"l2mt/data/experience"
 	"l2mt/train/collect"
@@ -16,14 +17,12 @@ import (
 // sample draws problems on the digits, few rows and a few tasks each.
 func sample(t testing.TB, n int) (collect.InMemory, data.DatasetRef) {
 	t.Helper()
-	d := must(digits.Load())(t)
+	d := datatest.Must(digits.Load())(t)
 	file, _, err := data.SampleProblems(d, data.SampleConfig{
 		Seed: 5, Train: n, Test: 1, MinTasks: 2, MaxTasks: 4, TrainFraction: 0.04, ValidationFraction: 0.1, Prepare: []string{"unit"},
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
-	problems := must(file.Bind(d))(t)
+	datatest.Check(t, err)
+	problems := datatest.Must(file.Bind(d))(t)
 	return problems, data.DatasetRef{Path: digits.Name, SHA256: d.Fingerprint()}
 }
 
@@ -35,7 +34,7 @@ const smallTuples = 10
 func open(t testing.TB, dir string, c collect.Config, ref data.DatasetRef) *collect.Collector {
 	t.Helper()
 	m := c.Manifest(ref, "test")
-	collector := must(collect.Open(dir, m, c))(t)
+	collector := datatest.Must(collect.Open(dir, m, c))(t)
 	return collector
 }
 
@@ -44,16 +43,14 @@ func run(t testing.TB, dir string, c collect.Config, problems collect.Problems, 
 	t.Helper()
 	collector := open(t, dir, c, ref)
 	s, err := collector.Run(t.Context(), problems, collect.Options{Workers: workers})
-	if err := errors.Join(err, collector.Close()); err != nil {
-		t.Fatal(err)
-	}
+	datatest.Check(t, errors.Join(err, collector.Close()))
 	return s
 }
 
 func load(t testing.TB, dir string) []*experience.Record {
 	t.Helper()
-	s := must(experience.Open(dir))(t)
-	records := must(s.Load())(t)
+	s := datatest.Must(experience.Open(dir))(t)
+	records := datatest.Must(s.Load())(t)
 	for _, r := range records {
 		r.Seconds = 0 // which differ from run to run
 	}
@@ -69,7 +66,7 @@ func storeDir(t testing.TB) string {
 		if found, _ := filepath.Glob(filepath.Join(dir, "*")); len(found) == 0 {
 			return
 		}
-		if _, faults, err := must(experience.Open(dir))(t).Check(); err != nil || len(faults) > 0 {
+		if _, faults, err := datatest.Must(experience.Open(dir))(t).Check(); err != nil || len(faults) > 0 {
 			t.Errorf("after the test: %v, %v", faults, err)
 		}
 	})
@@ -96,14 +93,3 @@ type reporter struct {
 func (r *reporter) Start(_ string, total int) { r.total = total }
 func (r *reporter) Finish()                   {}
 func (r *reporter) Advance(n int, _ string)   { r.advance(int(r.done.Add(int64(n)))) }
-
-// must is a value that is there unless its maker failed.
-func must[T any](v T, err error) func(testing.TB) T {
-	return func(t testing.TB) T {
-		t.Helper()
-		if err != nil {
-			t.Fatal(err)
-		}
-		return v
-	}
-}

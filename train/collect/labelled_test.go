@@ -10,6 +10,7 @@ import (
 	"gonum.org/v1/gonum/mat"
 
 	"l2mt/data"
+	"l2mt/data/datatest"
 	"l2mt/data/experience"
 	"l2mt/model/evidence"
 	"l2mt/model/multitask"
@@ -36,10 +37,10 @@ func TestFitsOnAllLabelledRows(t *testing.T) {
 			near[r.Omega[0][1]] = true
 		}
 		p = data.InMetric(p) // fits on all labelled rows are
-		train := must(multitask.Training(p))(t)
-		test := must(evidence.NewSplit(p.Tested()))(t)
+		train := datatest.Must(multitask.Training(p))(t)
+		test := datatest.Must(evidence.NewSplit(p.Tested()))(t)
 		omega := mat.NewSymDense(len(r.Omega), slices.Concat(r.Omega...))
-		fit := must(multitask.FitFixed(t.Context(), omega, train, r.Result.Lambda1, multitask.Options{Tolerance: 1e-12}))(t)
+		fit := datatest.Must(multitask.FitFixed(t.Context(), omega, train, r.Result.Lambda1, multitask.Options{Tolerance: 1e-12}))(t)
 		held := test.Measure(fit)
 		if math.Abs(held.Error-r.Result.MeanTest()) > 1e-3 {
 			t.Errorf("%s on %s: the error is recorded as %v; it is %v", r.Source, r.Problem, r.Result.MeanTest(), held.Error)

@@ -12,6 +12,7 @@ import (
 	"gonum.org/v1/gonum/mat"
 
 	"l2mt/data"
+	"l2mt/data/datatest"
 	"l2mt/data/experience"
 	"l2mt/layers/linalg"
 	"l2mt/model/evidence"
@@ -118,7 +119,7 @@ func TestProblemThatSingleTaskLearningSolves(t *testing.T) {
 		for _, y := range train.Y {
 			rows = append(rows, float32(y), 0)
 		}
-		x := must(data.NewDense(len(train.Y), 2, rows))(t)
+		x := datatest.Must(data.NewDense(len(train.Y), 2, rows))(t)
 		easy := data.Samples{X: x, Y: train.Y}
 		solved.Tasks[i].TrainSet, solved.Tasks[i].ValidationSet, solved.Tasks[i].TestSet = easy, easy, easy
 	}
@@ -153,16 +154,16 @@ func TestRecordsAgreeWithTheFits(t *testing.T) {
 		run(t, dir, c, problems, ref, 2)
 		for _, r := range load(t, dir) {
 			p := byName[r.Problem]
-			train := must(multitask.Training(p))(t)
+			train := datatest.Must(multitask.Training(p))(t)
 			omega := mat.NewSymDense(len(r.Omega), slices.Concat(r.Omega...))
-			fixed := must(multitask.FitFixed(t.Context(), omega, train, r.Result.Lambda1, multitask.Options{}))(t)
+			fixed := datatest.Must(multitask.FitFixed(t.Context(), omega, train, r.Result.Lambda1, multitask.Options{}))(t)
 			fit := fixed
 			if m, err := multitask.Lookup(r.Source); err == nil && r.Source != experience.STL {
 				params := multitask.Params{}
 				for name, v := range r.Hyper {
 					params = params.With(name, v)
 				}
-				fit = must(multitask.Fit(t.Context(), m, train, params, collect.FitOptions))(t)
+				fit = datatest.Must(multitask.Fit(t.Context(), m, train, params, collect.FitOptions))(t)
 				scaled := mat.NewSymDense(len(r.Omega), nil)
 				scaled.ScaleSym(1/mat.Trace(fit.Omega), fit.Omega)
 				if !mat.EqualApprox(scaled, omega, 1e-12) {
@@ -176,7 +177,7 @@ func TestRecordsAgreeWithTheFits(t *testing.T) {
 			for _, task := range p.Tasks {
 				test = append(test, task.TestSet)
 			}
-			e := must(evidence.Evaluate(fit, p.Kind(), test))(t)
+			e := datatest.Must(evidence.Evaluate(fit, p.Kind(), test))(t)
 			if d := cmp.Diff(e.Task, r.Result.Test); d != "" {
 				t.Errorf("%s: %s on %s: the recorded test errors are not those of the fit: %s", measured, r.Source, r.Problem, d)
 			}
@@ -310,7 +311,7 @@ func TestExplorations(t *testing.T) {
 			if trace := mat.Trace(omega); math.Abs(trace-1) > 1e-12 {
 				t.Errorf("%s, seed %d: trace %v", name, seed, trace)
 			}
-			s := must(linalg.Eigen(omega))(t)
+			s := datatest.Must(linalg.Eigen(omega))(t)
 			got := 0
 			for _, v := range s.Values {
 				if v < -1e-14 {

@@ -185,9 +185,7 @@ func TestAwkwardTables(t *testing.T) {
 func lossOn(t *testing.T, model, more string, kind data.Kind) float64 {
 	t.Helper()
 	var report struct{ All taskReport }
-	if err := json.Unmarshal([]byte(mustL2mt(t, "-q", "--json", "predict", "--model", model, more, "--out", filepath.Join(t.TempDir(), "predicted.csv"))), &report); err != nil {
-		t.Fatal(err)
-	}
+	datatest.Check(t, json.Unmarshal([]byte(mustL2mt(t, "-q", "--json", "predict", "--model", model, more, "--out", filepath.Join(t.TempDir(), "predicted.csv"))), &report))
 	loss := float64(report.All.By[byModel].Error)
 	if kind == data.Regression {
 		return loss * loss
@@ -198,7 +196,7 @@ func lossOn(t *testing.T, model, more string, kind data.Kind) float64 {
 // csvRows are those of a CSV file below its header.
 func csvRows(t *testing.T, r interface{ Read([]byte) (int, error) }) [][]string {
 	t.Helper()
-	all := must(csv.NewReader(r).ReadAll())(t)
+	all := datatest.Must(csv.NewReader(r).ReadAll())(t)
 	return all[1:]
 }
 
@@ -206,14 +204,14 @@ func csvRows(t *testing.T, r interface{ Read([]byte) (int, error) }) [][]string 
 func TestAwkwardProblems(t *testing.T) {
 	datatest.Long(t)
 	const seed = 7
-	network := must(loadNetwork(""))(t)
+	network := datatest.Must(loadNetwork(""))(t)
 	for _, kind := range []data.Kind{data.Classification, data.Regression} {
 		for _, a := range awkwardTables {
 			t.Run(fmt.Sprintf("%s, %s", a.name, kind), func(t *testing.T) {
-				tab := must(table.Read([]string{write(t, "train.csv", a.text(seed, kind, false))}, table.Options{Task: "task", Kind: kind}))(t)
+				tab := datatest.Must(table.Read([]string{write(t, "train.csv", a.text(seed, kind, false))}, table.Options{Task: "task", Kind: kind}))(t)
 				r := &fitReport{table: tab}
-				must(0, r.fill(t.Context(), must(solve.NewBench(network, tab.Problem, solve.Options{Workers: 1}))(t), nil, ""))(t)
-				found := must(network.Omega(tab.Problem))(t)
+				datatest.Check(t, r.fill(t.Context(), datatest.Must(solve.NewBench(network, tab.Problem, solve.Options{Workers: 1}))(t), nil, ""))
+				found := datatest.Must(network.Omega(tab.Problem))(t)
 				for _, omega := range [][][]float64{compare.Entries(r.fit.Omega), compare.Entries(found.Omega)} {
 					for _, x := range slices.Concat(omega...) {
 						if math.IsNaN(x) || math.IsInf(x, 0) {

@@ -64,7 +64,7 @@ func TestTablesThatBrokeThings(t *testing.T) {
 			printed += mustL2mt(t, "-q", "predict", "--model", model, path, "--out", filepath.Join(model, "p.csv"))
 			printed += mustL2mt(t, "-q", "show", model)
 			mustL2mt(t, "-q", "report", model)
-			must(0, filepath.WalkDir(model, func(file string, entry fs.DirEntry, err error) error {
+			datatest.Check(t, filepath.WalkDir(model, func(file string, entry fs.DirEntry, err error) error {
 				switch filepath.Ext(file) {
 				case ".json", ".html", ".csv":
 					text, err := os.ReadFile(file)
@@ -72,7 +72,7 @@ func TestTablesThatBrokeThings(t *testing.T) {
 					return err
 				}
 				return err
-			}))(t)
+			}))
 			if at := notANumber.FindStringIndex(printed); at != nil {
 				t.Errorf("something is NaN: %q", printed[max(0, at[0]-80):at[1]])
 			}
@@ -89,11 +89,11 @@ func TestTimesTellAsMuchAsSeconds(t *testing.T) {
 		path, model := filepath.Join("testdata", "faults", name+".csv"), filepath.Join(t.TempDir(), "model")
 		var r fitReport
 		out := mustL2mt(t, "-q", "--json", "fit", path, "--task", "sensor", "--target", "y", "--out", model)
-		must(0, json.Unmarshal([]byte(out), &r))(t)
+		datatest.Check(t, json.Unmarshal([]byte(out), &r))
 		held[i] = r.Mean.By[byModel].R2
 		var s scoreTable
 		out = mustL2mt(t, "-q", "--json", "predict", "--model", model, path, "--out", filepath.Join(model, "p.csv"))
-		must(0, json.Unmarshal([]byte(out), &s))(t)
+		datatest.Check(t, json.Unmarshal([]byte(out), &s))
 		fresh[i] = s.Mean.By[byModel].R2
 	}
 	if math.Abs(float64(held[0]-held[1])) > 1e-3 || math.Abs(float64(fresh[0]-fresh[1])) > 1e-3 {

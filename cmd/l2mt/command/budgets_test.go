@@ -5,6 +5,7 @@ import (
 	"go/scanner"
 	"go/token"
 	"io/fs"
+	"l2mt/data/datatest"
 	"maps"
 	"os"
 	"path"
@@ -120,7 +121,7 @@ type code struct {
 // countCode measures all packages below a folder, examples and testdata too.
 func countCode(t *testing.T, root string) code {
 	sum := code{tokens: map[string]int{}, wide: map[string][]int{}}
-	err := filepath.WalkDir(root, func(file string, entry fs.DirEntry, err error) error {
+	datatest.Check(t, filepath.WalkDir(root, func(file string, entry fs.DirEntry, err error) error {
 		if err != nil || filepath.Ext(file) != ".go" {
 			return err
 		}
@@ -143,10 +144,7 @@ func countCode(t *testing.T, root string) code {
 			}
 		}
 		return err
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	}))
 	return sum
 }
 

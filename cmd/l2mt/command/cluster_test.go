@@ -1,6 +1,7 @@
 package command
 
 import (
+	"l2mt/data/datatest"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -17,11 +18,11 @@ func TestClusterFilesCallL2MT(t *testing.T) {
 	for file, want := range map[string][]string{
 		"array.sbatch": {"eval", "collect"}, "train.sbatch": {"train"}, "kubernetes-array.yaml": {"eval", "sweep", "collect"}, "kubernetes-train.yaml": {"train"},
 	} {
-		text := string(must(os.ReadFile(filepath.Join("..", "..", "..", "testdata", "cluster", file)))(t))
+		text := string(datatest.Must(os.ReadFile(filepath.Join("..", "..", "..", "testdata", "cluster", file)))(t))
 		var commands []string
 		for _, line := range call.FindAllStringSubmatch(text, -1) {
 			args := values.Replace(line[1] + line[2])
-			parsed, err := must(newParser(new(cli)))(t).Parse(strings.Fields(args))
+			parsed, err := datatest.Must(newParser(new(cli)))(t).Parse(strings.Fields(args))
 			if err != nil {
 				t.Errorf("%s: l2mt %s: %v", file, args, err)
 				continue

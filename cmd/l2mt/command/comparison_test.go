@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"l2mt/data/datatest"
 	"l2mt/infer/compare"
 	"l2mt/model/evidence"
 )
@@ -24,7 +25,7 @@ func tableOf(t *testing.T, stl, ours []float64) *compare.Table {
 			outcomes = append(outcomes, o)
 		}
 	}
-	return must(compare.Summarise(outcomes))(t)
+	return datatest.Must(compare.Summarise(outcomes))(t)
 }
 
 // Whatever is undefined is a dash in print, empty in CSV, null in JSON, and not
@@ -49,11 +50,11 @@ func TestTablesWithUndefinedNumbers(t *testing.T) {
 		if err := saveTable(dir, table); err != nil {
 			t.Fatalf("%s: %v", c.name, err)
 		}
-		back := must(loadTable(dir))(t)
+		back := datatest.Must(loadTable(dir))(t)
 		if got, want := float64(back.Rows[0].StandardError), float64(table.Rows[0].StandardError); got != want && !(math.IsNaN(got) && math.IsNaN(want)) {
 			t.Errorf("%s: the standard error %v comes back as %v", c.name, want, got)
 		}
-		raw := must(os.ReadFile(filepath.Join(dir, tableFile)))(t)
+		raw := datatest.Must(os.ReadFile(filepath.Join(dir, tableFile)))(t)
 		if strings.Contains(string(raw), "NaN") {
 			t.Errorf("%s:\n%s", c.name, raw)
 		}

@@ -18,7 +18,7 @@ import (
 func TestEverythingExportedIsExplained(t *testing.T) {
 	datatest.Long(t)
 	packages := 0
-	err := filepath.WalkDir(filepath.Join("..", "..", ".."), func(dir string, entry fs.DirEntry, err error) error {
+	datatest.Check(t, filepath.WalkDir(filepath.Join("..", "..", ".."), func(dir string, entry fs.DirEntry, err error) error {
 		if err != nil || !entry.IsDir() {
 			return err
 		}
@@ -53,10 +53,7 @@ func TestEverythingExportedIsExplained(t *testing.T) {
 			t.Errorf("%s: there is no example", dir)
 		}
 		return nil
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	}))
 	if packages < 15 {
 		t.Errorf("only %d packages seen", packages)
 	}
@@ -64,12 +61,12 @@ func TestEverythingExportedIsExplained(t *testing.T) {
 
 func parseDir(t *testing.T, dir string) (code, tests []*ast.File) {
 	t.Helper()
-	entries := must(os.ReadDir(dir))(t)
+	entries := datatest.Must(os.ReadDir(dir))(t)
 	for _, e := range entries {
 		if e.IsDir() || filepath.Ext(e.Name()) != ".go" {
 			continue
 		}
-		f := must(parser.ParseFile(token.NewFileSet(), filepath.Join(dir, e.Name()), nil, parser.ParseComments))(t)
+		f := datatest.Must(parser.ParseFile(token.NewFileSet(), filepath.Join(dir, e.Name()), nil, parser.ParseComments))(t)
 		if strings.HasSuffix(e.Name(), "_test.go") {
 			tests = append(tests, f)
 		} else {

@@ -11,6 +11,7 @@ import (
 	"gonum.org/v1/gonum/stat"
 
 	"l2mt/data"
+	"l2mt/data/datatest"
 	"l2mt/data/table"
 	"l2mt/infer/solve"
 )
@@ -27,15 +28,13 @@ func modelOf(t *testing.T, s solve.Structure) *shownModel {
 			text += fmt.Sprintf("t%d,%v,%v,%v\n", i, r.NormFloat64(), x, float64(1+i)*(x-12)*(x-12)+0.1*r.NormFloat64())
 		}
 	}
-	read := must(table.Read([]string{write(t, "bent.csv", text)}, table.Options{Task: "task", Steps: []string{data.StepStandardise}}))(t)
-	b := must(solve.NewBench(nil, read.Problem, solve.Options{}))(t)
-	choice := must(b.Best(t.Context(), []solve.Candidate{{Structure: s}}))(t)
-	f := must(b.Fit(t.Context(), choice))(t)
+	read := datatest.Must(table.Read([]string{write(t, "bent.csv", text)}, table.Options{Task: "task", Steps: []string{data.StepStandardise}}))(t)
+	b := datatest.Must(solve.NewBench(nil, read.Problem, solve.Options{}))(t)
+	choice := datatest.Must(b.Best(t.Context(), []solve.Candidate{{Structure: s}}))(t)
+	f := datatest.Must(b.Fit(t.Context(), choice))(t)
 	dir := t.TempDir()
-	if err := must(f.Saved(read.Recipe))(t).Save(dir); err != nil {
-		t.Fatal(err)
-	}
-	return must(openShown(dir, "", 10))(t)
+	datatest.Check(t, datatest.Must(f.Saved(read.Recipe))(t).Save(dir))
+	return datatest.Must(openShown(dir, "", 10))(t)
 }
 
 // Curves are those that the targets were made by, in the unit of the table, up to a constant.

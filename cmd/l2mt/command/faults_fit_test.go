@@ -14,6 +14,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"l2mt/data"
+	"l2mt/data/datatest"
 )
 
 // replacement is a fit over an older model, which something happens to.
@@ -47,10 +48,10 @@ func newReplacement(t *testing.T) *replacement {
 // begin puts the older model back and starts a fit over it.
 func (r *replacement) begin() *process {
 	r.t.Helper()
-	must(0, os.RemoveAll(r.out))(r.t)
-	must(0, os.CopyFS(r.out, os.DirFS(r.old)))(r.t)
+	datatest.Check(r.t, os.RemoveAll(r.out))
+	datatest.Check(r.t, os.CopyFS(r.out, os.DirFS(r.old)))
 	p := newProcess(r.args...)
-	must(0, p.begin(r.t))(r.t)
+	datatest.Check(r.t, p.begin(r.t))
 	return p
 }
 
@@ -80,7 +81,7 @@ func (r *replacement) finish() {
 	r.t.Helper()
 	mustL2mt(r.t, r.args...)
 	r.whole("at the end")
-	for _, e := range must(os.ReadDir(r.out))(r.t) {
+	for _, e := range datatest.Must(os.ReadDir(r.out))(r.t) {
 		if name := e.Name(); strings.HasPrefix(name, ".") && name != ".lock" {
 			r.t.Errorf("%s is left", name)
 		}
@@ -134,11 +135,11 @@ func TestFaultsOfFitThatMayNotWrite(t *testing.T) {
 	r := newReplacement(t)
 	const step = 150
 	for limit := uint64(0); r.newThere == 0; limit += step {
-		must(0, os.RemoveAll(r.out))(t)
-		must(0, os.CopyFS(r.out, os.DirFS(r.old)))(t)
+		datatest.Check(t, os.RemoveAll(r.out))
+		datatest.Check(t, os.CopyFS(r.out, os.DirFS(r.old)))
 		p := newProcess(r.args...)
-		must(0, p.begin(t))(t)
-		must(0, unix.Prlimit(p.Process.Pid, unix.RLIMIT_FSIZE, &unix.Rlimit{Cur: limit, Max: limit}, nil))(t)
+		datatest.Check(t, p.begin(t))
+		datatest.Check(t, unix.Prlimit(p.Process.Pid, unix.RLIMIT_FSIZE, &unix.Rlimit{Cur: limit, Max: limit}, nil))
 		code := p.wait()
 		r.whole("may not write")
 		if (code == exitDone) != (r.newThere == 1) {
@@ -159,20 +160,20 @@ func TestFaultsOfFitOnAFullDisk(t *testing.T) {
 	if err := unix.Mount("tmpfs", disk, "tmpfs", 0, "size=1m"); err != nil {
 		t.Skipf("no file system can be mounted: %v", err)
 	}
-	t.Cleanup(func() { must(0, unix.Unmount(disk, 0))(t) })
+	t.Cleanup(func() { datatest.Check(t, unix.Unmount(disk, 0)) })
 	r.out = filepath.Join(disk, "model")
 	r.args[len(r.args)-1] = r.out
 	for blocks := int64(0); r.newThere == 0; blocks++ {
-		must(0, os.RemoveAll(r.out))(t)
-		must(0, os.CopyFS(r.out, os.DirFS(r.old)))(t)
+		datatest.Check(t, os.RemoveAll(r.out))
+		datatest.Check(t, os.CopyFS(r.out, os.DirFS(r.old)))
 		var room unix.Statfs_t
-		must(0, unix.Statfs(disk, &room))(t)
+		datatest.Check(t, unix.Statfs(disk, &room))
 		filler := filepath.Join(disk, "filler")
-		must(0, os.WriteFile(filler, make([]byte, (int64(room.Bavail)-blocks)*room.Bsize), 0o644))(t)
+		datatest.Check(t, os.WriteFile(filler, make([]byte, (int64(room.Bavail)-blocks)*room.Bsize), 0o644))
 		p := newProcess(r.args...)
-		must(0, p.begin(t))(t)
+		datatest.Check(t, p.begin(t))
 		code := p.wait()
-		must(0, os.Remove(filler))(t) // the page needs room
+		datatest.Check(t, os.Remove(filler)) // the page needs room
 		r.whole("full disk")
 		if (code == exitDone) != (r.newThere == 1) || code == exitFailed && !strings.Contains(p.stderr.String(), "no space left on device") {
 			t.Fatalf("exit code %d with %d new models: %s", code, r.newThere, &p.stderr)

@@ -33,6 +33,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"l2mt/data"
+	"l2mt/data/datatest"
 	"l2mt/data/safetensors"
 )
 
@@ -167,9 +168,9 @@ func (v *victim) results(dir string) map[string]string {
 		return map[string]string{"tuples": regexp.MustCompile(`\s*"seconds":[^,]*,`).ReplaceAllString(tuples, "")}
 	}
 	found := map[string]string{}
-	for _, e := range must(os.ReadDir(out))(v.t) {
+	for _, e := range datatest.Must(os.ReadDir(out))(v.t) {
 		if name := e.Name(); !e.IsDir() && !strings.HasPrefix(name, ".") && name != secondsFile && name != "outcomes.jsonl" {
-			found[name] = string(must(os.ReadFile(filepath.Join(out, name)))(v.t))
+			found[name] = string(datatest.Must(os.ReadFile(filepath.Join(out, name)))(v.t))
 		}
 	}
 	return found
@@ -215,9 +216,7 @@ func records(t *testing.T, dir string) map[string]bool {
 		found[key] = true
 		return nil
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	datatest.Check(t, err)
 	return found
 }
 
@@ -300,9 +299,7 @@ func (v *victim) struck(hits, code int, do func(p *process) error, says ...strin
 func (v *victim) copyOfHalf() string {
 	v.t.Helper()
 	dir := filepath.Join(v.t.TempDir(), "half")
-	if err := os.CopyFS(dir, os.DirFS(v.half)); err != nil {
-		v.t.Fatal(err)
-	}
+	datatest.Check(v.t, os.CopyFS(dir, os.DirFS(v.half)))
 	return dir
 }
 
@@ -317,19 +314,13 @@ func (v *victim) fullDisk() int {
 		}
 	})
 	var disk unix.Statfs_t
-	if err := errors.Join(os.CopyFS(dir, os.DirFS(v.half)), unix.Statfs(dir, &disk)); err != nil {
-		v.t.Fatal(err)
-	}
+	datatest.Check(v.t, errors.Join(os.CopyFS(dir, os.DirFS(v.half)), unix.Statfs(dir, &disk)))
 	const left = 2 // blocks
 	before, filler := records(v.t, dir), filepath.Join(dir, ".filler")
-	if err := os.WriteFile(filler, make([]byte, (int64(disk.Bavail)-left)*disk.Bsize), 0o644); err != nil {
-		v.t.Fatal(err)
-	}
+	datatest.Check(v.t, os.WriteFile(filler, make([]byte, (int64(disk.Bavail)-left)*disk.Bsize), 0o644))
 	v.fails(v.start(dir), "no space left on device", dir)
 	v.keeps(dir, before)
-	if err := os.Remove(filler); err != nil {
-		v.t.Fatal(err)
-	}
+	datatest.Check(v.t, os.Remove(filler))
 	v.finish(dir)
 	return 1
 }
@@ -350,7 +341,7 @@ func (v *victim) readOnly() int {
 		const nobody = 65534
 		p.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: nobody, Gid: nobody}}
 		reachable(v.t, dir)
-		reachable(v.t, must(exec.LookPath("l2mt"))(v.t))
+		reachable(v.t, datatest.Must(exec.LookPath("l2mt"))(v.t))
 	}
 	if err := p.begin(v.t); errors.Is(err, fs.ErrPermission) {
 		v.t.Skipf("the command cannot be run as another user: %v", err)
@@ -368,9 +359,7 @@ func (v *victim) readOnly() int {
 func reachable(t *testing.T, path string) {
 	t.Helper()
 	for up := filepath.Dir(path); up != filepath.Clean(os.TempDir()) && up != filepath.Dir(up); up = filepath.Dir(up) {
-		if err := os.Chmod(up, 0o755); err != nil {
-			t.Fatal(err)
-		}
+		datatest.Check(t, os.Chmod(up, 0o755))
 	}
 }
 
@@ -387,9 +376,7 @@ func (v *victim) everyFile(do func(path string) error) (tries int) {
 	for _, name := range names[:min(most, len(names))] {
 		path := filepath.Join(dir, name)
 		raw, err := os.ReadFile(path)
-		if err := errors.Join(err, do(path)); err != nil {
-			v.t.Fatal(err)
-		}
+		datatest.Check(v.t, errors.Join(err, do(path)))
 		tries++
 		p := v.start(dir)
 		if p.wait() == exitDone {
@@ -398,9 +385,7 @@ func (v *victim) everyFile(do func(path string) error) (tries int) {
 			continue
 		}
 		v.fails(p, filepath.Base(name))
-		if err := errors.Join(os.RemoveAll(path), os.WriteFile(path, raw, 0o644)); err != nil {
-			v.t.Fatal(err)
-		}
+		datatest.Check(v.t, errors.Join(os.RemoveAll(path), os.WriteFile(path, raw, 0o644)))
 	}
 	v.finish(dir)
 	return tries
@@ -460,9 +445,7 @@ func (p *process) begin(t *testing.T) error {
 func (v *victim) start(dir string) *process {
 	v.t.Helper()
 	p := newProcess(v.command(dir)...)
-	if err := p.begin(v.t); err != nil {
-		v.t.Fatal(err)
-	}
+	datatest.Check(v.t, p.begin(v.t))
 	return p
 }
 

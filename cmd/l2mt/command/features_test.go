@@ -13,6 +13,7 @@ import (
 	"testing"
 
 	"l2mt/data"
+	"l2mt/data/datatest"
 	"l2mt/data/format"
 	"l2mt/data/images"
 	"l2mt/data/safetensors"
@@ -49,7 +50,7 @@ func tinyWeights(t *testing.T, seed uint64) string {
 		}
 	}
 	path := filepath.Join(t.TempDir(), "tiny.safetensors")
-	must(0, safetensors.Write(path, all, nil))(t)
+	datatest.Check(t, safetensors.Write(path, all, nil))
 	return path
 }
 
@@ -65,13 +66,13 @@ func pictures(t *testing.T, n int) string {
 			p.Pix[j] = byte(r.Uint32())
 		}
 		var content bytes.Buffer
-		must(0, jpeg.Encode(&content, p, nil))(t)
+		datatest.Check(t, jpeg.Encode(&content, p, nil))
 		if i == 3 {
 			content.Truncate(content.Len() / 2)
 		}
 		path := filepath.Join(dir, "101_ObjectCategories", []string{"ant", "bee"}[i%2], fmt.Sprintf("image_%04d.jpg", i))
-		must(0, os.MkdirAll(filepath.Dir(path), 0o755))(t)
-		must(0, os.WriteFile(path, content.Bytes(), 0o644))(t)
+		datatest.Check(t, os.MkdirAll(filepath.Dir(path), 0o755))
+		datatest.Check(t, os.WriteFile(path, content.Bytes(), 0o644))
 	}
 	return dir
 }
@@ -102,17 +103,17 @@ func TestFeaturesOfPictures(t *testing.T) {
 // checkFeatures compares a file with the features of every picture by itself.
 func checkFeatures(t *testing.T, dir, weights string, layer vgg.Layer, path string) {
 	t.Helper()
-	d := must(format.Read(path, format.Options{}))(t)
-	text := must(os.ReadFile(path + ".json"))(t)
+	d := datatest.Must(format.Read(path, format.Options{}))(t)
+	text := datatest.Must(os.ReadFile(path + ".json"))(t)
 	var record extracted
-	must(0, json.Unmarshal(text, &record))(t)
+	datatest.Check(t, json.Unmarshal(text, &record))
 	if len(record.Files) != d.X.Rows() || d.X.Rows() != 19 || !slices.Equal(record.Skipped, []string{"bee/image_0003.jpg"}) || !slices.Equal(d.Classes, []string{"ant", "bee"}) {
 		t.Fatalf("%d rows of the classes %q, recorded as %+v", d.X.Rows(), d.Classes, record)
 	}
-	net := must(vgg.Load(weights, tiny, layer))(t)
+	net := datatest.Must(vgg.Load(weights, tiny, layer))(t)
 	for i, name := range record.Files {
-		p := must(images.Read(filepath.Join(dir, "101_ObjectCategories", name), images.Options{Short: 256, Crop: tiny.Size, MaxPixels: 1 << 20}))(t)
-		want := must(net.Features([][]byte{p}, 1))(t)
+		p := datatest.Must(images.Read(filepath.Join(dir, "101_ObjectCategories", name), images.Options{Short: 256, Crop: tiny.Size, MaxPixels: 1 << 20}))(t)
+		want := datatest.Must(net.Features([][]byte{p}, 1))(t)
 		if !slices.Equal(d.X.Row(i).Value, want[0]) || !strings.HasPrefix(name, d.Classes[d.Label[i]]+"/") {
 			t.Errorf("%s, %s: class %s, features %v, want %v", layer, name, d.Classes[d.Label[i]], d.X.Row(i).Value, want[0])
 		}

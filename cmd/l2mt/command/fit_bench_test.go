@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"l2mt/data"
+	"l2mt/data/datatest"
 	"l2mt/data/format"
 )
 
@@ -16,7 +17,7 @@ func BenchmarkFitTasks(b *testing.B) {
 	for _, m := range []int{500, 1000, 2000} {
 		b.Run(fmt.Sprint(m), func(b *testing.B) {
 			path := filepath.Join(b.TempDir(), "tasks.npz")
-			must(0, format.Write(path, manyTasks(b, m)))(b)
+			datatest.Check(b, format.Write(path, manyTasks(b, m)))
 			for b.Loop() {
 				if code, _, stderr := l2mt(b, "-q", "fit", path); code != exitDone {
 					b.Fatal(stderr)
@@ -57,6 +58,6 @@ func manyTasks(b *testing.B, m int) *data.Dataset {
 			made.Target, made.Group = append(made.Target, y), append(made.Group, int32(i))
 		}
 	}
-	made.X = must(data.NewDense(m*n, d, value))(b)
+	made.X = datatest.Must(data.NewDense(m*n, d, value))(b)
 	return made
 }

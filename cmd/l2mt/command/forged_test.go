@@ -90,11 +90,11 @@ type forged struct {
 func (f *forgery) open(t *testing.T, name, key string) {
 	t.Helper()
 	file := &forged{path: filepath.Join(f.dir, name), key: key, records: filepath.Ext(name) == ".jsonl"}
-	raw := must(os.ReadFile(file.path))(t)
+	raw := datatest.Must(os.ReadFile(file.path))(t)
 	file.sum = fmt.Sprintf("%x", sha256.Sum256(raw))
 	if filepath.Ext(name) == ".safetensors" {
 		tensors, metadata, err := safetensors.Decode(raw)
-		file.tensors, file.metadata = must(tensors, err)(t), metadata
+		file.tensors, file.metadata = datatest.Must(tensors, err)(t), metadata
 		raw = []byte(metadata[key])
 	}
 	d := json.NewDecoder(bytes.NewReader(raw))
@@ -102,7 +102,7 @@ func (f *forgery) open(t *testing.T, name, key string) {
 	var lines []any
 	for d.More() {
 		var v any
-		must(0, d.Decode(&v))(t)
+		datatest.Check(t, d.Decode(&v))
 		if fields, ok := v.(map[string]any); ok && file.records {
 			delete(fields, "sum")
 		}
@@ -117,11 +117,11 @@ func (f *forgery) open(t *testing.T, name, key string) {
 // encode is the content of the file.
 func (f *forged) encode(t *testing.T) []byte {
 	t.Helper()
-	text := must(json.Marshal(f.document))(t)
+	text := datatest.Must(json.Marshal(f.document))(t)
 	if lines, ok := f.document.([]any); ok && f.records {
 		text = nil
 		for _, line := range lines {
-			text = append(text, files.Seal(must(json.Marshal(line))(t))...)
+			text = append(text, files.Seal(datatest.Must(json.Marshal(line))(t))...)
 		}
 	}
 	if f.tensors == nil {
@@ -131,7 +131,7 @@ func (f *forged) encode(t *testing.T) []byte {
 	if f.key != "" {
 		metadata[f.key] = string(text)
 	}
-	return must(safetensors.Encode(f.tensors, metadata))(t)
+	return datatest.Must(safetensors.Encode(f.tensors, metadata))(t)
 }
 
 func (f *forgery) write(t *testing.T) {
@@ -140,7 +140,7 @@ func (f *forgery) write(t *testing.T) {
 	for _, file := range f.files {
 		content := []byte(strings.NewReplacer(sums...).Replace(string(file.encode(t))))
 		sums = append(sums, file.sum, fmt.Sprintf("%x", sha256.Sum256(content)))
-		must(0, os.WriteFile(file.path, content, 0o644))(t)
+		datatest.Check(t, os.WriteFile(file.path, content, 0o644))
 	}
 }
 
@@ -158,7 +158,7 @@ func (f *forgery) use(t *testing.T) (wrong string, refused bool) {
 		out := filepath.Join(t.TempDir(), "out")
 		code, stdout, stderr := l2mt(t, append([]string{"-q"}, strings.Split(strings.ReplaceAll(strings.Join(args, "\n"), "OUT", out), "\n")...)...)
 		if args[0] == "report" && code == exitDone {
-			stdout += string(must(os.ReadFile(filepath.Join(f.dir, reportFile)))(t))
+			stdout += string(datatest.Must(os.ReadFile(filepath.Join(f.dir, reportFile)))(t))
 		}
 		switch {
 		case code != exitDone && (code != exitFailed || !strings.HasPrefix(stderr, "l2mt: ")):
@@ -250,7 +250,7 @@ func forgeries(t *testing.T) map[string]*forgery {
 	train := slices.Concat([]string{"train", "--experience", experience, "--out"}, []string{"OUT"}, set)
 	store := &forgery{dir: experience, reads: [][]string{{"experience", "check", experience}, {"--json", "experience", "check", experience}, train}}
 	for _, pattern := range []string{"problems-*.json", "manifest.json", "*.jsonl"} {
-		name := must(filepath.Glob(filepath.Join(experience, pattern)))(t)[0]
+		name := datatest.Must(filepath.Glob(filepath.Join(experience, pattern)))(t)[0]
 		store.open(t, filepath.Base(name), "")
 	}
 	network := &forgery{dir: filepath.Join(t.TempDir(), "network")}

@@ -1,6 +1,7 @@
 package command
 
 import (
+	"l2mt/data/datatest"
 	"os/exec"
 	"slices"
 	"strings"
@@ -55,7 +56,7 @@ var arrows = map[string][]string{
 var mayUseGorgonia = []string{"layers", "model"}
 
 func TestImportsFollowTheDesign(t *testing.T) {
-	list := must(exec.Command("go", "list", "-f", `{{.ImportPath}} {{join .Imports " "}}`, "l2mt/...").Output())(t)
+	list := datatest.Must(exec.Command("go", "list", "-f", `{{.ImportPath}} {{join .Imports " "}}`, "l2mt/...").Output())(t)
 	found := map[string]bool{}
 	for line := range strings.Lines(string(list)) {
 		imports := strings.Fields(line)

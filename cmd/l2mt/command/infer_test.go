@@ -13,6 +13,7 @@ import (
 	"gonum.org/v1/gonum/stat"
 
 	"l2mt/data"
+	"l2mt/data/datatest"
 )
 
 // What infer saves predicts test rows with the errors that infer reports: of two classes, of
@@ -29,7 +30,7 @@ func TestPredictWithWhatInferSaves(t *testing.T) {
 		dir := t.TempDir()
 		var rows []string
 		save := func(name string, rows []string) {
-			must(0, os.WriteFile(filepath.Join(dir, name), []byte("a,b,label\n"+strings.Join(rows, "")), 0o644))(t)
+			datatest.Check(t, os.WriteFile(filepath.Join(dir, name), []byte("a,b,label\n"+strings.Join(rows, "")), 0o644))
 		}
 		draw := func(n int) (numbers []int) {
 			for i := range n {
@@ -59,9 +60,9 @@ func TestPredictWithWhatInferSaves(t *testing.T) {
 		save("all.csv", rows)
 		problems := filepath.Join(dir, "p.json")
 		file := data.ProblemFile{Schema: data.ProblemSchema, Dataset: &data.DatasetRef{Path: "all.csv"}, Problems: []*data.Problem{p}}
-		must(0, file.Save(problems))(t)
+		datatest.Check(t, file.Save(problems))
 		var report fitReport
-		must(0, json.Unmarshal([]byte(mustL2mt(t, "-q", "--json", "infer", "--problems", problems, "--out", filepath.Join(dir, "m"))), &report))(t)
+		datatest.Check(t, json.Unmarshal([]byte(mustL2mt(t, "-q", "--json", "infer", "--problems", problems, "--out", filepath.Join(dir, "m"))), &report))
 		for i, task := range p.Tasks {
 			out := mustL2mt(t, "-q", "predict", filepath.Join(dir, task.Name+"test.csv"), "--model", filepath.Join(dir, "m"), "--task", task.Name)
 			var y []float64
@@ -73,7 +74,7 @@ func TestPredictWithWhatInferSaves(t *testing.T) {
 					t.Errorf("%s: %q does not have how sure it is", name, row)
 				}
 				if kind == data.Regression {
-					want, got := must(strconv.ParseFloat(label, 64))(t), must(strconv.ParseFloat(row[1], 64))(t)
+					want, got := datatest.Must(strconv.ParseFloat(label, 64))(t), datatest.Must(strconv.ParseFloat(row[1], 64))(t)
 					y, loss = append(y, want), loss+(got-want)*(got-want)
 				} else if row[1] != label {
 					loss++

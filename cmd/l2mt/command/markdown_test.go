@@ -97,7 +97,7 @@ type markdown struct {
 func readMarkdown(t *testing.T, path string) (m markdown) {
 	t.Helper()
 	inside := false
-	for line := range strings.Lines(string(must(os.ReadFile(path))(t))) {
+	for line := range strings.Lines(string(datatest.Must(os.ReadFile(path))(t))) {
 		m.lines = append(m.lines, strings.TrimSuffix(line, "\n"))
 		switch fence := strings.HasPrefix(line, "```"); {
 		case fence:

@@ -34,10 +34,10 @@ const (
 func TestMutatedFiles(t *testing.T) {
 	datatest.Long(t)
 	formats := filepath.Join("..", "..", "..", "testdata", "formats")
-	in := func(name string) []byte { return must(os.ReadFile(filepath.Join(formats, name)))(t) }
+	in := func(name string) []byte { return datatest.Must(os.ReadFile(filepath.Join(formats, name)))(t) }
 	network, problems := tinyNetwork(t)
 	experience := tinyExperience(t)
-	shards := must(filepath.Glob(filepath.Join(experience, "*.jsonl")))(t)
+	shards := datatest.Must(filepath.Glob(filepath.Join(experience, "*.jsonl")))(t)
 	fitted := filepath.Join(t.TempDir(), "fitted")
 	table := write(t, "alike.csv", alike())
 	mustL2mt(t, "-q", "fit", table, "--task", "task", "--target", "y", "--out", fitted)
@@ -59,7 +59,7 @@ func TestMutatedFiles(t *testing.T) {
 		{name: "a.npz", content: in("tasks.npz"), repack: rezip, args: info},
 		{name: "sparse.npz", content: in("table-sparse.npz"), repack: rezip, args: info},
 		{name: "a.mat", content: []byte("MATLAB 5.0 MAT-file"), args: info, unread: true},
-		{name: "a.toml", content: must(shipped.ReadFile("experiments/fig2.toml"))(t), args: []string{"sweep", "FILE", "--show"}},
+		{name: "a.toml", content: datatest.Must(shipped.ReadFile("experiments/fig2.toml"))(t), args: []string{"sweep", "FILE", "--show"}},
 		{name: "fit.csv", content: []byte(alike()), args: []string{"fit", "FILE", "--task", "task", "--target", "y", "--model", "stl", "--lambda1", "0.1"}},
 		{name: "predict.csv", content: []byte(alike()), args: []string{"predict", "FILE", "--model", fitted}},
 		{name: "problems", path: problems, args: []string{"problems", "check", "FILE"}},
@@ -75,7 +75,7 @@ func TestMutatedFiles(t *testing.T) {
 			if path == "" {
 				path = filepath.Join(t.TempDir(), r.name)
 			} else {
-				content = must(os.ReadFile(path))(t)
+				content = datatest.Must(os.ReadFile(path))(t)
 				defer func() { os.WriteFile(path, content, 0o600) }()
 			}
 			args := slices.Clone(r.args)
@@ -83,9 +83,7 @@ func TestMutatedFiles(t *testing.T) {
 				args[i] = path
 			}
 			attack := func(content []byte, what string) (done bool) {
-				if err := os.WriteFile(path, content, 0o600); err != nil {
-					t.Fatal(err)
-				}
+				datatest.Check(t, os.WriteFile(path, content, 0o600))
 				return attacked(t, r.name+", "+what, args) == exitDone
 			}
 			if attack(content, "undamaged") == r.unread {

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"l2mt/cmd/l2mt/internal/plot"
+	"l2mt/data/datatest"
 	"l2mt/infer/compare"
 	"l2mt/train"
 )
@@ -16,10 +17,7 @@ import (
 func FuzzPictures(f *testing.F) {
 	const metrics, table, sweep, kinds = 0, 1, 2, 3
 	encoded := func(v any) []byte {
-		raw, err := json.Marshal(v)
-		if err != nil {
-			f.Fatal(err)
-		}
+		raw := datatest.Must(json.Marshal(v))(f)
 		return raw
 	}
 	scalars := map[string][]float64{"alpha": {1, 2}}

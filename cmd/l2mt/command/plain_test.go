@@ -91,10 +91,10 @@ func TestWhatIsLostIsSaid(t *testing.T) {
 	} {
 		ctx, cancel := context.WithCancel(t.Context())
 		cancel()
-		stderr := must(os.Create(filepath.Join(t.TempDir(), "stderr")))(t) // two goroutines write
+		stderr := datatest.Must(os.Create(filepath.Join(t.TempDir(), "stderr")))(t) // two goroutines write
 		Run(ctx, args, io.Discard, stderr)
-		must(0, stderr.Close())(t)
-		if said := must(os.ReadFile(stderr.Name()))(t); !strings.Contains(string(said), want) {
+		datatest.Check(t, stderr.Close())
+		if said := datatest.Must(os.ReadFile(stderr.Name()))(t); !strings.Contains(string(said), want) {
 			t.Errorf("%v says %q, want %q", args, said, want)
 		}
 	}

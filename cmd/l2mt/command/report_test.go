@@ -76,7 +76,7 @@ func TestReport(t *testing.T) {
 	t.Parallel()
 	dir := smallRun(t)
 	mustL2mt(t, "report", dir)
-	page := must(os.ReadFile(filepath.Join(dir, reportFile)))(t)
+	page := datatest.Must(os.ReadFile(filepath.Join(dir, reportFile)))(t)
 	t.Run("shows everything", func(t *testing.T) { reportShowsEverything(t, string(page)) })
 	t.Run("needs nothing else", func(t *testing.T) { reportNeedsNothingElse(t, page) })
 	t.Run("in a browser", func(t *testing.T) { reportInABrowser(t, page) })
@@ -177,7 +177,7 @@ func looksRight(t *testing.T, probe, says string) {
 // console of a page are errors.
 func browse(t *testing.T, chromium string, args ...string) string {
 	t.Helper()
-	profile := must(os.MkdirTemp("", "l2mt-chromium"))(t)
+	profile := datatest.Must(os.MkdirTemp("", "l2mt-chromium"))(t)
 	defer os.RemoveAll(profile) // what a late process writes there does not matter
 	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
 	defer cancel()

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"l2mt/data"
+	"l2mt/data/datatest"
 	"l2mt/data/files"
 	"l2mt/model/saved"
 )
@@ -23,9 +24,7 @@ func pupils(t testing.TB, slope float64) (path string) {
 		fmt.Fprintf(&text, "%c,%.4f,%.4f,%.4f\n", "abc"[i%3], x, z, x+slope*z+0.1*random.NormFloat64())
 	}
 	path = filepath.Join(t.TempDir(), "pupils.csv")
-	if err := os.WriteFile(path, []byte(text.String()), 0o644); err != nil {
-		t.Fatal(err)
-	}
+	datatest.Check(t, os.WriteFile(path, []byte(text.String()), 0o644))
 	return path
 }
 
@@ -54,10 +53,10 @@ func TestTheFilesOfAModelBelongTogether(t *testing.T) {
 		{"stl/" + saved.File, "stl/" + saved.WeightsFile},
 	} {
 		mixed := t.TempDir()
-		must(0, os.CopyFS(mixed, os.DirFS(one)))(t)
+		datatest.Check(t, os.CopyFS(mixed, os.DirFS(one)))
 		for _, name := range names {
-			raw := must(os.ReadFile(filepath.Join(two, name)))(t)
-			must(0, os.WriteFile(filepath.Join(mixed, name), raw, 0o644))(t)
+			raw := datatest.Must(os.ReadFile(filepath.Join(two, name)))(t)
+			datatest.Check(t, os.WriteFile(filepath.Join(mixed, name), raw, 0o644))
 		}
 		refused(t, "is of another fit", "show", mixed)
 		refused(t, "is of another fit", "report", mixed)
@@ -67,9 +66,9 @@ func TestTheFilesOfAModelBelongTogether(t *testing.T) {
 
 func TestADirectoryTakesOneFitAtATime(t *testing.T) {
 	table, out := pupils(t, 1), t.TempDir()
-	folder := must(files.Claim(out))(t)
+	folder := datatest.Must(files.Claim(out))(t)
 	refused(t, "another process is writing it", fitPupils(table, "stl", out)...)
-	must(0, folder.Close())(t)
+	datatest.Check(t, folder.Close())
 	mustL2mt(t, fitPupils(table, "stl", out)...)
 }
 
@@ -81,7 +80,7 @@ func TestAModelTakesThePlaceOfAnOlderOne(t *testing.T) {
 		files        int
 	}{{"pooled", "one model for all", 5}, {"stl", "every task on its own", 4}, {"pooled", "one model for all", 5}} {
 		mustL2mt(t, fitPupils(table, c.model, out)...)
-		if entries := must(os.ReadDir(out))(t); len(entries) != c.files {
+		if entries := datatest.Must(os.ReadDir(out))(t); len(entries) != c.files {
 			t.Errorf("after a fit of %s there are %v", c.model, entries)
 		}
 		if shown := mustL2mt(t, "show", out); !strings.Contains(shown, "\nthe method: "+c.title+"\n") {

@@ -178,7 +178,7 @@ func TestResultsThatCannotBePrintedAreAFailure(t *testing.T) {
 func TestEveryCommandAndFlagExplainsItself(t *testing.T) {
 	datatest.Long(t)
 	t.Parallel()
-	parser := must(newParser(new(cli)))(t)
+	parser := datatest.Must(newParser(new(cli)))(t)
 	leaves := parser.Model.Leaves(false)
 	if len(leaves) < 8 {
 		t.Errorf("only %d commands", len(leaves))
@@ -201,16 +201,5 @@ func TestEveryCommandAndFlagExplainsItself(t *testing.T) {
 		if code != exitDone || stderr != "" || !strings.Contains(stdout, "Usage: "+leaf.FullPath()) {
 			t.Errorf("%s --help: exit code %d, stderr %q, stdout %q", leaf.FullPath(), code, stderr, stdout)
 		}
-	}
-}
-
-// must is a value that is there unless its maker failed.
-func must[T any](v T, err error) func(testing.TB) T {
-	return func(t testing.TB) T {
-		t.Helper()
-		if err != nil {
-			t.Fatal(err)
-		}
-		return v
 	}
 }

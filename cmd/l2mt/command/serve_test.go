@@ -33,13 +33,13 @@ func TestServe(t *testing.T) {
 		code <- runHere(ctx, []string{"serve", "--model", model, "--listen", "127.0.0.1:0"}, io.Discard, out)
 	}()
 	said := bufio.NewReader(in)
-	address := regexp.MustCompile(`http://[^/]*`).FindString(must(said.ReadString('\n'))(t))
+	address := regexp.MustCompile(`http://[^/]*`).FindString(datatest.Must(said.ReadString('\n'))(t))
 	go io.Copy(io.Discard, said)
 
 	post := func(path, media, body string) string {
-		answer := must(http.Post(address+path, media, strings.NewReader(body)))(t)
+		answer := datatest.Must(http.Post(address+path, media, strings.NewReader(body)))(t)
 		defer answer.Body.Close()
-		text := string(must(io.ReadAll(answer.Body))(t))
+		text := string(datatest.Must(io.ReadAll(answer.Body))(t))
 		if answer.StatusCode != http.StatusOK {
 			t.Errorf("%s: %s %s", body, answer.Status, text)
 		}
@@ -71,7 +71,7 @@ func TestServe(t *testing.T) {
 		}
 	}
 	t.Run("in a browser", func(t *testing.T) {
-		proxy := httputil.NewSingleHostReverseProxy(must(url.Parse(address))(t))
+		proxy := httputil.NewSingleHostReverseProxy(datatest.Must(url.Parse(address))(t))
 		server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 			switch r.URL.Path {
 			case "/probe":

@@ -28,9 +28,9 @@ func TestAnOutputIsNoInput(t *testing.T) {
 	datatest.Long(t)
 	table, model := pupils(t, 1), filepath.Join(t.TempDir(), "m")
 	mustL2mt(t, fitPupils(table, "stl", model)...)
-	before := string(must(os.ReadFile(table))(t))
+	before := string(datatest.Must(os.ReadFile(table))(t))
 	link := filepath.Join(t.TempDir(), "link.csv")
-	must(0, os.Symlink(table, link))(t)
+	datatest.Check(t, os.Symlink(table, link))
 	for _, out := range []string{table, link, filepath.Join(model, "model.json"), filepath.Join(model, "weights.safetensors")} {
 		refused(t, "it is the input", "predict", table, "--model", model, "--out", out)
 	}
@@ -39,7 +39,7 @@ func TestAnOutputIsNoInput(t *testing.T) {
 	refused(t, "it is the input", "data", "import", boxed, "--out", boxed)
 	network, _ := tinyNetwork(t)
 	refused(t, "it is the input", "fit", table, "--network", network, "--out", network)
-	if after := string(must(os.ReadFile(table))(t)); after != before {
+	if after := string(datatest.Must(os.ReadFile(table))(t)); after != before {
 		t.Errorf("the table is now %.100q", after)
 	}
 }
@@ -53,10 +53,10 @@ func TestADashIsStdout(t *testing.T) {
 		t.Errorf("predict --out - prints %.100q, want %.100q", got, want)
 	}
 	mustL2mt(t, "data", "import", table, "--group", "school", "--label", "y", "--out", "x.npz")
-	if got := mustL2mt(t, "data", "import", table, "--group", "school", "--label", "y", "--out", "-"); got != string(must(os.ReadFile("x.npz"))(t)) {
+	if got := mustL2mt(t, "data", "import", table, "--group", "school", "--label", "y", "--out", "-"); got != string(datatest.Must(os.ReadFile("x.npz"))(t)) {
 		t.Errorf("data import --out - prints %d other bytes than it writes to a file", len(got))
 	}
-	if entries := must(os.ReadDir("."))(t); len(entries) != 1 {
+	if entries := datatest.Must(os.ReadDir("."))(t); len(entries) != 1 {
 		t.Errorf("there are %v", entries)
 	}
 }
@@ -70,9 +70,9 @@ func TestPredictionsGoThroughAFifo(t *testing.T) {
 		raw, _ := os.ReadFile(to)
 		got <- string(raw)
 	}()
-	go os.WriteFile(from, must(os.ReadFile(table))(t), 0)
+	go os.WriteFile(from, datatest.Must(os.ReadFile(table))(t), 0)
 	mustL2mt(t, "-q", "predict", from, "--model", model, "--out", to)
-	if info := must(os.Lstat(to))(t); info.Mode()&fs.ModeNamedPipe == 0 {
+	if info := datatest.Must(os.Lstat(to))(t); info.Mode()&fs.ModeNamedPipe == 0 {
 		t.Fatalf("the fifo is %v now", info.Mode())
 	}
 	if want := mustL2mt(t, "-q", "predict", table, "--model", model); <-got != want {
@@ -107,7 +107,7 @@ func TestACommandThatWaitsInAFifoCanBeInterrupted(t *testing.T) {
 			t.Fatalf("%v does not end", args)
 		}
 	}
-	if left := must(os.ReadDir(temporary))(t); len(left) != 0 {
+	if left := datatest.Must(os.ReadDir(temporary))(t); len(left) != 0 {
 		t.Errorf("it leaves %v", left)
 	}
 }

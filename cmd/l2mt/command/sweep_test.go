@@ -20,7 +20,7 @@ func TestShippedExperimentsAreSoundAndSayWhatTheyAre(t *testing.T) {
 	if got := experimentNames(); !slices.Equal(got, want) {
 		t.Fatalf("the shipped experiments are %q, want %q", got, want)
 	}
-	d := must(digits.Load())(t)
+	d := datatest.Must(digits.Load())(t)
 	for _, name := range want {
 		x, err := (&sweepCmd{Experiment: name}).read() // checks the flags of every point
 		if err != nil {
@@ -50,15 +50,13 @@ func TestShippedExperimentsAreSoundAndSayWhatTheyAre(t *testing.T) {
 }
 
 func TestTheTasksOfACaseAreNotInTheTrainingProblems(t *testing.T) {
-	d := must(digits.Load())(t)
+	d := datatest.Must(digits.Load())(t)
 	c := &problemsSampleCmd{Case: []string{"8", "3", "5", "0"}, SampleConfig: data.SampleConfig{Train: 30, Test: 1, Seed: 1}}
 	train, test, err := data.SampleProblems(d, c.SampleConfig)
 	if err != nil || len(train.Problems) != 30 {
 		t.Fatalf("%d problems were drawn: %v", len(train.Problems), err)
 	}
-	if err := c.study(d, train, test); err != nil {
-		t.Fatal(err)
-	}
+	datatest.Check(t, c.study(d, train, test))
 	for _, q := range train.Problems {
 		for _, task := range q.Tasks {
 			if slices.Contains(c.Case, task.Positive) && slices.Contains(c.Case, task.Negative) && (task.Positive == "8" || task.Negative == "8") {
@@ -91,9 +89,7 @@ func TestErrorsOfSeedsAreMeans(t *testing.T) {
 	r, tables, err := x.gather([]*experimentRun{
 		at("1", "p", table(1, 2)), at("1", "p", table(3, 2)), at("2", "p", table(1, 3)), at("3", "other", table(0.5, 0)),
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	datatest.Check(t, err)
 	// At 1 L2MT has the errors 2 and 2, relative to 1 and 3.
 	rows := r.Points[0].Rows
 	ours := rows[slices.IndexFunc(rows, func(row compare.Row) bool { return row.Title == "L2MT" })]
@@ -120,9 +116,7 @@ func TestSweepNamesOneWinner(t *testing.T) {
 	}
 	x := &experiment{Title: "winner", Vary: variation{Label: "point", Cases: []point{{Name: "first"}, {Name: "second"}}}}
 	r, _, err := x.gather([]*experimentRun{at("first", 0.1, 0.2), at("second", 0.05, 0.4)})
-	if err != nil {
-		t.Fatal(err)
-	}
+	datatest.Check(t, err)
 	var text strings.Builder
 	writeSweep(&text, r)
 	for _, line := range []string{"first 0.5000 .* L2MT", "second 0.7500 .* L2MT", "-0.2500 .* first less second"} {
@@ -144,10 +138,7 @@ func TestTheIntervalOverSeeds(t *testing.T) {
 func FuzzExperiment(f *testing.F) {
 	datatest.Long(f)
 	for _, name := range experimentNames() {
-		x, err := (&sweepCmd{Experiment: name}).read()
-		if err != nil {
-			f.Fatal(err)
-		}
+		x := datatest.Must((&sweepCmd{Experiment: name}).read())(f)
 		f.Add(x.text)
 	}
 	for _, s := range []string{"", "seeds = [-1]", "flags = ['train --help']", "flags = ['train --model.hidden', '']", "flags = ['collect --draws x --draws 3']",

@@ -24,7 +24,7 @@ import (
 func write(t *testing.T, name, text string) string {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), name)
-	must(0, os.WriteFile(path, []byte(text), 0o644))(t)
+	datatest.Check(t, os.WriteFile(path, []byte(text), 0o644))
 	return path
 }
 
@@ -32,7 +32,7 @@ func write(t *testing.T, name, text string) string {
 func fitOf(t *testing.T, table string, flags ...string) (r fitReport) {
 	t.Helper()
 	out := mustL2mt(t, append([]string{"-q", "--json", "fit", write(t, "a.csv", table)}, flags...)...)
-	must(0, json.Unmarshal([]byte(out), &r))(t)
+	datatest.Check(t, json.Unmarshal([]byte(out), &r))
 	return r
 }
 
@@ -54,7 +54,7 @@ func TestTooManyTasksAreOneLine(t *testing.T) {
 func TestModelsAreLeftOutInWords(t *testing.T) {
 	for tasks, all := range map[int]bool{20: true, 21: false} {
 		c, read := &fitCmd{Model: modelBest}, &table.Table{Problem: &data.ProblemData{Tasks: make([]data.TaskData, tasks)}}
-		candidates := c.few(must(c.candidates())(t), read)
+		candidates := c.few(datatest.Must(c.candidates())(t), read)
 		tried := slices.ContainsFunc(candidates, func(c solve.Candidate) bool { return c.Name() == "spats" })
 		if tried != all || (len(read.Notes) == 0) != all || !all && !strings.HasPrefix(read.Notes[0], "SPATS is left out: with more than 20 tasks it takes too long") {
 			t.Errorf("%d tasks: SPATS tried: %t, notes %q", tasks, tried, read.Notes)
@@ -80,7 +80,7 @@ func TestTablesToPredictions(t *testing.T) {
 		mustL2mt(t, "-q", "predict", "--model", out, write(t, "all.csv", text), "--workers", workers, "--out", filepath.Join(out, "p.csv"))
 	}
 	for _, name := range []string{"model.json", "weights.safetensors", "fit.json", "p.csv"} {
-		one := must(os.ReadFile(filepath.Join(dir, "1", name)))(t)
+		one := datatest.Must(os.ReadFile(filepath.Join(dir, "1", name)))(t)
 		two, err := os.ReadFile(filepath.Join(dir, "2", name))
 		if err != nil || !bytes.Equal(one, two) {
 			t.Errorf("%s differs: %v", name, err)
@@ -127,9 +127,9 @@ func TestPartsOfTheVarianceAreCalledAsColumns(t *testing.T) {
 	file := write(t, "alike.csv", alike())
 	printed := mustL2mt(t, "-q", "fit", file, "--task", "task", "--target", "y", "--view", "curves", "--out", dir)
 	mustL2mt(t, "-q", "report", dir)
-	page := string(must(os.ReadFile(filepath.Join(dir, reportFile)))(t))
+	page := string(datatest.Must(os.ReadFile(filepath.Join(dir, reportFile)))(t))
 	var report fitReport
-	must(0, json.Unmarshal(must(os.ReadFile(filepath.Join(dir, "fit.json")))(t), &report))(t)
+	datatest.Check(t, json.Unmarshal(datatest.Must(os.ReadFile(filepath.Join(dir, "fit.json")))(t), &report))
 	total := 0.0
 	names := map[string]bool{}
 	for _, s := range report.Shares {

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"l2mt/data"
+	"l2mt/data/datatest"
 	"l2mt/data/digits"
 	"l2mt/infer/solve"
 	"l2mt/model"
@@ -13,14 +14,14 @@ import (
 
 // A link with gamma 0 has no inverse: the network expects no relative error, and names none.
 func TestANetworkWithoutAnEstimateNamesNone(t *testing.T) {
-	d := must(digits.Load())(t)
+	d := datatest.Must(digits.Load())(t)
 	_, file, err := data.SampleProblems(d, data.SampleConfig{Test: 1, MaxTasks: 4, TrainFraction: 0.03, ValidationFraction: 0.03})
-	problem := must(must(file, err)(t).Bind(d))(t)[0]
-	network := must(model.NewNetwork(must(model.Preset("default", 64))(t), 1))(t)
+	problem := datatest.Must(datatest.Must(file, err)(t).Bind(d))(t)[0]
+	network := datatest.Must(model.NewNetwork(datatest.Must(model.Preset("default", 64))(t), 1))(t)
 	clear(network.Params.Get("gamma"))
 	var out bytes.Buffer
 	e := &env{Context: t.Context(), stdout: &out}
-	if err := printOmega(e, must(solve.NewFinder(network))(t), problem); err != nil || out.Len() == 0 || undefined.MatchString(out.String()) {
+	if err := printOmega(e, datatest.Must(solve.NewFinder(network))(t), problem); err != nil || out.Len() == 0 || undefined.MatchString(out.String()) {
 		t.Errorf("%v: %s", err, &out)
 	}
 }

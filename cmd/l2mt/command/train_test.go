@@ -7,6 +7,7 @@ import (
 
 	"github.com/alecthomas/kong"
 
+	"l2mt/data/datatest"
 	"l2mt/train"
 )
 
@@ -30,11 +31,11 @@ func tinyExperience(t testing.TB) string {
 func TestSettingsAreFlags(t *testing.T) {
 	parsed := func(args string) *trainCmd {
 		var c trainCmd
-		parser := must(kong.New(&c, flagVars()))(t)
-		must(parser.Parse(append(strings.Fields(args), "--experience=e", "--out=o")))(t)
+		parser := datatest.Must(kong.New(&c, flagVars()))(t)
+		datatest.Must(parser.Parse(append(strings.Fields(args), "--experience=e", "--out=o")))(t)
 		return &c
 	}
-	want := must(train.Preset("paper", 64))(t).Defaults()
+	want := datatest.Must(train.Preset("paper", 64))(t).Defaults()
 	want.Model.Hidden, want.Model.Free, want.Model.Unit, want.Model.Lambda = 100, true, true, 0
 	want.Rate, want.Update, want.EmbeddingRate, want.Seed = 0.002, train.ByProblem, 0.5, 9
 	flags := "--train.rate=2e-3 --model.hidden 100 --model.free --preset=paper --seed=9 --model.unit --model.lambda=0 --train.update=problem --train.embedding_rate=.5"

@@ -12,6 +12,7 @@ import (
 	"testing"
 
 	"l2mt/data"
+	"l2mt/data/datatest"
 	"l2mt/data/files"
 	"l2mt/infer/compare"
 	"l2mt/train"
@@ -21,18 +22,11 @@ import (
 func png(t *testing.T, drawn *Picture) image.Image {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "picture.png")
-	if err := drawn.Save(path); err != nil {
-		t.Fatal(err)
-	}
-	f, err := os.Open(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	datatest.Check(t, drawn.Save(path))
+	f := datatest.Must(os.Open(path))(t)
 	defer f.Close()
 	picture, _, err := image.Decode(f)
-	if err != nil {
-		t.Fatal(err)
-	}
+	datatest.Check(t, err)
 	return picture
 }
 
@@ -162,12 +156,9 @@ func TestTicksAreEnoughAndDistinct(t *testing.T) {
 // The methods come in the order of what they show, the best on top, whatever the
 // order of the table is. In a picture the lowest name is written first.
 func TestMethodsOfATableAreInOrder(t *testing.T) {
-	svg, err := Table(&compare.Table{Problems: []string{"p"}, Rows: []compare.Row{
+	svg := datatest.Must(Table(&compare.Table{Problems: []string{"p"}, Rows: []compare.Row{
 		{Title: "first", Relative: 0.7}, {Title: "second", Relative: 0.8}, {Title: "third", Relative: 0.9},
-	}}).Inline()
-	if err != nil {
-		t.Fatal(err)
-	}
+	}}).Inline())(t)
 	at := func(name string) int { return strings.Index(string(svg), ">"+name+"<") }
 	if third, second, first := at("third"), at("second"), at("first"); third < 0 || second < third || first < second {
 		t.Errorf("from below third, second and first are at %d, %d and %d", third, second, first)
