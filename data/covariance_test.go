@@ -2,6 +2,7 @@ package data
 
 import (
 	"errors"
+	"l2mt/data/datatest"
 	"math"
 	"strings"
 	"testing"
@@ -43,11 +44,7 @@ func TestCovariancesAreChecked(t *testing.T) {
 		}
 	}
 	for _, omega := range []*mat.SymDense{nil, {}} {
-		if err := CheckCovariance(omega, 0); !errors.Is(err, ErrInvalid) || !strings.Contains(err.Error(), "no entries") {
-			t.Errorf("none: %v", err)
-		}
+		datatest.Says(t, CheckCovariance(omega, 0), ErrInvalid, "no entries")
 	}
-	if err := CheckCovariance(mat.NewSymDense(1, []float64{1}), 2); !errors.Is(err, ErrInvalid) || !strings.Contains(err.Error(), "it is for 1 tasks; there are 2") {
-		t.Errorf("another size: %v", err)
-	}
+	datatest.Says(t, CheckCovariance(mat.NewSymDense(1, []float64{1}), 2), ErrInvalid, "it is for 1 tasks; there are 2")
 }

@@ -1,10 +1,8 @@
 package data
 
 import (
-	"errors"
 	"l2mt/data/datatest"
 	"slices"
-	"strings"
 	"testing"
 )
 
@@ -55,8 +53,6 @@ func TestFilterRefuses(t *testing.T) {
 		{"negative", madeClasses(t, 2, 2), -1, 2, "sizes from -1 to 2"},
 		{"one left", madeClasses(t, 2, 5), 3, 0, "1 of 2 classes have from 3 to 0 rows; at least two must stay"},
 	} {
-		if _, err := FilterClasses(c.d, c.least, c.most); !errors.Is(err, ErrInvalid) || !strings.Contains(err.Error(), c.want) {
-			t.Errorf("%s: error %v, want %q", c.name, err, c.want)
-		}
+		datatest.Refused(FilterClasses(c.d, c.least, c.most))(t, ErrInvalid, c.want)
 	}
 }

@@ -1,11 +1,9 @@
 package data
 
 import (
-	"errors"
 	"l2mt/data/datatest"
 	"math/rand/v2"
 	"slices"
-	"strings"
 	"testing"
 )
 
@@ -188,9 +186,7 @@ func TestFoldsSayWhatIsMissing(t *testing.T) {
 		// One number has all of the +1 rows, another all others.
 		{single, 3, [][]int{{1, 1, 1, 1, 2, 2, 2, 2, 2}}, "too few rows"},
 	} {
-		if _, err := c.p.Folds(c.k, 1, c.together); !errors.Is(err, ErrInvalid) || !strings.Contains(err.Error(), c.want) {
-			t.Errorf("%v, want words about %q", err, c.want)
-		}
+		datatest.Refused(c.p.Folds(c.k, 1, c.together))(t, ErrInvalid, c.want)
 	}
 }
 
@@ -207,9 +203,7 @@ func TestHoldLeavesTwoClasses(t *testing.T) {
 		"it has 9 training rows": {{9}, nil},
 		"the problem has 2":      {{1}},
 	} {
-		if _, err := p.Hold(rows); !errors.Is(err, ErrInvalid) || !strings.Contains(err.Error(), want) {
-			t.Errorf("%v, want words about %q", err, want)
-		}
+		datatest.Refused(p.Hold(rows))(t, ErrInvalid, want)
 	}
 }
 
@@ -273,7 +267,5 @@ func TestLaterRowsAreHeldOut(t *testing.T) {
 		}
 	}
 	p := &ProblemData{Tasks: []TaskData{labelled(t, Regression, 0, 0, 4)}}
-	if _, err := p.Later(5, [][]float64{{3, 3, 3, 3}}); err == nil || !strings.Contains(err.Error(), "nothing comes later") {
-		t.Errorf("rows of one time: %v", err)
-	}
+	datatest.Refused(p.Later(5, [][]float64{{3, 3, 3, 3}}))(t, nil, "nothing comes later")
 }

@@ -2,7 +2,6 @@ package data
 
 import (
 	"encoding/json"
-	"errors"
 	"fmt"
 	"l2mt/data/datatest"
 	"math"
@@ -131,12 +130,8 @@ func TestViewsPutPartsSideBySide(t *testing.T) {
 	if n := views.Outside(far); !slices.Equal(n, []int{1, 1, 0}) {
 		t.Errorf("%v of [1 1 0] far values are outside", n)
 	}
-	if _, err := views.Apply(sparseCopy(t, x)); !errors.Is(err, ErrInvalid) {
-		t.Errorf("sparse rows: error %v", err)
-	}
-	if _, err := views.Apply(datatest.Must(NewDense(1, 2, []float32{1, 2}))(t)); !errors.Is(err, ErrMismatch) {
-		t.Errorf("two columns for three: error %v", err)
-	}
+	datatest.Refused(views.Apply(sparseCopy(t, x)))(t, ErrInvalid)
+	datatest.Refused(views.Apply(datatest.Must(NewDense(1, 2, []float32{1, 2}))(t)))(t, ErrMismatch)
 	checkRoundTrip(t, views)
 }
 

@@ -9,7 +9,6 @@ import (
 	"math/rand/v2"
 	"path/filepath"
 	"slices"
-	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -290,10 +289,7 @@ func TestProblemFileFaultsAreNamed(t *testing.T) {
 		{"unknown prepare", file(`{"name": "p", "prepare": ["whiten"], "tasks": [` + task + `]}`), `prepare "whiten"`},
 		{"rows without dataset", `{"schema": 1, "problems": [{"name": "p", "tasks": [` + task + `]}]}`, `need a "dataset"`},
 	} {
-		_, err := parseProblems([]byte(c.text))
-		if err == nil || !strings.Contains(err.Error(), c.want) {
-			t.Errorf("%s: error %v, want one with %q", c.name, err, c.want)
-		}
+		datatest.Refused(parseProblems([]byte(c.text)))(t, nil, c.want)
 	}
 }
 
@@ -316,15 +312,10 @@ func TestBindFaultsAreNamed(t *testing.T) {
 		{"regression on classes", &Task{Name: "t", Kind: Regression, Train: []int{0, 1}}, "has 3 classes", ErrMismatch},
 	} {
 		f := &ProblemFile{Schema: 1, Dataset: &DatasetRef{Path: "made"}, Problems: []*Problem{{Name: "p", Tasks: []*Task{c.task}}}}
-		_, err := f.Bind(d)
-		if !errors.Is(err, c.is) || !strings.Contains(err.Error(), c.want) || !strings.Contains(err.Error(), `problem "p": `) || !strings.Contains(err.Error(), "field") {
-			t.Errorf("%s: error %v, want one with %q", c.name, err, c.want)
-		}
+		datatest.Refused(f.Bind(d))(t, c.is, c.want, `problem "p": `, "field")
 	}
 	f := &ProblemFile{Schema: 1, Dataset: &DatasetRef{Path: "made", SHA256: "beef"}, Problems: []*Problem{{Name: "p", Tasks: []*Task{task(0)}}}}
-	if _, err := f.Bind(d); !errors.Is(err, ErrMismatch) || !strings.Contains(err.Error(), "beef") || !strings.Contains(err.Error(), d.Fingerprint()) {
-		t.Errorf("another dataset: error %v, want ErrMismatch with both fingerprints", err)
-	}
+	datatest.Refused(f.Bind(d))(t, ErrMismatch, "beef", d.Fingerprint())
 }
 
 func TestSamplingRefusesWhatCannotBeDrawn(t *testing.T) {

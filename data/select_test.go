@@ -2,13 +2,11 @@ package data
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"math"
 	"math/rand/v2"
 	"runtime"
 	"slices"
-	"strings"
 	"testing"
 
 	"gonum.org/v1/gonum/floats"
@@ -165,9 +163,7 @@ func TestSelectionKeepsTheBestAndBreaksTiesByColumn(t *testing.T) {
 func TestSelectionStopsWhenAsked(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	if _, err := SelectByRidge(ctx, randomClassification(t, Stream(9, "ridge cancel"), 60, 40, 3), 1, 1, progress.Silent()); !errors.Is(err, context.Canceled) {
-		t.Errorf("error %v, want %v", err, context.Canceled)
-	}
+	datatest.Refused(SelectByRidge(ctx, randomClassification(t, Stream(9, "ridge cancel"), 60, 40, 3), 1, 1, progress.Silent()))(t, context.Canceled)
 }
 
 func TestSelectionRefuses(t *testing.T) {
@@ -190,12 +186,7 @@ func TestSelectionRefuses(t *testing.T) {
 		{"one class", single, 1, 1, "one class"},
 		{"one target", flat, 1, 1, "one target"},
 	} {
-		_, err := SelectByRidge(context.Background(), c.d, c.k, c.alpha, progress.Silent())
-		if !errors.Is(err, ErrInvalid) || !strings.Contains(err.Error(), c.want) {
-			t.Errorf("%s: error %v, want %q", c.name, err, c.want)
-		}
+		datatest.Refused(SelectByRidge(context.Background(), c.d, c.k, c.alpha, progress.Silent()))(t, ErrInvalid, c.want)
 	}
-	if _, err := ridgeScores(context.Background(), data, 1, math.NaN(), progress.Silent()); !errors.Is(err, errNotConverged) {
-		t.Errorf("error %v, want %v", err, errNotConverged)
-	}
+	datatest.Refused(ridgeScores(context.Background(), data, 1, math.NaN(), progress.Silent()))(t, errNotConverged)
 }

@@ -1,7 +1,6 @@
 package data
 
 import (
-	"errors"
 	"l2mt/data/datatest"
 	"slices"
 	"strings"
@@ -39,7 +38,5 @@ func TestStopWordsAreOrderedWords(t *testing.T) {
 }
 
 func TestTextRefuses(t *testing.T) {
-	if _, err := SelectTerms(randomCounts(t, Stream(1, "terms"), 3, 4), nil, 4); !errors.Is(err, ErrInvalid) || !strings.Contains(err.Error(), "no word is in 4 rows") {
-		t.Errorf("rare terms: %v", err)
-	}
+	datatest.Refused(SelectTerms(randomCounts(t, Stream(1, "terms"), 3, 4), nil, 4))(t, ErrInvalid, "no word is in 4 rows")
 }

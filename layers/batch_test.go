@@ -2,10 +2,10 @@ package layers
 
 import (
 	"errors"
-	"strings"
 	"testing"
 
 	"l2mt/data"
+	"l2mt/data/datatest"
 )
 
 func TestBatchesRefuseTasksThatDoNotFit(t *testing.T) {
@@ -28,9 +28,7 @@ func TestBatchesRefuseTasksThatDoNotFit(t *testing.T) {
 			t.Errorf("%s: the error is %v", name, err)
 		}
 	}
-	if _, err := NewBatch(Float32, "degree", good); !errors.Is(err, data.ErrInvalid) || !strings.Contains(err.Error(), `["none" "size"]`) {
-		t.Errorf("another norm: the error is %v", err)
-	}
+	datatest.Refused(NewBatch(Float32, "degree", good))(t, data.ErrInvalid, `["none" "size"]`)
 	b := batchOf(t, Float32, NormSize, good)
 	for _, rows := range [][]int{{4}, {4, 6}, {5, 4}, {4, 5, 1}} {
 		other := batchOf(t, Float32, NormSize, randomTasks(t, r, 3, 1, rows...))

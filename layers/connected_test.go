@@ -176,9 +176,7 @@ func TestHeadsThatCannotBeAreRefused(t *testing.T) {
 			t.Errorf("%s: the error is %v", name, err)
 		}
 	}
-	if _, err := randomHead(r, 4, 2).Apply(newMatrix(t, r, 2, 3, 1), 1); !errors.Is(err, data.ErrMismatch) || !strings.Contains(err.Error(), "3 features, but the head takes 4") {
-		t.Errorf("another width: the error is %v", err)
-	}
+	datatest.Refused(randomHead(r, 4, 2).Apply(newMatrix(t, r, 2, 3, 1), 1))(t, data.ErrMismatch, "3 features, but the head takes 4")
 }
 
 func TestTheSumOfAHeadIsThatOfItsContent(t *testing.T) {

@@ -1,10 +1,8 @@
 package model_test
 
 import (
-	"errors"
 	"fmt"
 	"math"
-	"strings"
 	"testing"
 
 	"gonum.org/v1/gonum/mat"
@@ -238,17 +236,13 @@ func TestBodiesThatDoNotFitAreRefused(t *testing.T) {
 			return err
 		},
 	} {
-		if err := call(); err == nil || !strings.Contains(err.Error(), want) {
-			t.Errorf("the error is %v; it must say %q", err, want)
-		}
+		datatest.Says(t, call(), nil, want)
 	}
 	free := with(func(c *model.Config) { c.Body, c.Estimator, c.Features = "test-pairs", "test-pairs", 0 })
 	if err := free.Validate(); err != nil {
 		t.Errorf("a body free of the features: %v", err)
 	}
-	if _, err := model.Prepare(free, &data.ProblemData{Problem: p.Problem}); !errors.Is(err, data.ErrInvalid) {
-		t.Errorf("a problem without tasks: %v", err)
-	}
+	datatest.Refused(model.Prepare(free, &data.ProblemData{Problem: p.Problem}))(t, data.ErrInvalid)
 }
 
 // A taught network of one layer embeds what M makes of the readout's rows: its first

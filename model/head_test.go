@@ -173,17 +173,11 @@ func TestANetworkWithAHeadComesBack(t *testing.T) {
 
 	other := randomHead(r, 5, 3)
 	datatest.Check(t, safetensors.Write(filepath.Join(dir, model.HeadFile), model.HeadArrays("", other), nil))
-	if _, err := model.Load(dir); !errors.Is(err, model.ErrMismatch) || !strings.Contains(err.Error(), "the head is 5-3, but weights.safetensors says 5-4-3") {
-		t.Errorf("another head: the error is %v", err)
-	}
+	datatest.Refused(model.Load(dir))(t, model.ErrMismatch, "the head is 5-3, but weights.safetensors says 5-4-3")
 	datatest.Check(t, os.Remove(filepath.Join(dir, model.HeadFile)))
-	if _, err := model.Load(dir); !errors.Is(err, os.ErrNotExist) || !strings.Contains(err.Error(), model.HeadFile) {
-		t.Errorf("without its head: the error is %v", err)
-	}
+	datatest.Refused(model.Load(dir))(t, os.ErrNotExist, model.HeadFile)
 	n.Head = nil
-	if err := n.Save(dir); !errors.Is(err, model.ErrMismatch) || !strings.Contains(err.Error(), "save to "+dir) {
-		t.Errorf("saving without the head: the error is %v", err)
-	}
+	datatest.Says(t, n.Save(dir), model.ErrMismatch, "save to "+dir)
 }
 
 func TestHeadsThatDoNotFitAreRefused(t *testing.T) {
@@ -297,14 +291,12 @@ func TestFilesThatHoldNoHeadAreRefused(t *testing.T) {
 		"the same number":  {[]array{w, b, {"a.0.weight", []int{3, 4}, h[0].W}}, data.ErrFormat, "have one number"},
 		"a monstrous name": {[]array{{"99999999999999999999.weight", []int{1}, h[0].B[:1]}}, data.ErrFormat, "99999999999999999999.weight"},
 	} {
-		path := writeHead(t, c.arrays)
-		if _, err := model.ReadHead(path); !errors.Is(err, c.want) || !strings.Contains(err.Error(), c.text) || !strings.Contains(err.Error(), path) {
-			t.Errorf("%s: the error is %v", name, err)
-		}
+		t.Run(name, func(t *testing.T) {
+			path := writeHead(t, c.arrays)
+			datatest.Refused(model.ReadHead(path))(t, c.want, c.text, path)
+		})
 	}
-	if _, err := model.ReadHead("absent.safetensors"); !errors.Is(err, os.ErrNotExist) || !strings.Contains(err.Error(), "absent.safetensors") {
-		t.Errorf("the error is %v", err)
-	}
+	datatest.Refused(model.ReadHead("absent.safetensors"))(t, os.ErrNotExist, "absent.safetensors")
 }
 
 // The pooled activations through the last layer are the logits, within the half

@@ -4,7 +4,6 @@ import (
 	"errors"
 	"math"
 	"slices"
-	"strings"
 	"sync"
 	"testing"
 
@@ -255,16 +254,12 @@ func TestThePaperPresetIsThePaper(t *testing.T) {
 
 func TestValidateReportsEveryFaultWithTheValidNames(t *testing.T) {
 	err := model.Config{Readout: "median", Lambda: math.NaN(), DType: "float16"}.Validate()
-	if !errors.Is(err, model.ErrConfig) {
-		t.Fatalf("the error is %v", err)
-	}
+	datatest.Says(t, err, model.ErrConfig)
 	for _, part := range []string{
 		`readout is "median"; it must be one of mean, signed`, `estimator is ""`, "odd-kernel", `dtype is "float16"; it must be one of float32, float64`,
 		"features is 0", "layers is 0", "hidden is 0", "k is 0", "lambda is NaN", "paper, scaled", "none, size",
 	} {
-		if !strings.Contains(err.Error(), part) {
-			t.Errorf("the error does not say %q:\n%v", part, err)
-		}
+		datatest.Says(t, err, nil, part)
 	}
 	for _, name := range model.Presets() {
 		c, err := model.Preset(name, 3)
@@ -272,9 +267,7 @@ func TestValidateReportsEveryFaultWithTheValidNames(t *testing.T) {
 			t.Errorf("preset %s: %v", name, err)
 		}
 	}
-	if _, err := model.Preset("papre", 3); err == nil || !strings.Contains(err.Error(), "default, pairwise, paper") {
-		t.Errorf("unknown preset: %v", err)
-	}
+	datatest.Refused(model.Preset("papre", 3))(t, nil, "default, pairwise, paper")
 }
 
 func TestMisfitsAreNamed(t *testing.T) {
@@ -329,9 +322,7 @@ func TestMisfitsAreNamed(t *testing.T) {
 			return err
 		},
 	} {
-		if err := call(); err == nil || !strings.Contains(err.Error(), want) {
-			t.Errorf("the error is %v; it must say %q", err, want)
-		}
+		datatest.Says(t, call(), nil, want)
 	}
 }
 
@@ -378,10 +369,7 @@ func TestFoundNeedsItsMeasure(t *testing.T) {
 	outcomes := []float64{0.9, 1.1}
 	graph := datatest.Must(model.NewTrainingGraph(c, outcomes))(t)
 	params, tuples := model.NewParams(c, 1), []model.Tuple{{Omega: modeltest.Covariance(r, 2), O: 0.9}}
-	_, err := graph.Step(params, payload, tuples)
-	if err == nil || !strings.Contains(err.Error(), "Measure") {
-		t.Errorf("a step without a measure: %v", err)
-	}
+	datatest.Refused(graph.Step(params, payload, tuples))(t, nil, "Measure")
 	graph.Measure = func(*mat.SymDense) (float64, *mat.SymDense, error) { return 0, nil, nil }
 	step := datatest.Must(graph.Step(params, payload, tuples))(t)
 	c.Objective = model.Scaled
@@ -414,8 +402,5 @@ func TestNothingIsRefused(t *testing.T) {
 	payload := datatest.Must(model.Prepare(c, good))(t)
 	c.Objective = model.Scaled
 	graph := datatest.Must(model.NewTrainingGraph(c, []float64{0.9, 1.1}))(t)
-	_, err := graph.Step(model.NewParams(c, 1), payload, []model.Tuple{{Omega: modeltest.Covariance(r, 2), O: -1}})
-	if err == nil || !strings.Contains(err.Error(), "o is -1") {
-		t.Errorf("a tuple of a negative error: %v", err)
-	}
+	datatest.Refused(graph.Step(model.NewParams(c, 1), payload, []model.Tuple{{Omega: modeltest.Covariance(r, 2), O: -1}}))(t, nil, "o is -1")
 }

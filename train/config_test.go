@@ -67,15 +67,11 @@ func TestConfigurationsThatMakeNoSenseAreRefused(t *testing.T) {
 			t.Errorf("%s: the error is %v", name, err)
 		}
 	}
-	if _, err := Preset("modern", 3); !errors.Is(err, model.ErrConfig) {
-		t.Errorf("preset modern: the error is %v", err)
-	}
+	datatest.Refused(Preset("modern", 3))(t, model.ErrConfig)
 	for i := range examples {
 		for q := range examples[i].Tuples {
 			examples[i].Tuples[q].O = 1
 		}
 	}
-	if _, err := Run(t.Context(), config(t, "default", examples), InMemory(examples), Options{}); !errors.Is(err, model.ErrConfig) {
-		t.Errorf("equal outcomes: the error is %v", err)
-	}
+	datatest.Refused(Run(t.Context(), config(t, "default", examples), InMemory(examples), Options{}))(t, model.ErrConfig)
 }

@@ -2,7 +2,6 @@ package train
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"math"
 	"strings"
@@ -25,13 +24,9 @@ func TestTrainingStopsAtNumbersThatAreNotFinite(t *testing.T) {
 	c.Model.DType, c.Rate, c.EmbeddingRate = layers.Float32, 1e30, 1e30
 	s := &spy{}
 	_, err := Run(t.Context(), c, InMemory(examples), Options{Out: dir, Progress: s})
-	if !errors.Is(err, ErrDiverged) {
-		t.Fatalf("the error is %v", err)
-	}
+	datatest.Says(t, err, ErrDiverged)
 	for _, part := range []string{"epoch 1", fmt.Sprintf("step %d", s.steps+1), "the estimate f", `problem "made `, dir, "lower the rates"} {
-		if !strings.Contains(err.Error(), part) {
-			t.Errorf("the message lacks %q: %v", part, err)
-		}
+		datatest.Says(t, err, nil, part)
 	}
 	if s.finished != s.stages {
 		t.Errorf("%d of %d stages are finished", s.finished, s.stages)
@@ -55,9 +50,7 @@ func TestDataThatIsNotFiniteIsFoundBeforeTraining(t *testing.T) {
 	bad.Tasks[1].TrainSet.X.Row(4).Value[2] = float32(math.NaN())
 	c := config(t, "paper", examples)
 	_, err = Run(t.Context(), c, InMemory(examples), Options{})
-	if !errors.Is(err, data.ErrInvalid) || !strings.Contains(err.Error(), fmt.Sprintf("problem %q, task %q: ", bad.Name, bad.Tasks[1].Name)) || !strings.Contains(err.Error(), "row 4: ") {
-		t.Errorf("the error is %v", err)
-	}
+	datatest.Says(t, err, data.ErrInvalid, fmt.Sprintf("problem %q, task %q: ", bad.Name, bad.Tasks[1].Name), "row 4: ")
 }
 
 func init() {
@@ -74,10 +67,7 @@ func TestTheFirstTensorThatIsNotFiniteIsNamed(t *testing.T) {
 	examples := small(1)
 	c := config(t, "default", examples)
 	c.Model.Estimator = "cusp"
-	_, err := Run(t.Context(), c, InMemory(examples), Options{})
-	if !errors.Is(err, ErrDiverged) || !strings.Contains(err.Error(), "the gradient of cusp is not finite; the first such numbers come of operation ÷") {
-		t.Errorf("the error is %v", err)
-	}
+	datatest.Refused(Run(t.Context(), c, InMemory(examples), Options{}))(t, ErrDiverged, "the gradient of cusp is not finite; the first such numbers come of operation ÷")
 }
 
 // The paper's objective is least when f and v are constant, and training gets
@@ -124,7 +114,5 @@ func TestACancelledRunSaysSo(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
 	examples := small(1)
-	if _, err := Run(ctx, config(t, "default", examples), InMemory(examples), Options{}); !errors.Is(err, context.Canceled) {
-		t.Errorf("the error is %v", err)
-	}
+	datatest.Refused(Run(ctx, config(t, "default", examples), InMemory(examples), Options{}))(t, context.Canceled)
 }

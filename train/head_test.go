@@ -9,7 +9,6 @@ import (
 	"path/filepath"
 	"reflect"
 	"slices"
-	"strings"
 	"testing"
 
 	"l2mt/data"
@@ -135,13 +134,9 @@ func TestATrainedHeadIsGoneOnWith(t *testing.T) {
 		}
 
 		// What the run depends on must be the same.
-		if _, err := Run(t.Context(), c, InMemory(examples), Options{Out: cut, Head: layers.RandomHead(3, widths(examples)...)}); !errors.Is(err, ErrResume) || !strings.Contains(err.Error(), "another head") {
-			t.Errorf("another head: the error is %v", err)
-		}
+		datatest.Refused(Run(t.Context(), c, InMemory(examples), Options{Out: cut, Head: layers.RandomHead(3, widths(examples)...)}))(t, ErrResume, "another head")
 		c.HeadRate *= 2
-		if _, err := Run(t.Context(), c, InMemory(examples), Options{Out: cut, Head: start()}); !errors.Is(err, ErrResume) || !strings.Contains(err.Error(), "train.head_rate is 0.001 there and 0.002 here") {
-			t.Errorf("another rate: the error is %v", err)
-		}
+		datatest.Refused(Run(t.Context(), c, InMemory(examples), Options{Out: cut, Head: start()}))(t, ErrResume, "train.head_rate is 0.001 there and 0.002 here")
 	}
 }
 
@@ -163,11 +158,11 @@ func TestHeadSettingsThatCannotBeAreRefused(t *testing.T) {
 		"layers unchained": {func(_ *Config, h *layers.Head) { (*h)[1].In = 6 }, data.ErrInvalid, "layer 1"},
 	} {
 		for _, train := range []TrainHead{HeadLast, HeadAll} {
-			config, head := headConfig(t, train, examples), good()
-			c.change(&config, &head)
-			if _, err := Run(t.Context(), config, InMemory(examples), Options{Head: head}); !errors.Is(err, c.want) || !strings.Contains(err.Error(), c.text) {
-				t.Errorf("%s, %s: the error is %v", name, train, err)
-			}
+			t.Run(name, func(t *testing.T) {
+				config, head := headConfig(t, train, examples), good()
+				c.change(&config, &head)
+				datatest.Refused(Run(t.Context(), config, InMemory(examples), Options{Head: head}))(t, c.want, c.text)
+			})
 		}
 	}
 }
@@ -176,8 +171,5 @@ func TestADivergingHeadIsNoticed(t *testing.T) {
 	examples := small(8)
 	c := headConfig(t, HeadLast, examples)
 	c.HeadRate = 1e38
-	_, err := Run(t.Context(), c, InMemory(examples), Options{Head: layers.RandomHead(1, widths(examples)...)})
-	if !errors.Is(err, ErrDiverged) || !strings.Contains(err.Error(), "train.head_rate 1e+38") {
-		t.Errorf("the error is %v", err)
-	}
+	datatest.Refused(Run(t.Context(), c, InMemory(examples), Options{Head: layers.RandomHead(1, widths(examples)...)}))(t, ErrDiverged, "train.head_rate 1e+38")
 }

@@ -2,7 +2,6 @@ package train
 
 import (
 	"crypto/rand"
-	"errors"
 	"os"
 	"path/filepath"
 	"testing"
@@ -19,12 +18,8 @@ func TestADirectoryTakesOneRunAtATime(t *testing.T) {
 	orphan := filepath.Join(dir, "."+StateFile+rand.Text())
 	datatest.Check(t, os.WriteFile(orphan, []byte("half a st"), 0o644))
 	folder := datatest.Must(files.Claim(dir))(t)
-	if _, err := os.Stat(orphan); !errors.Is(err, os.ErrNotExist) {
-		t.Errorf("the state that was never finished is still there: %v", err)
-	}
-	if _, err := Run(t.Context(), c, InMemory(examples), Options{Out: dir}); !errors.Is(err, files.ErrLocked) {
-		t.Errorf("a second run: error %v, want ErrLocked", err)
-	}
+	datatest.Refused(os.Stat(orphan))(t, os.ErrNotExist)
+	datatest.Refused(Run(t.Context(), c, InMemory(examples), Options{Out: dir}))(t, files.ErrLocked)
 	datatest.Check(t, folder.Close())
 	run(t, c, examples, Options{Out: dir})
 	run(t, c, examples, Options{Out: dir})

@@ -5,7 +5,6 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
-	"strings"
 	"testing"
 
 	"l2mt/data"
@@ -110,9 +109,7 @@ func TestOpenChecksWhatTuplesWereMadeOn(t *testing.T) {
 			t.Errorf("%s: the examples come through the head: %v", filepath.Base(c.dir), err)
 		}
 	}
-	if _, err := Open(plain, filepath.Join(t.TempDir(), "gone.csv"), nil); !errors.Is(err, os.ErrNotExist) {
-		t.Errorf("another dataset: the error is %v", err)
-	}
+	datatest.Refused(Open(plain, filepath.Join(t.TempDir(), "gone.csv"), nil))(t, os.ErrNotExist)
 	kept, err := filepath.Glob(filepath.Join(plain, "problems-*.json"))
 	if err != nil || len(kept) != 1 {
 		t.Fatal(kept, err)
@@ -120,11 +117,7 @@ func TestOpenChecksWhatTuplesWereMadeOn(t *testing.T) {
 	file := datatest.Must(data.LoadProblems(kept[0]))(t)
 	file.Problems = file.Problems[:2]
 	datatest.Check(t, file.Save(kept[0]))
-	if _, err := Open(plain, "", nil); !errors.Is(err, data.ErrMismatch) || !strings.Contains(err.Error(), "train-0003") {
-		t.Errorf("tuples on a problem that is not kept: the error is %v", err)
-	}
+	datatest.Refused(Open(plain, "", nil))(t, data.ErrMismatch, "train-0003")
 	datatest.Check(t, os.Remove(kept[0]))
-	if _, err := Open(plain, "", nil); !errors.Is(err, data.ErrInvalid) || !strings.Contains(err.Error(), "problems-*.json") {
-		t.Errorf("no problem files: the error is %v", err)
-	}
+	datatest.Refused(Open(plain, "", nil))(t, data.ErrInvalid, "problems-*.json")
 }

@@ -1,7 +1,6 @@
 package train
 
 import (
-	"errors"
 	"math"
 	"slices"
 	"testing"
@@ -74,9 +73,7 @@ func TestTheRegressionStartRefusesExperienceOfZeros(t *testing.T) {
 		}
 	}
 	n := datatest.Must(model.NewNetwork(config(t, "default", small(1)).Model, 1))(t)
-	if err := regress(n, examples); !errors.Is(err, ErrConfig) {
-		t.Errorf("the error is %v", err)
-	}
+	datatest.Says(t, regress(n, examples), ErrConfig)
 }
 
 // A ridge keeps the start finite where two terms are proportional.

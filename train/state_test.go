@@ -57,9 +57,7 @@ func TestCancelledAndResumedIsUninterrupted(t *testing.T) {
 				}
 				break
 			}
-			if !errors.Is(err, context.Canceled) {
-				t.Fatal(err)
-			}
+			datatest.Says(t, err, context.Canceled)
 			stops++
 		}
 		if stops < 2 {
@@ -160,15 +158,10 @@ func TestARunWithOtherSettingsOrExperienceIsNotResumed(t *testing.T) {
 	} {
 		other := c
 		change(&other)
-		_, err := Run(t.Context(), other, InMemory(examples), Options{Out: dir})
-		if !errors.Is(err, ErrResume) || !strings.Contains(err.Error(), want) || !strings.Contains(err.Error(), dir) {
-			t.Errorf("%s: the error is %v", want, err)
-		}
+		datatest.Refused(Run(t.Context(), other, InMemory(examples), Options{Out: dir}))(t, ErrResume, want, dir)
 	}
 	examples[3].Tuples = examples[3].Tuples[1:]
-	if _, err := Run(t.Context(), c, InMemory(examples), Options{Out: dir}); !errors.Is(err, ErrResume) || !strings.Contains(err.Error(), "other experience") {
-		t.Errorf("other experience: the error is %v", err)
-	}
+	datatest.Refused(Run(t.Context(), c, InMemory(examples), Options{Out: dir}))(t, ErrResume, "other experience")
 	for name, content := range contents(t, dir) {
 		if before[name] != content {
 			t.Errorf("a refused run changes %s", name)
@@ -184,9 +177,7 @@ func TestAStateThatIsNotOneIsRefused(t *testing.T) {
 	dir := t.TempDir()
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
-	if _, err := Run(ctx, c, InMemory(examples), Options{Out: dir, Progress: &spy{at: 10, stop: cancel}}); !errors.Is(err, context.Canceled) {
-		t.Fatal(err)
-	}
+	datatest.Refused(Run(ctx, c, InMemory(examples), Options{Out: dir, Progress: &spy{at: 10, stop: cancel}}))(t, context.Canceled)
 	path := filepath.Join(dir, StateFile)
 	good := datatest.Must(os.ReadFile(path))(t)
 	resume := func(content []byte) error {
@@ -196,9 +187,7 @@ func TestAStateThatIsNotOneIsRefused(t *testing.T) {
 	}
 	refused := func(what string, content []byte) {
 		t.Helper()
-		if err := resume(content); !errors.Is(err, ErrResume) || !strings.Contains(err.Error(), path) {
-			t.Errorf("%s: the error is %v", what, err)
-		}
+		datatest.Says(t, resume(content), ErrResume, path)
 	}
 	whole := t.TempDir()
 	run(t, c, examples, Options{Out: whole})

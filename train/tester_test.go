@@ -1,12 +1,10 @@
 package train
 
 import (
-	"errors"
 	"fmt"
 	"math"
 	"reflect"
 	"slices"
-	"strings"
 	"testing"
 
 	"gonum.org/v1/gonum/floats"
@@ -99,9 +97,7 @@ func TestEverySourceCountsForTheSame(t *testing.T) {
 	if want := []float64{.625, .625, .625, .625, .625, .625, .625, .625, 2.5, 7.5}; !reflect.DeepEqual(weights, want) {
 		t.Errorf("the weights are %v, want %v", weights, want)
 	}
-	if _, err := j.Example(10); !errors.Is(err, data.ErrInvalid) {
-		t.Errorf("an example beyond the last: %v", err)
-	}
+	datatest.Refused(j.Example(10))(t, data.ErrInvalid)
 }
 
 // What a step descends is the soft test error relative to that of single-task learning;
@@ -145,7 +141,5 @@ func TestATesterTellsErrorAndSlope(t *testing.T) {
 
 func TestFoundNeedsErrorsThatCanBeMeasured(t *testing.T) {
 	c := pairwise(t)
-	if _, err := Run(t.Context(), c, InMemory(small(1)), Options{}); !errors.Is(err, ErrConfig) || !strings.Contains(err.Error(), "on no problem can an error be measured") {
-		t.Errorf("without test rows: %v", err)
-	}
+	datatest.Refused(Run(t.Context(), c, InMemory(small(1)), Options{}))(t, ErrConfig, "on no problem can an error be measured")
 }

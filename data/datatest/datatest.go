@@ -4,9 +4,12 @@
 package datatest
 
 import (
+	"errors"
 	"os"
 	"path/filepath"
 	"runtime"
+	"slices"
+	"strings"
 	"testing"
 )
 
@@ -19,9 +22,10 @@ func Long(t testing.TB) {
 	}
 }
 
-// TB is the part of a test that ends it. Tests of package testing and of rapid have it.
+// TB is a test of package testing, or of rapid.
 type TB interface {
 	Helper()
+	Errorf(format string, args ...any)
 	Fatal(args ...any)
 }
 
@@ -39,6 +43,23 @@ func Must[T any](v T, err error) func(TB) T {
 		t.Helper()
 		Check(t, err)
 		return v
+	}
+}
+
+// Refused tests that a maker fails as Says tells.
+func Refused[T any](_ T, err error) func(t TB, kind error, words ...string) {
+	return func(t TB, kind error, words ...string) {
+		t.Helper()
+		Says(t, err, kind, words...)
+	}
+}
+
+// Says tests that an error is of a kind, if one is given, and has all the words.
+func Says(t TB, err, kind error, words ...string) {
+	t.Helper()
+	lacks := func(word string) bool { return !strings.Contains(err.Error(), word) }
+	if err == nil || kind != nil && !errors.Is(err, kind) || slices.ContainsFunc(words, lacks) {
+		t.Errorf("the error is %v; it must be of the kind %v and say %q", err, kind, words)
 	}
 }
 

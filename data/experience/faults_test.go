@@ -37,17 +37,10 @@ func TestUnusableFolders(t *testing.T) {
 		{"shard name with a slash", base, "../one", data.ErrInvalid, `shard "../one"`},
 		{"empty shard name", base, "", data.ErrInvalid, `shard ""`},
 	} {
-		_, err := experience.OpenWriter(c.dir, c.shard, someManifest())
-		if !errors.Is(err, c.want) || !strings.Contains(err.Error(), c.says) {
-			t.Errorf("%s: %v", c.name, err)
-		}
+		datatest.Refused(experience.OpenWriter(c.dir, c.shard, someManifest()))(t, c.want, c.says)
 	}
-	if _, err := experience.Open(filepath.Join(base, "absent")); !errors.Is(err, fs.ErrNotExist) {
-		t.Errorf("absent store: %v", err)
-	}
-	if _, err := experience.OpenWriter(base, "one", experience.Manifest{}); !errors.Is(err, data.ErrInvalid) {
-		t.Errorf("no fingerprint: %v", err)
-	}
+	datatest.Refused(experience.Open(filepath.Join(base, "absent")))(t, fs.ErrNotExist)
+	datatest.Refused(experience.OpenWriter(base, "one", experience.Manifest{}))(t, data.ErrInvalid)
 }
 
 // A shard cut anywhere within its last line loses that record and no other,
@@ -94,9 +87,7 @@ func TestDamagedLineStopsTheWriter(t *testing.T) {
 	b[20] ^= 1
 	datatest.Check(t, os.WriteFile(path, b, 0o644))
 	_, err := experience.OpenWriter(dir, "two", someManifest())
-	if !errors.Is(err, files.ErrChecksum) || !strings.Contains(err.Error(), path+":1: ") || !strings.Contains(err.Error(), "delete that line") {
-		t.Errorf("damaged line: %v", err)
-	}
+	datatest.Says(t, err, files.ErrChecksum, path+":1: ", "delete that line")
 	if after, err := os.ReadFile(path); err != nil || !bytes.Equal(after, b) {
 		t.Errorf("the shard changed (%v)", err)
 	}
@@ -113,12 +104,8 @@ func TestLineLengthIsBounded(t *testing.T) {
 	}
 	s := datatest.Must(experience.Open(dir))(t)
 	_, err := s.Load()
-	if !errors.Is(err, data.ErrFormat) || !strings.Contains(err.Error(), "one.jsonl:2: ") {
-		t.Errorf("endless line: %v", err)
-	}
+	datatest.Says(t, err, data.ErrFormat, "one.jsonl:2: ")
 	long := someRecords(1, "p", 2)[0]
 	long.Problem = strings.Repeat("x", experience.MaxLine)
-	if _, err := experience.Encode(long); !errors.Is(err, data.ErrInvalid) {
-		t.Errorf("too long to be read: %v", err)
-	}
+	datatest.Refused(experience.Encode(long))(t, data.ErrInvalid)
 }

@@ -56,10 +56,6 @@ func TestTheIndexFindsTheRecordsOfEveryProblem(t *testing.T) {
 		_, err := lines.Records()
 		faults = append(faults, err)
 	}
-	if err := errors.Join(faults...); !errors.Is(err, files.ErrChecksum) {
-		t.Errorf("a changed line: %v", err)
-	}
-	if _, err := store.Index(); !errors.Is(err, files.ErrChecksum) {
-		t.Errorf("the index of a changed line: %v", err)
-	}
+	datatest.Says(t, errors.Join(faults...), files.ErrChecksum)
+	datatest.Refused(store.Index())(t, files.ErrChecksum)
 }

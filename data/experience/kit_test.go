@@ -28,9 +28,7 @@ func storeDir(t testing.TB) string {
 		}
 		_, faults := check(t, dir)
 		for _, f := range faults {
-			if !errors.Is(f, experience.ErrTorn) {
-				t.Errorf("after the test: %v", f)
-			}
+			datatest.Says(t, f, experience.ErrTorn)
 		}
 	})
 	return dir

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"path/filepath"
 	"slices"
-	"strings"
 	"sync"
 	"testing"
 
@@ -51,9 +50,7 @@ func TestWriteAndRead(t *testing.T) {
 		if !w.Has(r.ID) {
 			t.Errorf("tuple %s of another shard or run is not known", r.ID)
 		}
-		if err := w.Append(r); !errors.Is(err, experience.ErrDuplicate) {
-			t.Errorf("repeated tuple: %v", err)
-		}
+		datatest.Says(t, w.Append(r), experience.ErrDuplicate)
 	}
 	for _, r := range records {
 		if got := w.STL(r.ID); (got != nil) != (r.Source == experience.STL) || got != nil && cmp.Diff(r, got) != "" {
@@ -73,9 +70,7 @@ func TestSecondWriterOnAShardIsRefused(t *testing.T) {
 	dir := storeDir(t)
 	first := open(t, dir, "one")
 	_, err := experience.OpenWriter(dir, "one", someManifest())
-	if !errors.Is(err, files.ErrLocked) || !strings.Contains(err.Error(), filepath.Join(dir, "one.jsonl")) {
-		t.Errorf("second writer: %v", err)
-	}
+	datatest.Says(t, err, files.ErrLocked, filepath.Join(dir, "one.jsonl"))
 	other := open(t, dir, "two")
 	datatest.Check(t, errors.Join(first.Close(), other.Close()))
 	if err := open(t, dir, "one").Close(); err != nil {
@@ -117,9 +112,7 @@ func TestForeignStoreIsRefusedAndUntouched(t *testing.T) {
 	m := someManifest()
 	m.Seed, m.Dataset.SHA256, m.Config = 2, "0000", map[string]any{"o": "model", "loss": "squared"}
 	_, err := experience.OpenWriter(dir, "two", m)
-	if !errors.Is(err, experience.ErrConflict) {
-		t.Fatalf("another run: %v", err)
-	}
+	datatest.Says(t, err, experience.ErrConflict)
 	there := " in " + dir + "/manifest.json but "
 	for _, says := range []string{
 		"the seed is 1" + there + "2 in this run",
@@ -128,9 +121,7 @@ func TestForeignStoreIsRefusedAndUntouched(t *testing.T) {
 		`config.loss is absent` + there + `"squared" in this run`,
 		`config.lambda1 is [0.000001,0.00001]` + there + `absent in this run`,
 	} {
-		if !strings.Contains(err.Error(), says) {
-			t.Errorf("the error does not say %q:\n%v", says, err)
-		}
+		datatest.Says(t, err, nil, says)
 	}
 	if d := cmp.Diff(before, tree(t, dir)); d != "" {
 		t.Errorf("the store changed:\n%s", d)
@@ -152,8 +143,6 @@ func TestUnknownSchemaNamesBothVersions(t *testing.T) {
 	_, openErr := experience.Open(dir)
 	_, writeErr := experience.OpenWriter(dir, "one", someManifest())
 	for _, err := range []error{openErr, writeErr} {
-		if !errors.Is(err, files.ErrSchema) || !strings.Contains(err.Error(), "it has schema 3; this program reads schema 2") {
-			t.Errorf("newer store: %v", err)
-		}
+		datatest.Says(t, err, files.ErrSchema, "it has schema 3; this program reads schema 2")
 	}
 }

@@ -40,9 +40,7 @@ func TestAFileIsWrittenWholeOrNotAtAll(t *testing.T) {
 		}
 		return broken
 	})
-	if !errors.Is(err, broken) {
-		t.Errorf("error %v, want %v", err, broken)
-	}
+	datatest.Says(t, err, broken)
 	has("first")
 	datatest.Check(t, WriteFile(path, []byte("third")))
 	has("third")

@@ -46,17 +46,13 @@ func claim(t *testing.T, dir string) *Folder {
 func TestAFolderIsReplacedWholeOrNotAtAll(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "new")
 	f := claim(t, dir)
-	if _, err := Claim(dir); !errors.Is(err, ErrLocked) {
-		t.Errorf("a second claim: error %v, want ErrLocked", err)
-	}
+	datatest.Refused(Claim(dir))(t, ErrLocked)
 	datatest.Check(t, f.Replace(writeSet("first")))
 	hasSet(t, dir, "first")
 	datatest.Check(t, os.Chmod(filepath.Join(dir, "sub", "b"), 0o600))
 	broken := errors.New("broken")
 	err := f.Replace(func(dir string) error { return errors.Join(writeSet("second")(dir), broken) })
-	if !errors.Is(err, broken) {
-		t.Errorf("error %v, want %v", err, broken)
-	}
+	datatest.Says(t, err, broken)
 	hasSet(t, dir, "first")
 	datatest.Check(t, f.Replace(writeSet("third")))
 	hasSet(t, dir, "third")

@@ -2,6 +2,7 @@ package files
 
 import (
 	"errors"
+	"l2mt/data/datatest"
 	"strings"
 	"testing"
 )
@@ -39,9 +40,7 @@ func TestDecodeSchemaLooksAtTheVersionFirst(t *testing.T) {
 		`{"schema": 3, "news": 1}`: "it has schema 3; this program reads schema 2",
 		`{"name": "x"}`:            `the field "schema" is missing; this program reads schema 2`,
 	} {
-		if err := DecodeSchema([]byte(text), 2, new(document)); !errors.Is(err, ErrSchema) || !strings.Contains(err.Error(), want) {
-			t.Errorf("%s: the error is %v, want %s", text, err, want)
-		}
+		datatest.Says(t, DecodeSchema([]byte(text), 2, new(document)), ErrSchema, want)
 	}
 	for text, want := range map[string]string{
 		`{"schema": "2"}`:          "line 1, column 14: ",

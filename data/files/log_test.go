@@ -63,9 +63,7 @@ func TestALogHasOneWriter(t *testing.T) {
 	if _, err := OpenLog(path); !errors.Is(err, ErrLocked) || !bytes.Contains([]byte(err.Error()), []byte(path)) {
 		t.Errorf("a second writer: %v", err)
 	}
-	if _, err := openLocked(path); !errors.Is(err, ErrLocked) {
-		t.Errorf("a second lock: %v", err)
-	}
+	datatest.Refused(openLocked(path))(t, ErrLocked)
 	if err := first.Append([]byte("read by others\n")); err != nil || content(t, path) != "read by others\n" {
 		t.Errorf("%q, %v", content(t, path), err)
 	}
@@ -116,12 +114,8 @@ func TestALogThatCannotBeCutTakesNoMore(t *testing.T) {
 	if content(t, path) != "rec" {
 		t.Errorf("the log has %q", content(t, path))
 	}
-	if err := l.Sync(); !errors.Is(err, errBroken) {
-		t.Errorf("a sync that failed: %v", err)
-	}
-	if err := l.Close(); !errors.Is(err, errBroken) {
-		t.Errorf("closed with %v", err)
-	}
+	datatest.Says(t, l.Sync(), errBroken)
+	datatest.Says(t, l.Close(), errBroken)
 	again := open(t, path)
 	if torn, err := again.Repair(); err != nil || !torn || again.size != 0 || content(t, path) != "" {
 		t.Errorf("torn %v, %v; the log has %q", torn, err, content(t, path))

@@ -38,9 +38,7 @@ func TestReadRefusesWhatItCannotFindOrName(t *testing.T) {
 			if c.path == formats+"table.csv" {
 				err = readTable(c.path, c.options)
 			}
-			if !errors.Is(err, c.is) || !strings.Contains(err.Error(), c.want) {
-				t.Errorf("error %v, want %q of kind %q", err, c.want, c.is)
-			}
+			datatest.Says(t, err, c.is, c.want)
 		})
 	}
 }

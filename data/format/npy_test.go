@@ -3,7 +3,6 @@ package format
 import (
 	"archive/zip"
 	"bytes"
-	"errors"
 	"io"
 	"math"
 	"os"
@@ -175,9 +174,9 @@ func TestBadArraysAreRefused(t *testing.T) {
 		"records":                     {edit("'<f8'", "[('x', '<f8')]"), "lacks a simple type"},
 		"text":                        {edit("<f8", "|S8"), "8 x 6 text; it must hold numbers"},
 	} {
-		if _, err := readArray([]byte(c.content)); !errors.Is(err, data.ErrFormat) || !strings.Contains(err.Error(), c.want) {
-			t.Errorf("%s: error %v, want %q", name, err, c.want)
-		}
+		t.Run(name, func(t *testing.T) {
+			datatest.Refused(readArray([]byte(c.content)))(t, data.ErrFormat, c.want)
+		})
 	}
 	for cut := range whole {
 		if _, err := readArray(whole[:cut]); err == nil {

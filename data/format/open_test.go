@@ -1,8 +1,8 @@
 package format
 
 import (
-	"errors"
 	"l2mt/data"
+	"l2mt/data/datatest"
 	"slices"
 	"strings"
 	"testing"
@@ -23,9 +23,7 @@ func FuzzNames(f *testing.F) {
 		path := inFile(t, "names", content)
 		names, err := readNames(path)
 		if err != nil {
-			if !errors.Is(err, data.ErrFormat) {
-				t.Errorf("error %v, want ErrFormat", err)
-			}
+			datatest.Says(t, err, data.ErrFormat)
 			return
 		}
 		if n := strings.Count(strings.TrimSuffix(string(text), "\n"), "\n") + 1; pack && len(names) != n {

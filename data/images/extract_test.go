@@ -9,7 +9,6 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
-	"strings"
 	"testing"
 
 	"pgregory.net/rapid"
@@ -196,11 +195,6 @@ func TestExtractSaysWhatIsWrong(t *testing.T) {
 	good := Config{Net: mean, Features: 3, Read: options, Progress: progress.Silent()}
 	broken := good
 	broken.Net = func([][]byte, int) ([][]float32, error) { return nil, errors.New("broken") }
-	if _, err := Extract(t.Context(), collection(t, 6), filepath.Join(t.TempDir(), "p"), broken); err == nil || !strings.Contains(err.Error(), "broken") {
-		t.Errorf("the error is %v", err)
-	}
-	_, err := Extract(t.Context(), collection(t, 6, 2, 3), filepath.Join(t.TempDir(), "p"), good)
-	if !errors.Is(err, data.ErrInvalid) || !strings.Contains(err.Error(), "class 1: ") {
-		t.Errorf("a class without sound pictures: %v", err)
-	}
+	datatest.Refused(Extract(t.Context(), collection(t, 6), filepath.Join(t.TempDir(), "p"), broken))(t, nil, "broken")
+	datatest.Refused(Extract(t.Context(), collection(t, 6, 2, 3), filepath.Join(t.TempDir(), "p"), good))(t, data.ErrInvalid, "class 1: ")
 }

@@ -119,9 +119,7 @@ func TestFindSaysWhatIsWrong(t *testing.T) {
 		for _, f := range test.files {
 			put(t, nil, dir, f)
 		}
-		if _, err := Find(dir, test.without...); !errors.Is(err, data.ErrInvalid) || !strings.Contains(err.Error(), want) {
-			t.Errorf("the error is %v, want %s", err, want)
-		}
+		datatest.Refused(Find(dir, test.without...))(t, data.ErrInvalid, want)
 	}
 }
 
@@ -232,9 +230,7 @@ func TestBadPicturesAreErrors(t *testing.T) {
 	if _, err := Read(path, Options{4, 3, 20}); err != nil {
 		t.Errorf("20 pixels: %v", err)
 	}
-	if _, err := Read(path, Options{4, 3, 19}); !errors.Is(err, data.ErrInvalid) || !strings.Contains(err.Error(), "5 x 4 pixels") {
-		t.Errorf("more pixels than allowed: %v", err)
-	}
+	datatest.Refused(Read(path, Options{4, 3, 19}))(t, data.ErrInvalid, "5 x 4 pixels")
 }
 
 // FuzzRead: no content makes Read panic or pass its limit of pixels.

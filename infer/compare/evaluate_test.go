@@ -312,9 +312,7 @@ func TestJournalRefusesEditedOutcomes(t *testing.T) {
 		if err == nil {
 			closed(t, j)
 		}
-		if !errors.Is(err, infer.ErrInvalid) || !strings.Contains(err.Error(), "line 1: ") || !strings.Contains(err.Error(), c.says) {
-			t.Errorf("%.300s\n%v; want %q of line 1", c.edited, err, c.says)
-		}
+		datatest.Says(t, err, infer.ErrInvalid, "line 1: ", c.says)
 	}
 }
 
@@ -343,22 +341,14 @@ func TestEvaluateRefuses(t *testing.T) {
 	n, o := asking(t), quick(t)
 	other := o
 	other.Models = o.Models[:1]
-	if _, err := Evaluate(t.Context(), named(n), twoProblems(), other); !errors.Is(err, infer.ErrInvalid) || !strings.Contains(err.Error(), "snr2") {
-		t.Errorf("a labelled model that is not compared with: %v", err)
-	}
+	datatest.Refused(Evaluate(t.Context(), named(n), twoProblems(), other))(t, infer.ErrInvalid, "snr2")
 	twice := []*data.ProblemData{solvetest.Problem(1, "a", data.Classification, 2), solvetest.Problem(2, "a", data.Classification, 2)}
-	if _, err := Evaluate(t.Context(), named(n), twice, o); !errors.Is(err, infer.ErrInvalid) {
-		t.Errorf("two problems of one name: %v", err)
-	}
+	datatest.Refused(Evaluate(t.Context(), named(n), twice, o))(t, infer.ErrInvalid)
 	lacking := twoProblems()
 	lacking[1].Tasks[0].ValidationSet = data.Samples{}
-	if _, err := Evaluate(t.Context(), named(n), lacking, o); !errors.Is(err, infer.ErrInvalid) || !strings.Contains(err.Error(), `problem "b", task "b task 0"`) {
-		t.Errorf("no validation rows: %v", err)
-	}
+	datatest.Refused(Evaluate(t.Context(), named(n), lacking, o))(t, infer.ErrInvalid, `problem "b", task "b task 0"`)
 	o.Joint = lacking[1:]
-	if _, err := Evaluate(t.Context(), named(n), twoProblems()[:1], o); !errors.Is(err, infer.ErrInvalid) {
-		t.Errorf("no validation rows in the joint problems: %v", err)
-	}
+	datatest.Refused(Evaluate(t.Context(), named(n), twoProblems()[:1], o))(t, infer.ErrInvalid)
 }
 
 // A fit that fails ends the evaluation and is named.
@@ -366,10 +356,7 @@ func TestFailureIsNamed(t *testing.T) {
 	problems := twoProblems()
 	narrow := datatest.Must(data.NewDense(12, 1, make([]float32, 12)))(t)
 	problems[0].Tasks[1].ValidationSet.X = narrow
-	_, err := Evaluate(t.Context(), nil, problems, quick(t))
-	if err == nil || !strings.Contains(err.Error(), `stl on problem "a"`) {
-		t.Errorf("%v", err)
-	}
+	datatest.Refused(Evaluate(t.Context(), nil, problems, quick(t)))(t, nil, `stl on problem "a"`)
 }
 
 // Whatever the file, it is refused and left alone, or opened up to its last
@@ -412,9 +399,7 @@ func TestModelsHaveTheFeaturesOfTheHead(t *testing.T) {
 	want := o
 	o.Joint, want.Joint = problems[1:], made[1:]
 	same(t, "outcomes", evaluate(t, with, problems[:1], o), evaluate(t, without, made[:1], want))
-	if _, err := Evaluate(t.Context(), []Network{{"a", with}, {"b", without}}, problems, o); !errors.Is(err, infer.ErrInvalid) || !strings.Contains(err.Error(), `"a" has a head`) {
-		t.Errorf("two networks, one of which has a head: %v", err)
-	}
+	datatest.Refused(Evaluate(t.Context(), []Network{{"a", with}, {"b", without}}, problems, o))(t, infer.ErrInvalid, `"a" has a head`)
 	raw := evaluate(t, nil, problems[:1], o)
 	if slices.Equal(raw[0].Test.Task, evaluate(t, with, problems[:1], o)[0].Test.Task) {
 		t.Error("single-task learning does not see the features of the head")

@@ -282,7 +282,5 @@ func TestFitEndsWithItsContext(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
 	b := bench(t, random(t, 1, nil), made(1, "p", data.Classification, 3), Options{})
-	if _, err := b.Choose(ctx, Parts{}); !errors.Is(err, context.Canceled) {
-		t.Errorf("%v, want context.Canceled", err)
-	}
+	datatest.Refused(b.Choose(ctx, Parts{}))(t, context.Canceled)
 }

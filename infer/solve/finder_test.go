@@ -154,9 +154,7 @@ func TestFlippedLabelsFlipCorrelations(t *testing.T) {
 
 func TestProblemsThatANetworkRefuses(t *testing.T) {
 	n := random(t, 1, func(c *model.Config) { c.Features = solvetest.Features + 1 })
-	if _, err := n.Omega(made(1, "p", data.Classification, 2)); !errors.Is(err, model.ErrMismatch) {
-		t.Errorf("a network for another number of features: %v, want ErrMismatch", err)
-	}
+	datatest.Refused(n.Omega(made(1, "p", data.Classification, 2)))(t, model.ErrMismatch)
 	n = random(t, 1, nil)
 	p := made(1, "p", data.Classification, 2)
 	p.Tasks[1].TrainSet.X.Row(3).Value[2] = float32(math.NaN())

@@ -1,12 +1,11 @@
 package linalg
 
 import (
-	"errors"
 	"hash/fnv"
+	"l2mt/data/datatest"
 	"math"
 	"math/rand/v2"
 	"slices"
-	"strings"
 	"testing"
 )
 
@@ -84,13 +83,9 @@ func TestSelectObeysTheEnvironment(t *testing.T) {
 	}
 	t.Setenv(Variable, "AVX3")
 	_, err := Select()
-	if !errors.Is(err, ErrKernels) {
-		t.Fatalf("an unknown name gives the error %v", err)
-	}
+	datatest.Says(t, err, ErrKernels)
 	for _, want := range append(Supported(), Variable, "AVX3", Auto) {
-		if !strings.Contains(err.Error(), want) {
-			t.Errorf("the error %q does not mention %s", err, want)
-		}
+		datatest.Says(t, err, nil, want)
 	}
 }
 

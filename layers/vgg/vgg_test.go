@@ -1,13 +1,11 @@
 package vgg
 
 import (
-	"errors"
 	"fmt"
 	"math"
 	"math/rand/v2"
 	"path/filepath"
 	"slices"
-	"strings"
 	"testing"
 
 	"pgregory.net/rapid"
@@ -269,14 +267,10 @@ func TestWrongWeightsAreRefused(t *testing.T) {
 	} {
 		m := randomWeights(r, small)
 		test.change(m)
-		if _, err := load(m, small, FC8); !errors.Is(err, ErrWeights) || !strings.Contains(err.Error(), test.want) {
-			t.Errorf("the error is %v, want %s", err, test.want)
-		}
+		datatest.Refused(load(m, small, FC8))(t, ErrWeights, test.want)
 	}
 	for _, path := range []string{"absent.safetensors"} {
-		if _, err := Load(path, small, FC8); err == nil || !strings.Contains(err.Error(), path) {
-			t.Errorf("%s: the error is %v", path, err)
-		}
+		datatest.Refused(Load(path, small, FC8))(t, nil, path)
 	}
 }
 
@@ -285,16 +279,12 @@ func TestLayersAboveMayBeMissing(t *testing.T) {
 	m := randomWeights(data.Stream(5, "vgg"), small)
 	m = m[:6]
 	mustLoad(t, m, small, Pool5)
-	if _, err := load(m, small, FC6); !errors.Is(err, ErrWeights) || !strings.Contains(err.Error(), "classifier.0.weight is missing") {
-		t.Errorf("the error is %v", err)
-	}
+	datatest.Refused(load(m, small, FC6))(t, ErrWeights, "classifier.0.weight is missing")
 }
 
 func TestWhatCannotBeIsRefused(t *testing.T) {
 	m := randomWeights(data.Stream(6, "vgg"), small)
-	if _, err := mustLoad(t, m, small, Pool5).Features([][]byte{make([]byte, 5)}, 1); !errors.Is(err, ErrInvalid) {
-		t.Errorf("a short picture: the error is %v", err)
-	}
+	datatest.Refused(mustLoad(t, m, small, Pool5).Features([][]byte{make([]byte, 5)}, 1))(t, ErrInvalid)
 }
 
 // BenchmarkVGG19 takes one picture through the whole network.

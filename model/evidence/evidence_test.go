@@ -6,7 +6,6 @@ import (
 	"math"
 	"reflect"
 	"slices"
-	"strings"
 	"testing"
 
 	"gonum.org/v1/gonum/floats"
@@ -262,9 +261,7 @@ func TestEvidenceSaysWhatIsMissing(t *testing.T) {
 	} {
 		p := made(c.s, 1)
 		c.change(&p.Tasks[1])
-		if _, err := c.make(p); !errors.Is(err, multitask.ErrInvalidData) || !strings.Contains(err.Error(), c.says) {
-			t.Errorf("%v, want %q", err, c.says)
-		}
+		datatest.Refused(c.make(p))(t, multitask.ErrInvalidData, c.says)
 	}
 }
 

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"math"
-	"strings"
 	"testing"
 
 	"l2mt/data"
@@ -163,9 +162,7 @@ func TestBadInput(t *testing.T) {
 			continue
 		}
 		for _, w := range c.want {
-			if !strings.Contains(err.Error(), w) {
-				t.Errorf("%s: %q does not say %q", c.what, err, w)
-			}
+			datatest.Says(t, err, nil, w)
 		}
 	}
 
@@ -181,14 +178,10 @@ func TestBadInput(t *testing.T) {
 			t.Errorf("Omega %v: %v is not ErrInvalidOmega", omega, err)
 		}
 	}
-	if _, err := Lookup("mtrl2"); !errors.Is(err, ErrUnknownModel) || !strings.Contains(err.Error(), "ssnr2") {
-		t.Errorf("an unknown model: %v", err)
-	}
+	datatest.Refused(Lookup("mtrl2"))(t, ErrUnknownModel, "ssnr2")
 	canceled, cancel := context.WithCancel(context.Background())
 	cancel()
-	if _, err := Fit(canceled, registry["stl"], problem, Params{Lambda1: 1}, Options{}); !errors.Is(err, context.Canceled) {
-		t.Errorf("a cancelled fit: %v", err)
-	}
+	datatest.Refused(Fit(canceled, registry["stl"], problem, Params{Lambda1: 1}, Options{}))(t, context.Canceled)
 }
 
 // TestIterationLimit is a status, with the gap.

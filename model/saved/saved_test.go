@@ -108,16 +108,12 @@ func TestRowsOfATable(t *testing.T) {
 		ErrNoTask:        {Format: format.Options{From: stream(header[5:])}},
 		data.ErrMismatch: {Format: format.Options{From: stream(text)}},
 	} {
-		if _, err := fit.OpenRows("small", o); !errors.Is(err, want) {
-			t.Errorf("%v; want %v", err, want)
-		}
+		datatest.Refused(fit.OpenRows("small", o))(t, want)
 	}
 	kind := *fit
 	kind.Kind = data.Classification
 	fit.Beside = &kind
-	if _, err := fit.OpenRows("small", RowOptions{Format: format.Options{From: stream(text)}}); !errors.Is(err, data.ErrMismatch) {
-		t.Errorf("%v; want that the fit beside is of another kind", err)
-	}
+	datatest.Refused(fit.OpenRows("small", RowOptions{Format: format.Options{From: stream(text)}}))(t, data.ErrMismatch)
 }
 
 func stream(text string) io.ReadCloser { return io.NopCloser(strings.NewReader(text)) }
@@ -158,9 +154,7 @@ func TestLoadedModelsPredictAsTheFit(t *testing.T) {
 		if rows, err := loaded.Predict("north", bare.Problem.Tasks[0].TrainSet.X.Take(nil)); err != nil || len(rows) > 0 {
 			t.Errorf("%s: no rows are predicted as %v, %v", what, rows, err)
 		}
-		if _, err := loaded.Predict("nroth", bare.Problem.Tasks[0].TrainSet.X); !errors.Is(err, ErrUnknownTask) || !strings.Contains(err.Error(), `the model has no task "nroth"; it has north, south, east`) {
-			t.Error(err)
-		}
+		datatest.Refused(loaded.Predict("nroth", bare.Problem.Tasks[0].TrainSet.X))(t, ErrUnknownTask, `the model has no task "nroth"; it has north, south, east`)
 	}
 }
 
@@ -192,9 +186,7 @@ func TestNearNames(t *testing.T) {
 	for i := range 40 {
 		s.Tasks = append(s.Tasks, Task{Name: "school " + strconv.Itoa(i)})
 	}
-	if _, err := s.Task("shool 31"); err == nil || !strings.Contains(err.Error(), "it has school 31, ") || !strings.Contains(err.Error(), "(40 in all)") {
-		t.Error(err)
-	}
+	datatest.Refused(s.Task("shool 31"))(t, nil, "it has school 31, ", "(40 in all)")
 }
 
 func TestSavedModelsThatAreDamaged(t *testing.T) {
@@ -259,9 +251,7 @@ func TestLoadChecksAllThatAModelHolds(t *testing.T) {
 		forge(s)
 		dir := t.TempDir()
 		datatest.Check(t, s.Save(dir))
-		if _, err := Load(dir); !errors.Is(err, ErrSaved) || !strings.Contains(err.Error(), want) {
-			t.Errorf("%v; want %q", err, want)
-		}
+		datatest.Refused(Load(dir))(t, ErrSaved, want)
 	}
 }
 

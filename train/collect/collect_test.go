@@ -9,7 +9,6 @@ import (
 	"reflect"
 	"runtime"
 	"slices"
-	"strings"
 	"testing"
 	"time"
 
@@ -277,9 +276,7 @@ func TestUnusableProblemsAreFoundBeforeTheFirstFit(t *testing.T) {
 		fmt.Sprintf("problem %q: task %q, field \"test\": ", problems[2].Name, problems[2].Tasks[1].Name),
 		fmt.Sprintf("problems %q and %[1]q are the same", problems[0].Name),
 	} {
-		if !strings.Contains(err.Error(), says) {
-			t.Errorf("the error does not say %q: %v", says, err)
-		}
+		datatest.Says(t, err, nil, says)
 	}
 }
 
@@ -292,9 +289,7 @@ func TestConfig(t *testing.T) {
 		{collect.Config{Measured: collect.OfModel, Models: []string{"mtrl", "MTRL"}}, `model "mtrl" is named twice`},
 		{collect.Config{Measured: "gold"}, `o of "gold"`},
 	} {
-		if err := c.c.Validate(); !errors.Is(err, collect.ErrConfig) || !strings.Contains(err.Error(), c.says) {
-			t.Errorf("%+v: %v", c.c, err)
-		}
+		datatest.Says(t, c.c.Validate(), collect.ErrConfig, c.says)
 	}
 	problems, _ := sample(t, 1)
 	tuples, err := collect.Tuples(t.Context(), problems, collect.Config{Draws: 1, Measured: collect.OfRefit}, collect.Options{})
