@@ -35,9 +35,7 @@ func TestProblemsOfSeveralClasses(t *testing.T) {
 				}
 			}
 			have := slices.Compact(slices.Sorted(slices.Values(s.Y)))
-			if !slices.Equal(have, want) {
-				t.Errorf("task %q: split %d has the classes %v, want %v", task.Name, k, have, want)
-			}
+			datatest.Equal(t, have, want, "task %q: split %d has the classes", task.Name, k)
 		}
 	}
 }

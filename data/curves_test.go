@@ -120,9 +120,7 @@ func TestCurvesOfFewValues(t *testing.T) {
 		{append(slices.Repeat([]float64{0}, 55), 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17, 18, 19, 20, 21, 22, 23, 24, 25), 1},
 	} {
 		step := FitCurves(column(t, c.values).TrainingRows())
-		if n := len(step.Curves[0].Bends); n != c.bends {
-			t.Errorf("%v has %d bends, want %d", c.values, n, c.bends)
-		}
+		datatest.Equal(t, len(step.Curves[0].Bends), c.bends, "%v: bends", c.values)
 	}
 }
 
@@ -131,12 +129,8 @@ func TestCurvesFarAway(t *testing.T) {
 	step := FitCurves(column(t, []float64{1, 2, 3, 4, 5, 6, 7, 8}).TrainingRows())
 	far := datatest.Must(NewDense(3, 1, []float32{1e6, 2e6, math.MaxFloat32}))(t)
 	x := datatest.Must(step.Apply(far))(t)
-	if n := step.Outside(far)[0]; n != 3 {
-		t.Errorf("%d of 3 far values are outside", n)
-	}
-	if n := step.Outside(column(t, []float64{1, 8, 0.9, 8.1}).Tasks[0].TrainSet.X)[0]; n != 2 {
-		t.Errorf("%d values are outside of 1 to 8, want 2", n)
-	}
+	datatest.Equal(t, step.Outside(far)[0], 3, "far values are outside")
+	datatest.Equal(t, step.Outside(column(t, []float64{1, 8, 0.9, 8.1}).Tasks[0].TrainSet.X)[0], 2, "values are outside of 1 to 8")
 	for l := 1; l < step.Makes(); l++ {
 		if a, b := x.Row(0).Value[l], x.Row(1).Value[l]; math.Abs(float64(b/a)-2) > 1e-4 {
 			t.Errorf("bend %d is %v at 1e6 and %v at 2e6", l, a, b)

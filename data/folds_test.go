@@ -53,9 +53,7 @@ func TestFoldsHoldEveryRowOutOnce(t *testing.T) {
 			}
 		}
 		for row, times := range seen {
-			if times != 1 {
-				t.Errorf("task %d: row %d was held out %d times", i, row, times)
-			}
+			datatest.Equal(t, times, 1, "task %d: times that row %d is held out", i, row)
 		}
 	}
 	again := datatest.Must(p.Folds(5, 3, nil))(t)
@@ -116,9 +114,7 @@ func TestFoldsHoldSharedRowsOutOfAllTasks(t *testing.T) {
 			}
 		}
 	}
-	if !slices.Equal(held, []int{30, 20, 25}) {
-		t.Errorf("%v rows are held out, want all", held)
-	}
+	datatest.Equal(t, held, []int{30, 20, 25}, "rows are held out")
 }
 
 func TestLabelledPutsTheValidationRowsBehind(t *testing.T) {
@@ -147,9 +143,7 @@ func TestFoldsOfFewTargets(t *testing.T) {
 	for _, f := range folds {
 		held += len(f.Rows[0])
 	}
-	if held != 3 {
-		t.Errorf("%d of 3 rows are held out", held)
-	}
+	datatest.Equal(t, held, 3, "rows are held out")
 }
 
 // The only +1 row of all tasks is never held out, nor are the rows of its part; all others are.

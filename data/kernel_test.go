@@ -116,9 +116,7 @@ func TestViewsPutPartsSideBySide(t *testing.T) {
 	for _, part := range parts {
 		alone := datatest.Must(part.Apply(x))(t)
 		for i := range x.Rows() {
-			if got := made.Row(i).Value[first:][:alone.Cols()]; !slices.Equal(got, alone.Row(i).Value) {
-				t.Fatalf("%s: row %d is %v, alone %v", part.Kind, i, got, alone.Row(i).Value)
-			}
+			datatest.Equal(t, made.Row(i).Value[first:][:alone.Cols()], alone.Row(i).Value, "%s: row %d", part.Kind, i)
 		}
 		first += alone.Cols()
 		called = append(called, part.Names(names)...)
@@ -127,9 +125,7 @@ func TestViewsPutPartsSideBySide(t *testing.T) {
 		t.Errorf("%d and %d columns, want %d; names %v, want %v", views.Makes(), made.Cols(), first, views.Names(names), called)
 	}
 	far := datatest.Must(NewDense(1, 3, []float32{1e6, -1e6, 0}))(t)
-	if n := views.Outside(far); !slices.Equal(n, []int{1, 1, 0}) {
-		t.Errorf("%v of [1 1 0] far values are outside", n)
-	}
+	datatest.Equal(t, views.Outside(far), []int{1, 1, 0}, "far values are outside")
 	datatest.Refused(views.Apply(sparseCopy(t, x)))(t, ErrInvalid)
 	datatest.Refused(views.Apply(datatest.Must(NewDense(1, 2, []float32{1, 2}))(t)))(t, ErrMismatch)
 	checkRoundTrip(t, views)

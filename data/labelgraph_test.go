@@ -72,9 +72,7 @@ func TestLabelGraphGolden(t *testing.T) {
 				near = nearest(x, k)
 			}
 			for i, want := range c.Expected.Neighbours {
-				if !slices.Equal(near[i], want) {
-					t.Errorf("neighbours of row %d are %v, want %v", i, near[i], want)
-				}
+				datatest.Equal(t, near[i], want, "neighbours of row %d", i)
 			}
 			if diff := cmp.Diff(c.Expected.G, connect(near, class).full()); diff != "" {
 				t.Errorf("G (-want +got):\n%s", diff)
@@ -172,9 +170,7 @@ func TestLabelGraphRefusesBadInput(t *testing.T) {
 }
 
 func TestQuantileClassesFillBinsEquallyAndKeepTiesTogether(t *testing.T) {
-	if got, want := QuantileClasses([]float64{8, 1, 3, 2, 5, 4, 7, 6}, 4), []int32{3, 0, 1, 0, 2, 1, 3, 2}; !slices.Equal(got, want) {
-		t.Errorf("distinct targets: classes %v, want %v", got, want)
-	}
+	datatest.Equal(t, QuantileClasses([]float64{8, 1, 3, 2, 5, 4, 7, 6}, 4), []int32{3, 0, 1, 0, 2, 1, 3, 2}, "distinct targets: classes")
 	for seed := range uint64(50) {
 		r := rand.New(rand.NewPCG(seed, 3))
 		y := make([]float64, 1+r.IntN(50))

@@ -98,9 +98,7 @@ func near(t *testing.T, name string, seed uint64, got, want []float64) {
 func TestTakeCountsEntriesAndSharesThem(t *testing.T) {
 	x := sparseCopy(t, randomCounts(t, Stream(1, "take"), 20, 30))
 	taken := x.Take([]int{3, 3, 7})
-	if got, want := taken.NNZ(), 2*len(x.Row(3).Value)+len(x.Row(7).Value); got != want {
-		t.Errorf("NNZ %d, want %d", got, want)
-	}
+	datatest.Equal(t, taken.NNZ(), 2*len(x.Row(3).Value)+len(x.Row(7).Value), "NNZ")
 	if &taken.Row(1).Value[0] != &x.Row(3).Value[0] {
 		t.Error("Take copied the entries")
 	}

@@ -48,8 +48,6 @@ func TestOneSetOfProblemsAlone(t *testing.T) {
 
 func TestNameOfADataset(t *testing.T) {
 	for path, want := range map[string]string{"": "", "digits": "digits", "../data/news.npz": "news", "reuters.svmlight.gz": "reuters"} {
-		if got := (DatasetRef{Path: path}).Name(); got != want {
-			t.Errorf("of %q: %q, want %q", path, got, want)
-		}
+		datatest.Equal(t, (DatasetRef{Path: path}).Name(), want, "of %q", path)
 	}
 }

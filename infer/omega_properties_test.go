@@ -159,9 +159,7 @@ func TestUnitsAndOffsetDoNotMatter(t *testing.T) {
 		var scaled mat.SymDense
 		scaled.ScaleSym(factor, phi)
 		other := datatest.Must(Omega(&scaled, factor*rho))(t)
-		if s.Multiplicity != other.Multiplicity {
-			t.Fatalf("multiplicity %d, scaled %d", s.Multiplicity, other.Multiplicity)
-		}
+		datatest.Equal(t, s.Multiplicity, other.Multiplicity, "multiplicity")
 		if rho >= 0 {
 			if d := maxDifference(s.Omega, other.Omega); d > 1e-9 {
 				t.Fatalf("scaled by %g: Omega differs by %g", factor, d)
@@ -241,9 +239,7 @@ func TestTiesAreRelativeToTheSpectrum(t *testing.T) {
 				sym.SetSym(i, i, phi.At(i, i))
 			}
 			s := datatest.Must(Omega(sym, 0))(t)
-			if s.Multiplicity != c.want {
-				t.Errorf("scale %g, gap %g: multiplicity %d, want %d", scale, c.gap, s.Multiplicity, c.want)
-			}
+			datatest.Equal(t, s.Multiplicity, c.want, "scale %g, gap %g: multiplicity", scale, c.gap)
 		}
 	}
 }
@@ -253,9 +249,7 @@ func TestOmegaLeavesPhiAlone(t *testing.T) {
 	for _, rho := range []float64{-1, 0, 1} {
 		datatest.Must(Omega(phi, rho))(t)
 	}
-	if d := maxDifference(phi, mat.NewSymDense(2, []float64{1, 2, 2, -3})); d != 0 {
-		t.Errorf("Phi changed by %g", d)
-	}
+	datatest.Equal(t, maxDifference(phi, mat.NewSymDense(2, []float64{1, 2, 2, -3})), 0, "Phi changed by")
 }
 
 func TestUnusableInput(t *testing.T) {
@@ -311,9 +305,7 @@ func TestFromSpectrumWantsFewVectors(t *testing.T) {
 		for rho > 0 && k < len(want.Mu) && want.Mu[k] > 0 {
 			k++
 		}
-		if asked != k {
-			t.Fatalf("%d vectors are asked for, want %d", asked, k)
-		}
+		datatest.Equal(t, asked, k, "vectors are asked for")
 	})
 	for _, kappa := range [][]float64{nil, {2, 1}, {1, math.Inf(1)}} {
 		if _, err := FromSpectrum(kappa, 1, none); !errors.Is(err, ErrInvalid) {

@@ -66,9 +66,7 @@ func TestSlopesAreThoseOfDifferences(t *testing.T) {
 				for support < m && s.Mu[support] > 0 {
 					support++
 				}
-				if support != c.support {
-					t.Fatalf("%s: the support is %d", c.name, support)
-				}
+				datatest.Equal(t, support, c.support, "%s: the support", c.name)
 			}
 			return inner(weights, s.Omega)
 		}

@@ -40,9 +40,7 @@ func TestASavedNetworkComesBack(t *testing.T) {
 				if dtype == layers.Float32 {
 					v = float64(float32(v))
 				}
-				if got.Params[i].Value[j] != v {
-					t.Fatalf("%s %s[%d] is %v after loading, was %v", dtype, p.Name, j, got.Params[i].Value[j], v)
-				}
+				datatest.Equal(t, got.Params[i].Value[j], v, "%s %s[%d]: after loading", dtype, p.Name, j)
 			}
 		}
 		p := modeltest.Problem(data.Stream(1, "saved"), 3, 6, 5)

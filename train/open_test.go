@@ -65,9 +65,7 @@ func TestOpenJoinsRecordsWithTheirProblems(t *testing.T) {
 		var o []float64
 		for _, tuple := range x.Tuples {
 			o = append(o, tuple.O)
-			if !slices.Equal(tuple.Omega, []float64{0.5, 0.1, 0.1, 0.5}) {
-				t.Errorf("problem %d: Omega is %v", i, tuple.Omega)
-			}
+			datatest.Equal(t, tuple.Omega, []float64{0.5, 0.1, 0.1, 0.5}, "problem %d: Omega", i)
 		}
 		if !slices.Equal(o, want) || x.Problem.Name != problems.File().Problems[i].Name || x.Problem.Cols() != 64 {
 			t.Errorf("problem %d is %s with %d features and the outcomes %v, want %v", i, x.Problem.Name, x.Problem.Cols(), o, want)
@@ -102,9 +100,7 @@ func TestOpenChecksWhatTuplesWereMadeOn(t *testing.T) {
 		if err != nil {
 			continue
 		}
-		if e.ThroughHead != c.throughHead {
-			t.Errorf("%s with the head %v: through it %v, want %v", filepath.Base(c.dir), c.head, e.ThroughHead, c.throughHead)
-		}
+		datatest.Equal(t, e.ThroughHead, c.throughHead, "%s with the head %v: through it", filepath.Base(c.dir), c.head)
 		if x, err := e.Example(0); err != nil || x.Problem.Cols() != 64 {
 			t.Errorf("%s: the examples come through the head: %v", filepath.Base(c.dir), err)
 		}

@@ -3,7 +3,6 @@ package train
 import (
 	"fmt"
 	"math"
-	"reflect"
 	"slices"
 	"testing"
 
@@ -94,9 +93,7 @@ func TestEverySourceCountsForTheSame(t *testing.T) {
 		e := datatest.Must(j.Example(i))(t)
 		weights = append(weights, e.Weight)
 	}
-	if want := []float64{.625, .625, .625, .625, .625, .625, .625, .625, 2.5, 7.5}; !reflect.DeepEqual(weights, want) {
-		t.Errorf("the weights are %v, want %v", weights, want)
-	}
+	datatest.Equal(t, weights, []float64{.625, .625, .625, .625, .625, .625, .625, .625, 2.5, 7.5}, "the weights")
 	datatest.Refused(j.Example(10))(t, data.ErrInvalid)
 }
 

@@ -68,9 +68,7 @@ func TestEveryEpochTakesEveryStepOnceInAnOrderOfItsOwn(t *testing.T) {
 			}
 		}
 	}
-	if len(seen) != 15 {
-		t.Errorf("there are %d orders of 15 epochs", len(seen))
-	}
+	datatest.Equal(t, len(seen), 15, "orders of 15 epochs")
 }
 
 // The metrics of the start are those of a network that has not learned.
@@ -251,9 +249,7 @@ func TestAnEpochIsAStageAndEndsWithItsMetrics(t *testing.T) {
 	if s.stages != c.Epochs || s.finished != c.Epochs || s.steps != steps || s.total != steps {
 		t.Errorf("%d stages, %d finished, %d steps of %d; want %d and %d", s.stages, s.finished, s.steps, s.total, c.Epochs, steps)
 	}
-	if !slices.Equal(seen, []int{2, 3, 4, 5}) {
-		t.Errorf("after the epochs there were the metrics of %v", seen)
-	}
+	datatest.Equal(t, seen, []int{2, 3, 4, 5}, "after the epochs there were the metrics")
 	stop := errors.New("enough")
 	datatest.Refused(Run(t.Context(), c, InMemory(examples), Options{Epoch: func([]Metrics) error { return stop }}))(t, stop)
 }

@@ -5,8 +5,10 @@ package datatest
 
 import (
 	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
+	"reflect"
 	"runtime"
 	"slices"
 	"strings"
@@ -60,6 +62,14 @@ func Says(t TB, err, kind error, words ...string) {
 	lacks := func(word string) bool { return !strings.Contains(err.Error(), word) }
 	if err == nil || kind != nil && !errors.Is(err, kind) || slices.ContainsFunc(words, lacks) {
 		t.Errorf("the error is %v; it must be of the kind %v and say %q", err, kind, words)
+	}
+}
+
+// Equal tests that a value is the one wanted.
+func Equal[T any](t TB, got, want T, what string, args ...any) {
+	t.Helper()
+	if !reflect.DeepEqual(got, want) {
+		t.Errorf("%s: %+v, want %+v", fmt.Sprintf(what, args...), got, want)
 	}
 }
 

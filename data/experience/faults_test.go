@@ -68,9 +68,7 @@ func TestTornLastLineIsDoneAgain(t *testing.T) {
 			t.Fatalf("cut at %d: warnings %v", cut, warnings)
 		}
 		for i, r := range records {
-			if w.Has(r.ID) != (i < 2) {
-				t.Fatalf("cut at %d: record %d known: %v", cut, i, w.Has(r.ID))
-			}
+			datatest.Equal(t, w.Has(r.ID), i < 2, "cut at %d: record %d known", cut, i)
 		}
 		datatest.Check(t, errors.Join(w.Append(records[2]), w.Close()))
 		if again, err := os.ReadFile(path); err != nil || !bytes.Equal(again, whole) {

@@ -58,9 +58,7 @@ func TestLineIsJSONWithItsChecksum(t *testing.T) {
 	datatest.Check(t, json.Unmarshal(line, &fields))
 	// As the package comment says it.
 	_, content, _ := bytes.Cut(line, []byte(","))
-	if want := fmt.Sprintf("%x", sha256.Sum256(bytes.TrimSpace(content)))[:16]; fields["sum"] != want {
-		t.Errorf("sum is %v, want %s", fields["sum"], want)
-	}
+	datatest.Equal[any](t, fields["sum"], fmt.Sprintf("%x", sha256.Sum256(bytes.TrimSpace(content)))[:16], "sum")
 	if fields["problem"] != "p" || fields["source"] != "stl" || len(fields["omega"].([]any)) != 2 {
 		t.Errorf("fields are %v", fields)
 	}

@@ -31,9 +31,7 @@ func TestWriteAndRead(t *testing.T) {
 	for _, r := range got {
 		order = append(order, fmt.Sprintf("%s %s %d", r.Problem, r.Source, r.Draw))
 	}
-	if want := []string{"a mtrl 0", "a stl 0", "b mtrl 0", "b mtrl 1", "b snr 0", "b stl 0"}; !slices.Equal(order, want) {
-		t.Errorf("the canonical order is %v, not %v", order, want)
-	}
+	datatest.Equal(t, order, []string{"a mtrl 0", "a stl 0", "b mtrl 0", "b mtrl 1", "b snr 0", "b stl 0"}, "the canonical order")
 	slices.SortFunc(records, experience.Compare)
 	if d := cmp.Diff(records, got); d != "" {
 		t.Error(d)

@@ -27,9 +27,7 @@ func writeSet(content string) func(dir string) error {
 func hasSet(t *testing.T, dir, want string) {
 	t.Helper()
 	for _, name := range []string{"a", "sub/b", "z"} {
-		if got := content(t, filepath.Join(dir, name)); got != want {
-			t.Errorf("%s has %q, want %q", name, got, want)
-		}
+		datatest.Equal(t, content(t, filepath.Join(dir, name)), want, "%s", name)
 	}
 	if entries, err := os.ReadDir(dir); err != nil || len(entries) != 4 {
 		t.Errorf("there are %v, %v", entries, err)
@@ -101,9 +99,7 @@ func TestLinksAreWrittenThrough(t *testing.T) {
 	}
 	for _, text := range []string{"it was not there", "it was there"} {
 		datatest.Check(t, WriteFile(filepath.Join(dir, "chain"), []byte(text)))
-		if got := content(t, filepath.Join(dir, "real", "target")); got != text {
-			t.Errorf("the target has %q, want %q", got, text)
-		}
+		datatest.Equal(t, content(t, filepath.Join(dir, "real", "target")), text, "the target")
 	}
 	for _, name := range []string{"chain", "real/deep/relative"} {
 		if info, err := os.Lstat(filepath.Join(dir, name)); err != nil || info.Mode()&fs.ModeSymlink == 0 {
@@ -133,7 +129,5 @@ func TestAFifoIsWrittenInPlace(t *testing.T) {
 	if err != nil || statErr != nil || info.Mode()&fs.ModeNamedPipe == 0 {
 		t.Fatalf("%v, %v; the fifo is %v now", err, statErr, info.Mode())
 	}
-	if got := <-read; got != "through it" {
-		t.Errorf("the reader got %q", got)
-	}
+	datatest.Equal(t, <-read, "through it", "the reader got")
 }

@@ -88,14 +88,10 @@ func TestAFullDiskLeavesWholeRecords(t *testing.T) {
 				t.Fatalf("room %d: %v", room, err)
 			}
 		}
-		if want := "record\nrecord\n"[:room/7*7]; content(t, path) != want {
-			t.Errorf("room %d: the log has %q, want %q", room, content(t, path), want)
-		}
+		datatest.Equal(t, content(t, path), "record\nrecord\n"[:room/7*7], "room %d: the log", room)
 		d.room = 100
 		datatest.Check(t, errors.Join(l.Append([]byte("last\n")), l.Close()))
-		if want := "record\nrecord\n"[:room/7*7] + "last\n"; content(t, path) != want {
-			t.Errorf("room %d: the log has %q, want %q", room, content(t, path), want)
-		}
+		datatest.Equal(t, content(t, path), "record\nrecord\n"[:room/7*7]+"last\n", "room %d: the log", room)
 	}
 }
 
@@ -111,9 +107,7 @@ func TestALogThatCannotBeCutTakesNoMore(t *testing.T) {
 		}
 		d.room = 100
 	}
-	if content(t, path) != "rec" {
-		t.Errorf("the log has %q", content(t, path))
-	}
+	datatest.Equal(t, content(t, path), "rec", "the log")
 	datatest.Says(t, l.Sync(), errBroken)
 	datatest.Says(t, l.Close(), errBroken)
 	again := open(t, path)

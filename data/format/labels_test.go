@@ -68,9 +68,7 @@ func TestLabelsDecideBetweenClassesAndTargets(t *testing.T) {
 		{"many whole floats", &Column{Numbers: whole, single: true}, nil, data.Regression},
 		{"named classes", &Column{Numbers: whole, single: true}, []string{"a"}, data.Classification},
 	} {
-		if got := c.c.kind(c.names); got != c.want {
-			t.Errorf("%s: %s, want %s", c.name, got, c.want)
-		}
+		datatest.Equal(t, c.c.kind(c.names), c.want, "%s", c.name)
 	}
 }
 

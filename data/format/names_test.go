@@ -51,9 +51,7 @@ func TestTwoArraysOfOneNameAreRefused(t *testing.T) {
 
 func TestArraysThatArePassedOverAreNamed(t *testing.T) {
 	d := mustReadBytes(t, "a.npz", []byte(arraysFile(t, map[string]string{"grp": "\x01\x01\x02\x02"})), Options{})
-	if want := []string{"arrays that are passed over: grp"}; !slices.Equal(d.Notes, want) {
-		t.Errorf("notes %q, want %q", d.Notes, want)
-	}
+	datatest.Equal(t, d.Notes, []string{"arrays that are passed over: grp"}, "notes")
 }
 
 // Scikit-learn's splitters call the groups of rows groups.
@@ -84,7 +82,5 @@ func TestTextThatIsNotUTF8IsRefused(t *testing.T) {
 		datatest.Says(t, readTable(inFile(t, "a.csv", text), Options{}), data.ErrFormat, line+"it is not UTF-8 but maybe Windows-1252")
 	}
 	rows := datatest.Must(OpenRows(inFile(t, "a.csv", "größe,y\n1,2\n2,1\n"), Options{}))(t)
-	if !slices.Equal(rows.Names, []string{"größe", "y"}) {
-		t.Errorf("names %q", rows.Names)
-	}
+	datatest.Equal(t, rows.Names, []string{"größe", "y"}, "names")
 }

@@ -135,20 +135,12 @@ func TestGroupsAndSeveralTargets(t *testing.T) {
 	if !d.Regression() || d.Target[3] != 5 {
 		t.Errorf("targets %v; want the first column, a third of the features' sum", d.Target)
 	}
-	if want := []string{"north", "south", "west"}; !slices.Equal(d.Groups, want) {
-		t.Errorf("groups %q, want %q", d.Groups, want)
-	}
-	if want := []int32{0, 0, 1, 2, 2, 1, 0, 2}; !slices.Equal(d.Group, want) {
-		t.Errorf("groups %v, want %v", d.Group, want)
-	}
-	if want := []string{"width", "height", "a, quoted", "depth", "mass"}; !slices.Equal(d.Features, want) {
-		t.Errorf("features %q, want %q", d.Features, want)
-	}
+	datatest.Equal(t, d.Groups, []string{"north", "south", "west"}, "groups")
+	datatest.Equal(t, d.Group, []int32{0, 0, 1, 2, 2, 1, 0, 2}, "groups")
+	datatest.Equal(t, d.Features, []string{"width", "height", "a, quoted", "depth", "mass"}, "features")
 	for _, target := range []string{"1", "class"} {
 		d := mustRead(t, formats+"tasks.npz", Options{Target: target})
-		if !slices.Equal(d.Label, tableDataset(t).Label) {
-			t.Errorf("target %s: labels %v", target, d.Label)
-		}
+		datatest.Equal(t, d.Label, tableDataset(t).Label, "target %s: labels", target)
 	}
 	d = mustRead(t, formats+"tasks.npz", Options{Label: "task", Group: "y"})
 	if !slices.Equal(d.Classes, groups) || len(d.Groups) != 8 {
@@ -231,9 +223,7 @@ func TestNPZPassesOverOtherArrays(t *testing.T) {
 	content := archiveOf(t, output{"X", "<f4", []int{2, 1}, one([]float32{1, 2})}, output{"y", "<i4", []int{2}, one([]int32{-1, 1})},
 		output{"classes", "<i4", []int{2}, one([]int32{-1, 1})}, output{"files", "|O", []int{2}, one([]byte("pickled"))}, namesArray("features", nil), textArray("kind", "ranking"))
 	d := mustRead(t, inFile(t, "a.npz", content), Options{})
-	if want := []string{"-1", "1"}; !slices.Equal(d.Classes, want) {
-		t.Errorf("classes %q, want %q", d.Classes, want)
-	}
+	datatest.Equal(t, d.Classes, []string{"-1", "1"}, "classes")
 }
 
 func TestNPZRefusesNamesThatNumPyCannotHold(t *testing.T) {

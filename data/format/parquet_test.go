@@ -98,9 +98,7 @@ func TestParquetIsWritten(t *testing.T) {
 	}
 	file := datatest.Must(parquet.OpenFile(bytes.NewReader(b.Bytes()), int64(b.Len())))(t)
 	for j, want := range []string{"STRING", "DOUBLE", "STRING"} {
-		if have := file.Root().Columns()[j].Type().String(); have != want {
-			t.Errorf("column %d has the type %s, want %s", j, have, want)
-		}
+		datatest.Equal(t, file.Root().Columns()[j].Type().String(), want, "column %d has the type", j)
 	}
 }
 

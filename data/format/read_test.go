@@ -29,9 +29,7 @@ func TestAllFormatsGiveTheSameDataset(t *testing.T) {
 		if d.Fingerprint() != want {
 			t.Errorf("%s: a different dataset: %d x %d, classes %q", path, d.X.Rows(), d.X.Cols(), d.Classes)
 		}
-		if d.Name != path {
-			t.Errorf("%s: named %s", path, d.Name)
-		}
+		datatest.Equal(t, d.Name, path, "the name")
 	}
 }
 
@@ -51,12 +49,8 @@ func TestNamesFromFiles(t *testing.T) {
 	classes := inFile(t, "classes.txt", "one\r\ntwo\nthree\nfour\nfive")
 	features := inFile(t, "features.txt.gz", packed(t, "a\nb\nc\nd\ne\nf\n"))
 	d := mustRead(t, formats+"table.svmlight", Options{ClassNames: classes, FeatureNames: features})
-	if want := []string{"one", "two", "three", "four", "five"}; !slices.Equal(d.Classes, want) {
-		t.Errorf("classes %q, want %q", d.Classes, want)
-	}
-	if want := []int32{1, 0, 4, 0, 1, 4, 0, 1}; !slices.Equal(d.Label, want) {
-		t.Errorf("labels %v, want %v", d.Label, want)
-	}
+	datatest.Equal(t, d.Classes, []string{"one", "two", "three", "four", "five"}, "classes")
+	datatest.Equal(t, d.Label, []int32{1, 0, 4, 0, 1, 4, 0, 1}, "labels")
 	if d.X.Cols() != 6 || len(d.Features) != 6 {
 		t.Errorf("%d columns, %d names; the names say 6", d.X.Cols(), len(d.Features))
 	}

@@ -116,13 +116,9 @@ func FuzzSVMLight(f *testing.F) {
 // zeros for each task.
 func TestColumnsWithoutEntriesAreLeftOut(t *testing.T) {
 	d := mustRead(t, inFile(t, "wide.svm", "1 1:1 7:2\n2 7:3 2147483647:1\n"), Options{})
-	if want := []string{"0", "6", "2147483646"}; !slices.Equal(d.Features, want) {
-		t.Errorf("features %q, want %q", d.Features, want)
-	}
+	datatest.Equal(t, d.Features, []string{"0", "6", "2147483646"}, "features")
 	if have, want := full(d.X), [][]float64{{1, 2, 0}, {0, 3, 1}}; !cmp.Equal(have, want) {
 		t.Errorf("X is %v, want %v", have, want)
 	}
-	if want := []string{"3 of 2147483647 columns have entries; the others are left out"}; !slices.Equal(d.Notes, want) {
-		t.Errorf("notes %q, want %q", d.Notes, want)
-	}
+	datatest.Equal(t, d.Notes, []string{"3 of 2147483647 columns have entries; the others are left out"}, "notes")
 }

@@ -35,9 +35,7 @@ func TestTensorsComeBackInTheirOrder(t *testing.T) {
 	if metadata["step"] != "12" || len(metadata["sha256"]) != 64 {
 		t.Errorf("the metadata is %v", metadata)
 	}
-	if !reflect.DeepEqual(got, some) {
-		t.Errorf("read %+v, want %+v", got, some)
-	}
+	datatest.Equal(t, got, some, "read")
 }
 
 // file makes a file by hand, as another program would.
@@ -52,9 +50,7 @@ func TestAFileByHandIsRead(t *testing.T) {
 		t.Fatal(err, metadata)
 	}
 	want := []Tensor{{"a", F64, []int{1, 1}, []float64{1}, nil}, {"b", F32, []int{1}, []float64{-2}, nil}}
-	if !reflect.DeepEqual(got, want) {
-		t.Errorf("read %+v, want %+v", got, want)
-	}
+	datatest.Equal(t, got, want, "read")
 }
 
 func TestTheDataIsAligned(t *testing.T) {

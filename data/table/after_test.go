@@ -18,14 +18,10 @@ func TestTablesAfterAnOlderOne(t *testing.T) {
 	}
 	o = Options{Targets: []string{"y"}, After: &older.Recipe}
 	again := datatest.Must(Read(inFiles(t, "old.csv", before), o))(t)
-	if got, want := shown(again.Problem), shown(older.Problem); got != want {
-		t.Errorf("the same table is\n%s, and was\n%s", got, want)
-	}
+	datatest.Equal(t, shown(again.Problem), shown(older.Problem), "the same table")
 	same := "code,y,more,town,size\n1,1.5,7,Rome,3000\n2,2.5,7,Oslo,40\n1,0,8,Paris,20\n"
 	newer := datatest.Must(Read(inFiles(t, "new.csv", same), o))(t)
-	if !slices.Equal(newer.Problem.Features, older.Problem.Features) {
-		t.Errorf("features %v, and were %v", newer.Problem.Features, older.Problem.Features)
-	}
+	datatest.Equal(t, newer.Problem.Features, older.Problem.Features, "features")
 	row := func(p *Table, i int) []float32 { return p.Problem.Tasks[0].TrainSet.X.Row(i).Value }
 	if !slices.Equal(row(newer, 0), row(older, 2)) || row(newer, 1)[0] != row(older, 3)[0] {
 		t.Errorf("rows %v, %v; they were %v, %v", row(newer, 0), row(newer, 1), row(older, 2), row(older, 3))
@@ -40,9 +36,7 @@ func TestTablesAfterAnOlderOne(t *testing.T) {
 	datatest.Refused(Read(lacks, o))(t, nil, `lacks.csv: there is no column size`)
 	o.MissingColumns = Mean
 	filled := datatest.Must(Read(lacks, o))(t)
-	if got := row(filled, 0)[0]; got != 0 {
-		t.Errorf("a column that is missing is %v after standardising, want 0", got)
-	}
+	datatest.Equal(t, row(filled, 0)[0], 0, "a column that is missing")
 	bare := inFiles(t, "bare.csv", "1,2,3\n4,5,6\n7,8,9\n")
 	o.Targets = []string{"2"}
 	datatest.Refused(Read(bare, o))(t, nil, "it has no header")

@@ -62,9 +62,7 @@ func TestDatasetsAndFitsSeeTheSame(t *testing.T) {
 			t.Errorf("%s: %d classes of features %q; fit has a %s of %q", name, len(d.Classes), d.Features, p.Kind(), p.Features)
 		}
 		for i := range d.X.Rows() {
-			if have, want := d.X.Row(i).Value, p.Tasks[0].TrainSet.X.Row(i).Value; !slices.Equal(have, want) {
-				t.Errorf("%s: row %d is %v; fit has %v", name, i, have, want)
-			}
+			datatest.Equal(t, d.X.Row(i).Value, p.Tasks[0].TrainSet.X.Row(i).Value, "%s: row %d", name, i)
 		}
 	}
 }
@@ -116,26 +114,18 @@ func TestColumnsOfTables(t *testing.T) {
 			if !slices.Equal(d.Features, c.features) || !slices.Equal(d.Classes, c.classes) || !slices.Equal(d.Groups, c.groups) {
 				t.Errorf("features %q, classes %q, groups %q", d.Features, d.Classes, d.Groups)
 			}
-			if got := d.X.Row(1).Value; !slices.Equal(got, c.x) {
-				t.Errorf("second row %v, want %v", got, c.x)
-			}
+			datatest.Equal(t, d.X.Row(1).Value, c.x, "second row")
 		})
 	}
 }
 
 func TestTargetsOfTables(t *testing.T) {
 	d := mustDataset(t, "a.tsv", "x\ty\n1\t2\n2\t-0.25\n3\t1\n", Options{})
-	if want := []float64{2, -0.25, 1}; !slices.Equal(d.Target, want) {
-		t.Errorf("targets %v, want %v", d.Target, want)
-	}
+	datatest.Equal(t, d.Target, []float64{2, -0.25, 1}, "targets")
 	d = mustDataset(t, "a.csv", "1,2\n2,3\n", Options{Kind: data.Regression})
-	if want := []float64{2, 3}; !slices.Equal(d.Target, want) {
-		t.Errorf("targets %v, want %v", d.Target, want)
-	}
+	datatest.Equal(t, d.Target, []float64{2, 3}, "targets")
 	d = mustDataset(t, "a.csv", "1,2.5\n2,3\n", Options{Kind: data.Classification})
-	if want := []string{"2.5", "3"}; !slices.Equal(d.Classes, want) {
-		t.Errorf("classes %q, want %q", d.Classes, want)
-	}
+	datatest.Equal(t, d.Classes, []string{"2.5", "3"}, "classes")
 }
 
 func TestCSVRefusesBadTables(t *testing.T) {

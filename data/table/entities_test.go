@@ -42,9 +42,7 @@ func TestRepeatedThings(t *testing.T) {
 		}
 		tab := datatest.Must(Read(inFiles(t, "v.csv", text.String()), o))(t)
 		slices.Sort(tab.Suspects)
-		if !slices.Equal(tab.Suspects, c.suspects) {
-			t.Errorf("seed %d, %s: %q is noticed, want %q", seed, c.name, tab.Suspects, c.suspects)
-		}
+		datatest.Equal(t, tab.Suspects, c.suspects, "seed %d, %s: noticed", seed, c.name)
 		if c.suspects != nil && len(slices.Compact(slices.Sorted(slices.Values(slices.Concat(tab.Suspected...))))) != 50 {
 			t.Errorf("seed %d, %s: other than 50 groups", seed, c.name)
 		}

@@ -65,9 +65,7 @@ func TestOffsetsOfNewRows(t *testing.T) {
 	if value, _, err := tab.Recipe.Make(columns, 3, Unseen{}); err != nil || !slices.Equal(value, want) {
 		t.Errorf("features %v, want %v, %v", value, want, err)
 	}
-	if got := tab.Recipe.Offsets(); !slices.Equal(got, []float64{1764100003, 0}) {
-		t.Errorf("offsets %v", got)
-	}
+	datatest.Equal(t, tab.Recipe.Offsets(), []float64{1764100003, 0}, "offsets")
 }
 
 // Where a column is not centred, what single precision loses is said.

@@ -52,9 +52,7 @@ func TestCopiesStayTogether(t *testing.T) {
 // What a table lacks has the mean of its column, in a fit and in a prediction.
 func TestAbsentColumnsHaveTheirMean(t *testing.T) {
 	tab := datatest.Must(Read(inFiles(t, "a.csv", "year,bit,x,y\n2001,1,3,1.5\n2003,0,1,2.5\n", "b.csv", "x,y\n1,3\n2,4.5\n"), Options{MissingColumns: Mean, Steps: []string{None}}))(t)
-	if got, want := shown(tab.Problem), "a; [2001 1 3] 1.5; [2003 0 1] 2.5\nb; [2002 0.5 1] 3; [2002 0.5 2] 4.5\n"; got != want {
-		t.Errorf("problem:\n%swant:\n%s", got, want)
-	}
+	datatest.Equal(t, shown(tab.Problem), "a; [2001 1 3] 1.5; [2003 0 1] 2.5\nb; [2002 0.5 1] 3; [2002 0.5 2] 4.5\n", "problem")
 	columns := tab.Recipe.ColumnsAt(datatest.Must(tab.Recipe.Bind([]string{"x"}, 1, true))(t))
 	columns[2].Add("7")
 	if value, _, err := tab.Recipe.Make(columns, 1, Unseen{}); err != nil || !slices.Equal(value, []float32{2002, 0.5, 7}) {

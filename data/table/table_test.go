@@ -180,15 +180,11 @@ func TestShapesOfTables(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			tab := datatest.Must(Read(inFiles(t, c.files...), c.o))(t)
-			if got := shown(tab.Problem); got != c.want {
-				t.Errorf("problem:\n%swant:\n%s", got, c.want)
-			}
+			datatest.Equal(t, shown(tab.Problem), c.want, "problem")
 			if got := tab.Recipe.Features(); !slices.Equal(got, c.features) || tab.Recipe.Width() != len(got) {
 				t.Errorf("features %q, width %d, want %q", got, tab.Recipe.Width(), c.features)
 			}
-			if !slices.Equal(tab.Notes, c.notes) {
-				t.Errorf("notes %q, want %q", tab.Notes, c.notes)
-			}
+			datatest.Equal(t, tab.Notes, c.notes, "notes")
 		})
 	}
 }
@@ -201,15 +197,9 @@ func TestGroupsAndValidationFiles(t *testing.T) {
 		"v.csv", "who,y,x,t\nAnn,7.5,8,b\nCid,6.5,9,a\n")
 	o := Options{Task: "t", Group: []string{"who"}, Validation: files[1:]}
 	tab := datatest.Must(Read(files[:1], o))(t)
-	if got := tab.Recipe.Features(); !slices.Equal(got, []string{"x"}) {
-		t.Errorf("features %q", got)
-	}
-	if got, want := fmt.Sprint(tab.Together), "[[0 0 1 7] [1 3 5 0]]"; got != want {
-		t.Errorf("groups %s, want %s", got, want)
-	}
-	if got, want := fmt.Sprint(tab.Held), "[[3] [3]]"; got != want {
-		t.Errorf("validation rows %s, want %s", got, want)
-	}
+	datatest.Equal(t, tab.Recipe.Features(), []string{"x"}, "features")
+	datatest.Equal(t, fmt.Sprint(tab.Together), "[[0 0 1 7] [1 3 5 0]]", "groups")
+	datatest.Equal(t, fmt.Sprint(tab.Held), "[[3] [3]]", "validation rows")
 	fold := datatest.Must(tab.Problem.Hold(tab.Held))(t)
 	if y := fold.Tasks[1].ValidationSet.Y; !slices.Equal(y, []float64{7.5}) || len(fold.Tasks[1].TrainSet.Y) != 3 {
 		t.Errorf("b validates %v", y)
@@ -286,9 +276,7 @@ func TestRecipesRepeatWhatWasDone(t *testing.T) {
 	x := tab.Problem.Tasks[0].TrainSet.X
 	for i, row := range [][]string{{"30", "", "1", "Rome"}, {"40", "", "nan", "Oslo"}, {"50", "", "4", ""}, {"60", "", "4", "Rome"}} {
 		got := datatest.Must(featuresOf(&recipe, at, row, unseen))(t)
-		if want := x.Row(i).Value; !slices.Equal(got, want) {
-			t.Errorf("row %d: %v, want %v", i, got, want)
-		}
+		datatest.Equal(t, got, x.Row(i).Value, "row %d", i)
 	}
 	if got, err := featuresOf(&recipe, at, []string{"1", "", "2", "Bonn"}, unseen); err != nil || !slices.Equal(got, []float32{0, 0, 0, 2, 0, 1}) {
 		t.Errorf("%v, %v", got, err)

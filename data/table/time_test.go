@@ -59,7 +59,5 @@ func TestTimes(t *testing.T) {
 func TestNestedGroups(t *testing.T) {
 	files := inFiles(t, "a.csv", "t,school,room,x,y\na,A,1,1,2.5\na,B,1,2,3.5\na,A,1,3,4.5\na,A,2,4,1.5\na,B,,5,0.5\na,B,,6,0.5\n")
 	tab := datatest.Must(Read(files, Options{Task: "t", Group: []string{"school", "room"}}))(t)
-	if got, want := fmt.Sprint(tab.Together), "[[0 1 0 3 4 5]]"; got != want {
-		t.Errorf("groups %s, want %s", got, want)
-	}
+	datatest.Equal(t, fmt.Sprint(tab.Together), "[[0 1 0 3 4 5]]", "groups")
 }

@@ -98,9 +98,7 @@ func TestColumnsInTheOrderOfTheTargetAreNamed(t *testing.T) {
 		if note := noted(datatest.Must(Read(paths, Options{Ignore: []string{"word"}}))(t), begin); !strings.HasPrefix(note, want) {
 			t.Errorf("%d rows: note %q, want %q", n, note, want)
 		}
-		if note := noted(datatest.Must(Read(paths, Options{Targets: []string{"word"}}))(t), begin); note != "" {
-			t.Errorf("%d rows of classes: note %q", n, note)
-		}
+		datatest.Equal(t, noted(datatest.Must(Read(paths, Options{Targets: []string{"word"}}))(t), begin), "", "%d rows of classes: note", n)
 	}
 }
 
@@ -115,9 +113,7 @@ func TestSpellingsAreOneName(t *testing.T) {
 	for _, task := range tab.Problem.Tasks {
 		tasks = append(tasks, fmt.Sprintf("%s: %s or %s, %d rows", task.Name, task.Positive, task.Negative, len(task.TrainSet.Y)))
 	}
-	if want := []string{"1: yes or No, 2 rows", "1.5: yes or No, 1 rows", "Caf\u00e9: yes or No, 3 rows"}; !slices.Equal(tasks, want) {
-		t.Errorf("tasks %q, want %q", tasks, want)
-	}
+	datatest.Equal(t, tasks, []string{"1: yes or No, 2 rows", "1.5: yes or No, 1 rows", "Caf\u00e9: yes or No, 3 rows"}, "tasks")
 	if got, want := tab.Recipe.Features(), []string{"c=True", "c=false", "x"}; len(got) != 3 || !slices.Contains(got, want[0]) || !slices.Contains(got, want[1]) {
 		t.Errorf("features %q, want %q", got, want)
 	}
@@ -136,9 +132,7 @@ func TestSpellingsAreOneName(t *testing.T) {
 	}
 	// What is missing by its spelling stays missing, and a name stays a name.
 	tab = datatest.Must(Read(inFiles(t, "a.csv", "task,x,y\nna,1,2.5\nNA,2,3.5\nb,3,1.5\nna,2,4\n"), Options{Task: "task", NA: []string{"x"}}))(t)
-	if len(tab.Problem.Tasks) != 2 {
-		t.Errorf("%d tasks", len(tab.Problem.Tasks))
-	}
+	datatest.Equal(t, len(tab.Problem.Tasks), 2, "tasks")
 }
 
 // What is wrong with columns is said in one run, with the first of the rows and their number.

@@ -80,9 +80,7 @@ func TestOutcomesAreThoseOfTheModels(t *testing.T) {
 	for _, x := range outcomes {
 		names = append(names, x.Model+"/"+string(x.Variant))
 	}
-	if want := []string{"stl/", "stl/labelled", "mtrl/", "mtrl/refit", "mtrl/joint", "snr2/", "snr2/labelled", "snr2/refit", "snr2/joint", "l2mt/", "l2mt/alone", "l2mt/without", "l2mt/paper"}; !slices.Equal(names, want) {
-		t.Fatalf("outcomes %v, want %v", names, want)
-	}
+	datatest.Equal(t, names, []string{"stl/", "stl/labelled", "mtrl/", "mtrl/refit", "mtrl/joint", "snr2/", "snr2/labelled", "snr2/refit", "snr2/joint", "l2mt/", "l2mt/alone", "l2mt/without", "l2mt/paper"}, "outcomes")
 	m := datatest.Must(multitask.Lookup("snr2"))(t)
 	split := func(p *data.ProblemData) evidence.Evidence { return datatest.Must(evidence.NewSplit(p))(t) }
 	all := &data.ProblemData{Problem: &data.Problem{}, Tasks: slices.Concat(p.Tasks, o.Joint[0].Tasks)}
@@ -164,9 +162,7 @@ func TestSeveralNetworks(t *testing.T) {
 	l2mt := func(network string) Row {
 		return table.Rows[slices.IndexFunc(table.Rows, func(r Row) bool { return r.Network == network && r.Variant == Plain })]
 	}
-	if got, want := []string{l2mt("a").Title, row(t, table, L2MT, Without).Title}, []string{"L2MT (a)", "L2MT without the network"}; !slices.Equal(got, want) {
-		t.Errorf("titles %q, want %q", got, want)
-	}
+	datatest.Equal(t, []string{l2mt("a").Title, row(t, table, L2MT, Without).Title}, []string{"L2MT (a)", "L2MT without the network"}, "titles")
 	stl := row(t, table, STL, Labelled)
 	want := []Pair{{"L2MT (a)", "L2MT (b)", Against(l2mt("a").Test, l2mt("b").Test, stl.Error)}}
 	if d := cmp.Diff(want, table.Pairs); d != "" || want[0].Difference == 0 {
@@ -375,9 +371,7 @@ func FuzzJournal(f *testing.F) {
 		want := raw
 		if err == nil {
 			want = raw[:bytes.LastIndexByte(raw, '\n')+1]
-			if j.Torn != (len(want) < len(raw)) {
-				t.Errorf("torn %v", j.Torn)
-			}
+			datatest.Equal(t, j.Torn, len(want) < len(raw), "torn")
 			closed(t, j)
 		}
 		if got, _ := os.ReadFile(path); !bytes.Equal(got, want) {

@@ -60,9 +60,7 @@ func TestTableByHand(t *testing.T) {
 	for _, r := range table.Rows {
 		order = append(order, r.Title)
 	}
-	if want := []string{"MTRL", "STL", "L2MT"}; !slices.Equal(order, want) {
-		t.Errorf("rows %q, want %q", order, want)
-	}
+	datatest.Equal(t, order, []string{"MTRL", "STL", "L2MT"}, "rows")
 	m := row(t, table, "mtrl", Refitted)
 	near(t, "error", m.Error, 0.2)
 	near(t, "relative error", float64(m.Relative), 2./3) // 0.6 over 0.9

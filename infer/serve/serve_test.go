@@ -146,9 +146,7 @@ func compare(t *testing.T, fit *saved.Fit, a answered, what string) {
 		task := []string{"b", "c"}[i]
 		scores := must(fit.Predict(task, must(dense(values))))
 		got := a.Predictions[i]
-		if got["task"] != task {
-			t.Errorf("%s: row %d is of task %v, want %s", what, i, got["task"], task)
-		}
+		datatest.Equal[any](t, got["task"], task, "%s: row %d is of task", what, i)
 		if fit.Residuals != nil {
 			near(t, what, got["prediction"], scores[0], 1e-6)
 			near(t, what, (got["low"].(float64)+got["high"].(float64))/2, scores[0], 1e-6)

@@ -71,9 +71,7 @@ func TestFoldsAskTheNetworkWithoutTheirRows(t *testing.T) {
 	before := datatest.Must(bench(t, f, p, o).ask(false))(t)
 	after := datatest.Must(bench(t, f, changed(p, o.Held), o).ask(false))(t)
 	for k, same := range []bool{true, false} {
-		if mat.Equal(after[k].Omega, before[k].Omega) != same {
-			t.Errorf("part %d: what is found with other labels held out is the same: %t, want %t", k, !same, same)
-		}
+		datatest.Equal(t, mat.Equal(after[k].Omega, before[k].Omega), same, "part %d: what is found with other labels held out is the same", k)
 	}
 	a := bench(t, nil, p, Options{Seed: 7})
 	b := bench(t, nil, p, Options{Seed: 8})
@@ -141,13 +139,9 @@ func TestHeldTakesThePlaceOfFolds(t *testing.T) {
 	b := bench(t, random(t, 1, nil), p, Options{Held: firstHeld(p, 4)})
 	for _, c := range []Candidate{{Mixture: Mixture{Network: 1}}, {Structure: Structure{View: Curves}}} {
 		j := judge(t, b, c)
-		if j.Rows != 3*4 {
-			t.Errorf("%s: %d rows are held out, want 12", c.Name(), j.Rows)
-		}
+		datatest.Equal(t, j.Rows, 3*4, "%s: rows are held out", c.Name())
 		for i, y := range j.Y {
-			if !slices.Equal(y, p.Tasks[i].TrainSet.Y[:4]) {
-				t.Errorf("%s: task %d is judged by the rows %v", c.Name(), i, y)
-			}
+			datatest.Equal(t, y, p.Tasks[i].TrainSet.Y[:4], "%s: task %d is judged by the rows", c.Name(), i)
 		}
 	}
 	for what, o := range map[string]Options{

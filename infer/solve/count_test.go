@@ -43,9 +43,7 @@ func TestCounts(t *testing.T) {
 		scaled, c, err := b.Scaled("", choose)
 		datatest.Check(t, err)
 		f := datatest.Must(scaled.Fit(t.Context(), c))(t)
-		if f.Scale() != scale {
-			t.Fatalf("seed %d, whole amounts %t: the scale is %s", seed, amounts, f.Scale())
-		}
+		datatest.Equal(t, f.Scale(), scale, "seed %d, whole amounts %t: the scale", seed, amounts)
 		if amounts {
 			continue
 		}

@@ -145,13 +145,9 @@ func TestCSRMulOfNothing(t *testing.T) {
 		CSRMul(ker, NewCSR[float64](3, []int32{0}, nil, nil), 2, make([]float64, 6), nil, false)
 		zero, y := NewCSR[float64](0, []int32{0, 0, 0}, nil, nil), []float64{1, 2, 3, 4}
 		CSRMul(ker, zero, 2, nil, y, true)
-		if !slices.Equal(y, []float64{1, 2, 3, 4}) {
-			t.Errorf("%s: adding a product of an empty matrix gives %v", ker.Name(), y)
-		}
+		datatest.Equal(t, y, []float64{1, 2, 3, 4}, "%s: adding a product of an empty matrix gives", ker.Name())
 		CSRMul(ker, zero, 2, nil, y, false)
-		if !slices.Equal(y, make([]float64, 4)) {
-			t.Errorf("%s: a product of an empty matrix is %v", ker.Name(), y)
-		}
+		datatest.Equal(t, y, make([]float64, 4), "%s: a product of an empty matrix", ker.Name())
 	}
 }
 

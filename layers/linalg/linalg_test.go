@@ -90,7 +90,5 @@ func TestSelectObeysTheEnvironment(t *testing.T) {
 }
 
 func TestZeroKernelsAreGeneric(t *testing.T) {
-	if name := (Kernels{}).Name(); name != Generic {
-		t.Errorf("the zero Kernels are %s", name)
-	}
+	datatest.Equal(t, (Kernels{}).Name(), Generic, "the zero Kernels")
 }

@@ -216,9 +216,7 @@ func TestFeaturesDependOnThePictureAlone(t *testing.T) {
 func TestVGG19(t *testing.T) {
 	c := VGG19()
 	for l, want := range map[Layer]int{Pool5: 25088, FC6: 4096, FC7: 4096, FC8: 1000} {
-		if w := c.Width(l); w != want {
-			t.Errorf("%s has %d features, want %d", l, w, want)
-		}
+		datatest.Equal(t, c.Width(l), want, "%s: features", l)
 	}
 	if names := layerNames(c); len(names) != 19 || names[15] != "features.34" {
 		t.Errorf("layers %q", names)
@@ -231,9 +229,7 @@ func TestVGG19(t *testing.T) {
 		}
 		n += size + w.out
 	}
-	if n != 143_667_240 {
-		t.Errorf("the tensors have %d numbers", n)
-	}
+	datatest.Equal(t, n, 143_667_240, "numbers of the tensors")
 }
 
 // TestFilesAreRead: both formats give the same network.
@@ -241,9 +237,7 @@ func TestFilesAreRead(t *testing.T) {
 	r := data.Stream(3, "vgg")
 	picture, m := randomPictures(r, small, 1), randomWeights(r, small)
 	want := features(t, mustLoad(t, m, small, FC8), picture, 1)[0]
-	if got := features(t, datatest.Must(Load(writeFile(t, m), small, FC8))(t), picture, 1)[0]; !slices.Equal(got, want) {
-		t.Errorf("features %v, want %v", got, want)
-	}
+	datatest.Equal(t, features(t, datatest.Must(Load(writeFile(t, m), small, FC8))(t), picture, 1)[0], want, "features")
 }
 
 func writeFile(t *testing.T, m memory) string {

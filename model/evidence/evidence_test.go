@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"math"
-	"reflect"
 	"slices"
 	"testing"
 
@@ -325,9 +324,7 @@ func TestPredictedIsMeasuredAlike(t *testing.T) {
 		want := datatest.Must(e.Judge(t.Context(), named(t, "stl"), multitask.Params{Lambda1: 0.1}, nil, close))(t)
 		got := e.Predicted(want.Scores)
 		got.Fits = want.Fits
-		if !reflect.DeepEqual(got, want) {
-			t.Errorf("%v: %+v, want %+v", s, got, want)
-		}
+		datatest.Equal(t, got, want, "%v", s)
 	}
 }
 

@@ -127,8 +127,6 @@ func TestPairedLossOfFolds(t *testing.T) {
 func TestNobodyIsAheadByNothing(t *testing.T) {
 	for loss, want := range map[float64]int{4e-5: 0, -4e-5: 0, 6e-5: 1, -6e-5: -1} {
 		p := Paired{Loss: loss, Low: files.Float(loss - 1e-6), High: files.Float(loss + 1e-6)}
-		if got := p.Sign(); got != want {
-			t.Errorf("a difference of %g has the sign %d; it is %d", loss, got, want)
-		}
+		datatest.Equal(t, p.Sign(), want, "a difference of %g has the sign", loss)
 	}
 }

@@ -213,9 +213,7 @@ func TestWorkersAndDefaultsChangeNothing(t *testing.T) {
 			for _, trial := range trials {
 				settings[fmt.Sprint(trial.With(multitask.Lambda1, 0))] = true
 			}
-			if want := map[string]int{"mtrl": 1, "cmtl": 4, "amtl": 4}[name]; len(settings) != want {
-				t.Errorf("%s: %d settings beside Lambda1, want %d", name, len(settings), want)
-			}
+			datatest.Equal(t, len(settings), map[string]int{"mtrl": 1, "cmtl": 4, "amtl": 4}[name], "%s: settings beside Lambda1", name)
 			// A model that is not convex keeps the fit that was judged, if it is one of all rows.
 			if kind == "leave-one-out" && (a.W == a.HeldOut.Fits[0].W) != (name == "amtl") {
 				t.Errorf("%s keeps the fit that was judged, or does not", name)

@@ -140,9 +140,7 @@ func TestDrawnIntercepts(t *testing.T) {
 					near(t, "one intercept", b, r.B[i%problem.classes], 1e-6)
 				}
 			}
-			if r.Status != Converged {
-				t.Errorf("problem %d, drawn %g: %s", k, drawn, r.Status)
-			}
+			datatest.Equal(t, r.Status, Converged, "problem %d, drawn %g", k, drawn)
 		}
 	}
 }

@@ -66,9 +66,7 @@ func TestShiftedFeatures(t *testing.T) {
 			want := fit(0)
 			for _, shift := range []float32{30, 1000} {
 				r := fit(shift)
-				if r.Status != Converged {
-					t.Errorf("%s, %s, shift %v: %s", name, loss, shift, r.Status)
-				}
+				datatest.Equal(t, r.Status, Converged, "%s, %s, shift %v", name, loss, shift)
 				near(t, name+": objective", r.Objective, want.Objective, 1e-6)
 				nearMatrix(t, name+": W", r.W, want.W, 1e-3)
 			}

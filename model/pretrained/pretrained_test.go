@@ -30,9 +30,7 @@ func TestTheNetworkIsThatOfTheFiles(t *testing.T) {
 		b := datatest.Must(os.ReadFile(name))(t)
 		sums += fmt.Sprintf("%x", sha256.Sum256(b))
 	}
-	if want := fmt.Sprintf("%x", sha256.Sum256([]byte(sums))); pretrained.Checksum() != want {
-		t.Errorf("the checksum is %s, that of the files %s", pretrained.Checksum(), want)
-	}
+	datatest.Equal(t, pretrained.Checksum(), fmt.Sprintf("%x", sha256.Sum256([]byte(sums))), "the checksum")
 }
 
 // The estimate is finite for problems of any number of features and tasks.

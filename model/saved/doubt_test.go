@@ -89,12 +89,8 @@ func TestVariancesFollowTheFormula(t *testing.T) {
 	if v := s.Doubt.Variances(0, x)[0]; v != nil {
 		t.Errorf("without doubt: %v", v)
 	}
-	if got, want := s.Deviations(1, x), slices.Repeat([]float64{2}, 7); !slices.Equal(got, want) {
-		t.Errorf("deviations without doubt: %v, want the spread of the task", got)
-	}
-	if got, want := s.Deviations(Average, x), slices.Repeat([]float64{1.5}, 7); !slices.Equal(got, want) {
-		t.Errorf("deviations of a new task without doubt: %v, want the spread of all", got)
-	}
+	datatest.Equal(t, s.Deviations(1, x), slices.Repeat([]float64{2}, 7), "deviations without doubt")
+	datatest.Equal(t, s.Deviations(Average, x), slices.Repeat([]float64{1.5}, 7), "deviations of a new task without doubt")
 }
 
 // TestDoubtGrowsAwayFromTheRows takes the posterior of a regression on 30 rows, by its formula
@@ -267,9 +263,7 @@ func TestBandFollowsTheFormula(t *testing.T) {
 func TestIntervalIsARank(t *testing.T) {
 	s := &Fit{Residuals: []float64{1, 2, 3, 4, 5, 6, 7, 8, 9}}
 	for level, want := range map[float64]float64{0: 1, 0.05: 1, 0.5: 5, 0.51: 6, 0.9: 9, 0.91: math.Inf(1)} {
-		if got := s.Interval(level); got != want {
-			t.Errorf("level %g: %g, want %g", level, got, want)
-		}
+		datatest.Equal(t, s.Interval(level), want, "level %g", level)
 	}
 	if got := (&Fit{}).Interval(0.9); !math.IsNaN(got) {
 		t.Errorf("without residuals: %g", got)
@@ -294,9 +288,7 @@ func TestTasksWithoutRows(t *testing.T) {
 		for c, v := range s.Tasks[0].Mean {
 			near(t, what+": mean of a task without rows", v, sum[c]/n, 1e-12)
 		}
-		if s.Tasks[0].Rows != 0 {
-			t.Errorf("%s: %d rows", what, s.Tasks[0].Rows)
-		}
+		datatest.Equal(t, s.Tasks[0].Rows, 0, "%s: rows", what)
 		if err := s.Save(t.TempDir()); err != nil {
 			t.Errorf("%s: %v", what, err)
 		}

@@ -135,18 +135,14 @@ func TestLoadedModelsPredictAsTheFit(t *testing.T) {
 		for i, task := range bare.Problem.Tasks {
 			want := datatest.Must(made.Predict(task.Name, task.TrainSet.X))(t)
 			got := datatest.Must(loaded.Predict(task.Name, task.TrainSet.X))(t)
-			if !slices.Equal(got, want) {
-				t.Errorf("%s, task %s: loaded %v, saved %v", what, task.Name, got, want)
-			}
+			datatest.Equal(t, got, want, "%s, task %s: loaded", what, task.Name)
 			for j, f := range r.Scores(i, tab.Problem.Tasks[i].TrainSet.X) {
 				if got[j] != f { // both may be -Inf
 					near(t, fmt.Sprintf("%s, task %s, score %d", what, task.Name, j), got[j], f, 1e-4)
 				}
 			}
 			one, k := datatest.Must(loaded.Predict(task.Name, task.TrainSet.X.Take([]int{3})))(t), max(1, len(loaded.Classes))
-			if !slices.Equal(one, want[3*k:][:k]) {
-				t.Errorf("%s, task %s, row 3 alone: %v, among others %v", what, task.Name, one, want[3*k:][:k])
-			}
+			datatest.Equal(t, one, want[3*k:][:k], "%s, task %s, row 3 alone", what, task.Name)
 		}
 		if !mat.Equal(loaded.Omega, made.Omega) || fmt.Sprint(loaded.Tasks) != fmt.Sprint(made.Tasks) || !slices.Equal(loaded.Features, made.Features) {
 			t.Errorf("%s: loaded %+v, saved %+v", what, loaded, made)
@@ -164,13 +160,9 @@ func TestAverage(t *testing.T) {
 	mean := regression.Linear(Average)
 	near(t, "b", mean.B[0], (regression.B[0]+regression.B[1]+regression.B[2])/3, 1e-12)
 	near(t, "w", mean.W[1], (regression.W.At(1, 0)+regression.W.At(1, 1)+regression.W.At(1, 2))/3, 1e-12)
-	if mean.W[2] != 0 {
-		t.Errorf("the weight of a constant feature is %v", mean.W[2])
-	}
+	datatest.Equal(t, mean.W[2], 0, "the weight of a constant feature")
 	classes, _ := fitOf(t, read(t, animals()))
-	if !slices.Equal(classes.ClassesOf(1), []string{"ant", "bee", "cat"}) {
-		t.Errorf("classes %q", classes.ClassesOf(1))
-	}
+	datatest.Equal(t, classes.ClassesOf(1), []string{"ant", "bee", "cat"}, "classes")
 	var p [3]float64
 	if classes.Probabilities(p[:], classes.Linear(2).B); !(p[2] > 0) {
 		t.Errorf("south, which lacks the class cat, has the probabilities %v", p)
@@ -300,9 +292,7 @@ for name in ["north", "south"]:
 		classes.Probabilities(all, scores)
 		best := data.ClassOf(scores)
 		near(t, "probability in "+name, datatest.Must(strconv.ParseFloat(said[2*i], 64))(t), all[best], 1e-7)
-		if said[2*i+1] != fmt.Sprint(best) {
-			t.Errorf("%s: class %d, Python says %s", name, best, said[2*i+1])
-		}
+		datatest.Equal(t, said[2*i+1], fmt.Sprint(best), "%s: class %d, Python says", name, best)
 	}
 }
 
@@ -350,9 +340,7 @@ func TestSharesAreAtMostOne(t *testing.T) {
 		task := &data.Task{Name: "a", Kind: data.Classification, Negative: "no", Positive: "yes"}
 		p := &data.ProblemData{Problem: &data.Problem{}, Tasks: []data.TaskData{{Task: task, TrainSet: data.Samples{X: x, Y: y}}}}
 		r := &multitask.Result{W: mat.NewDense(1, 1, nil), B: []float64{0}, Omega: mat.NewSymDense(1, []float64{1})}
-		if mean := datatest.Must(New(r, p, table.Numbers(nil, 1)))(t).Tasks[0].Mean; !slices.Equal(mean, []float64{0, 1}) {
-			t.Errorf("%d rows of one class have the shares %v", n, mean)
-		}
+		datatest.Equal(t, datatest.Must(New(r, p, table.Numbers(nil, 1)))(t).Tasks[0].Mean, []float64{0, 1}, "%d rows of one class have the shares", n)
 	}
 }
 
@@ -387,8 +375,6 @@ func TestTheDistanceOfNames(t *testing.T) {
 		a, b string
 		want int
 	}{{"kitten", "sitting", 3}, {"", "abc", 3}, {"abc", "", 3}, {"hidden", "hidden", 0}, {"ab", "ba", 2}, {"rate", "rat", 1}} {
-		if got := distance(c.a, c.b); got != c.want {
-			t.Errorf("from %q to %q it is %d, want %d", c.a, c.b, got, c.want)
-		}
+		datatest.Equal(t, distance(c.a, c.b), c.want, "from %q to %q", c.a, c.b)
 	}
 }

@@ -1,8 +1,8 @@
 package settings
 
 import (
+	"l2mt/data/datatest"
 	"math"
-	"slices"
 	"strings"
 	"testing"
 )
@@ -34,9 +34,7 @@ func TestATableHasAllSettings(t *testing.T) {
 		lines = append(lines, x.Name+"="+x.Value())
 	}
 	want := "box.rows=0 box.width=3 box.deep=0 box.rate=0.5 box.colour=red box.on=false box.seed=0"
-	if got := strings.Join(lines, " "); got != want {
-		t.Errorf("it has %s, want %s", got, want)
-	}
+	datatest.Equal(t, strings.Join(lines, " "), want, "the lines")
 }
 
 func TestWhatASettingCannotBeIsRefused(t *testing.T) {
@@ -63,12 +61,8 @@ func TestEveryFaultAndEveryDifferenceIsNamed(t *testing.T) {
 	for _, err := range table(&bad).Faults() {
 		faults = append(faults, err.Error()[:strings.Index(err.Error(), ";")])
 	}
-	if want := []string{"box.width is 0", "box.rate is 0", `box.colour is "green"`}; !slices.Equal(faults, want) {
-		t.Errorf("the faults are %q, want %q", faults, want)
-	}
+	datatest.Equal(t, faults, []string{"box.width is 0", "box.rate is 0", `box.colour is "green"`}, "the faults")
 	other := good
 	other.Rows, other.On = 7, true
-	if d := table(&good).Differences(table(&other)); !slices.Equal(d, []string{"box.rows is 7 there and 0 here", "box.on is true there and false here"}) {
-		t.Errorf("the differences are %v", d)
-	}
+	datatest.Equal(t, table(&good).Differences(table(&other)), []string{"box.rows is 7 there and 0 here", "box.on is true there and false here"}, "the differences")
 }

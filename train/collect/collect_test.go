@@ -27,9 +27,7 @@ func TestEveryPlannedTupleIsRecordedOnce(t *testing.T) {
 	c := open(t, dir, small, ref)
 	s, err := c.Run(t.Context(), problems, collect.Options{Workers: 2, Progress: heard})
 	datatest.Check(t, errors.Join(err, c.Close()))
-	if want := (collect.Summary{Made: 3 * smallTuples}); s != want {
-		t.Errorf("summary %+v, want %+v", s, want)
-	}
+	datatest.Equal(t, s, (collect.Summary{Made: 3 * smallTuples}), "summary")
 	if heard.total != 3*smallTuples || heard.done.Load() != 3*smallTuples {
 		t.Errorf("progress of %d out of %d; want all of %d", heard.done.Load(), heard.total, 3*smallTuples)
 	}
@@ -65,9 +63,7 @@ func TestEveryPlannedTupleIsRecordedOnce(t *testing.T) {
 	}
 
 	again := run(t, dir, small, problems, ref, 2)
-	if want := (collect.Summary{Had: 3 * smallTuples}); again != want {
-		t.Errorf("the second run: %+v, want %+v", again, want)
-	}
+	datatest.Equal(t, again, (collect.Summary{Had: 3 * smallTuples}), "the second run")
 }
 
 // The records must not depend on how the work was divided.
@@ -139,9 +135,7 @@ func TestInterruptedAndResumed(t *testing.T) {
 		if err != nil && !errors.Is(err, context.Canceled) {
 			t.Fatal(err)
 		}
-		if s.Had != total {
-			t.Errorf("round %d: it had %d tuples, want %d", round, s.Had, total)
-		}
+		datatest.Equal(t, s.Had, total, "round %d: tuples it had", round)
 		// Beside those asked for, those at hand, and one that was just being taken.
 		if most := 1 + round%4 + workers; s.Made == 0 || s.Made > most {
 			t.Errorf("round %d: made %d tuples, want 1..%d", round, s.Made, most)
@@ -244,9 +238,7 @@ func TestLargerCollectionAddsWhatIsNew(t *testing.T) {
 	dir := storeDir(t)
 	run(t, dir, collect.Config{Models: []string{"mtrl"}, Draws: 1, Measured: collect.OfRefit, Seed: 3}, problems[:1], ref, 1)
 	s := run(t, dir, small, problems, ref, 1)
-	if want := (collect.Summary{Made: 2*smallTuples - 2, Had: 2}); s != want {
-		t.Errorf("%+v, want %+v", s, want)
-	}
+	datatest.Equal(t, s, (collect.Summary{Made: 2*smallTuples - 2, Had: 2}), "summary")
 	whole := storeDir(t)
 	run(t, whole, small, problems, ref, 1)
 	if d := cmp.Diff(merged(t, whole), merged(t, dir)); d != "" {

@@ -29,9 +29,7 @@ func TestNamesOfModels(t *testing.T) {
 	for _, r := range load(t, dir) {
 		sources = append(sources, r.Source)
 	}
-	if want := []string{"rmtl", "stl"}; !slices.Equal(sources, want) {
-		t.Errorf("sources %v, want %v", sources, want)
-	}
+	datatest.Equal(t, sources, []string{"rmtl", "stl"}, "sources")
 }
 
 // faulty is a model whose step goes wrong.
@@ -91,9 +89,7 @@ func TestFailedFitsAreRecorded(t *testing.T) {
 		}
 		dir := storeDir(t)
 		s := run(t, dir, c, problems, ref, 2)
-		if want := (collect.Summary{Made: 2 * (3 + len(faults)), Failed: 2 * len(faults)}); s != want {
-			t.Errorf("%s: %+v, want %+v", measured, s, want)
-		}
+		datatest.Equal(t, s, (collect.Summary{Made: 2 * (3 + len(faults)), Failed: 2 * len(faults)}), "%s", measured)
 		failed := map[string]string{}
 		for _, r := range load(t, dir) {
 			if r.Status == experience.Failed {
@@ -125,9 +121,7 @@ func TestProblemThatSingleTaskLearningSolves(t *testing.T) {
 	}
 	dir := storeDir(t)
 	s := run(t, dir, small, problems, ref, 2)
-	if want := (collect.Summary{Made: 2 * smallTuples, Failed: smallTuples, Perfect: smallTuples}); s != want {
-		t.Errorf("%+v, want %+v", s, want)
-	}
+	datatest.Equal(t, s, (collect.Summary{Made: 2 * smallTuples, Failed: smallTuples, Perfect: smallTuples}), "summary")
 	for _, r := range load(t, dir) {
 		const says = "the test error of single-task learning is 0"
 		if failed := r.Status == experience.Failed; failed != (r.Problem == solved.Name) || failed && !strings.Contains(r.Reason, says) {
@@ -135,9 +129,7 @@ func TestProblemThatSingleTaskLearningSolves(t *testing.T) {
 		}
 	}
 	again := run(t, dir, collect.Config{Models: small.Models, Draws: 2, Explore: 6, Measured: small.Measured, Seed: small.Seed}, problems, ref, 2)
-	if want := (collect.Summary{Made: 2, Failed: 1, Had: 2 * smallTuples, Perfect: 1}); again != want {
-		t.Errorf("with more tuples: %+v, want %+v", again, want)
-	}
+	datatest.Equal(t, again, (collect.Summary{Made: 2, Failed: 1, Had: 2 * smallTuples, Perfect: 1}), "with more tuples")
 }
 
 // What is recorded can be had again from the record and the problem.
@@ -300,9 +292,7 @@ func TestExplorations(t *testing.T) {
 		"wishart":  func(m int) int { return m },
 		"ridge":    func(m int) int { return m },
 	}
-	if len(ranks) != collect.Explorations {
-		t.Errorf("%d kinds, want %d", collect.Explorations, len(ranks))
-	}
+	datatest.Equal(t, len(ranks), collect.Explorations, "kinds")
 	for name, rank := range ranks {
 		draw := collect.Exploration(name)
 		for seed := range uint64(30) {

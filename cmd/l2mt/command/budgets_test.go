@@ -170,9 +170,7 @@ func tokensPerLine(text []byte) map[int]int {
 func TestTokensPerLine(t *testing.T) {
 	text := "package p // none of these\n\nfunc f() int { return 1; }\n\nvar s = `a\nb`\n"
 	want := map[int]int{1: 2, 3: 10, 5: 4}
-	if got := tokensPerLine([]byte(text)); !maps.Equal(got, want) {
-		t.Errorf("tokens per line are %v, want %v", got, want)
-	}
+	datatest.Equal(t, tokensPerLine([]byte(text)), want, "tokens per line")
 }
 
 // generated is the line by which Go knows files that a program wrote.

@@ -5,7 +5,6 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
-	"slices"
 	"strings"
 	"testing"
 )
@@ -30,9 +29,7 @@ func TestClusterFilesCallL2MT(t *testing.T) {
 			name, _, _ := strings.Cut(parsed.Command(), " ")
 			commands = append(commands, name)
 		}
-		if !slices.Equal(commands, want) {
-			t.Errorf("%s runs %q, want %q", file, commands, want)
-		}
+		datatest.Equal(t, commands, want, "%s runs", file)
 		pods := regexp.MustCompile(`completions: (\d+)`).FindStringSubmatch(text)
 		for _, shards := range regexp.MustCompile(`INDEX\)/(\d+)"`).FindAllStringSubmatch(text, -1) {
 			if pods == nil || pods[1] != shards[1] {

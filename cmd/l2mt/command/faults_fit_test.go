@@ -63,9 +63,7 @@ func (r *replacement) whole(what string) {
 	if i < 0 {
 		r.t.Fatalf("%s: neither model predicts %.200q", what, got)
 	}
-	if shown := mustL2mt(r.t, "show", r.out); shown != r.shown[i] {
-		r.t.Errorf("%s: the model is shown as %.300s", what, shown)
-	}
+	datatest.Equal(r.t, mustL2mt(r.t, "show", r.out), r.shown[i], "%s: show", what)
 	if (r.oldLeft+r.newThere)%5 == 0 { // a page takes time
 		mustL2mt(r.t, "report", r.out)
 	}

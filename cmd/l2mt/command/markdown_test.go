@@ -38,9 +38,7 @@ func TestDocs(t *testing.T) {
 			}
 		}
 		for _, link := range linked.FindAllStringSubmatch(p.prose, -1) {
-			if err := follow(t, page, link[1]); err != "" {
-				t.Errorf("%s: link to %s: %s", page, link[1], err)
-			}
+			datatest.Equal(t, follow(t, page, link[1]), "", "%s: link to %s", page, link[1])
 		}
 		for _, line := range p.commands() {
 			commands++

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"l2mt/data"
+	"l2mt/data/datatest"
 )
 
 // record keeps what was written, and when.
@@ -79,9 +80,7 @@ func TestLinesOfAMeter(t *testing.T) {
 		"fitting: 400/400, 80.0 s, 5/s, all done\n" +
 		"second: 1000, 0.5 s, 2000/s\n" +
 		"third: 0/5, 0.0 s\n"
-	if got := r.text.String(); got != want {
-		t.Errorf("the lines are\n%swant\n%s", got, want)
-	}
+	datatest.Equal(t, r.text.String(), want, "the lines")
 }
 
 // A long status would wrap a bar to two lines, which a terminal does not clear.

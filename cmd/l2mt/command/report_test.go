@@ -229,9 +229,7 @@ func TestPointsOfThePage(t *testing.T) {
 		for _, point := range pointsOf(three, problem(data.Classification, false, "a", "b", "c"), 1)[class] {
 			came = append(came, point[1])
 		}
-		if !slices.Equal(came, want) {
-			t.Errorf("class %d came true in %v, want %v", class, came, want)
-		}
+		datatest.Equal(t, came, want, "class %d came true", class)
 	}
 	eight := &evidence.HeldOut{Scores: [][]float64{{9, 0, 0, 0, 0, 0, 0, 0}}, Y: [][]float64{{0}}}
 	if sets := pointsOf(eight, problem(data.Classification, false, strings.Split("abcdefgh", "")...), 1); len(sets) != 1 || len(sets[0]) != 2 {

@@ -86,9 +86,7 @@ func TestJargonIsFound(t *testing.T) {
 		"l2mt: x.csv: line 5: the model has no task":     false,
 		`l2mt: field "train": there are no rows`:         false,
 	} {
-		if got := jargon().MatchString(text); got != want {
-			t.Errorf("%q is jargon: %v, want %v", text, got, want)
-		}
+		datatest.Equal(t, jargon().MatchString(text), want, "%q is jargon", text)
 	}
 }
 

@@ -59,9 +59,7 @@ func TestServe(t *testing.T) {
 	// What the page of docs asks is answered with the names that it shows.
 	page := readMarkdown(t, filepath.Join(root, "docs", "serve.md"))
 	asked := regexp.MustCompile(`(?s)curl (\S+) -H 'Content-Type: (\S+)' -d '(.*?)'\n(.*?)\n\n`).FindAllStringSubmatch(page.code+"\n", -1)
-	if len(asked) != 2 {
-		t.Errorf("the page asks %d times, want 2", len(asked))
-	}
+	datatest.Equal(t, len(asked), 2, "requests of the page")
 	for _, a := range asked {
 		got := post(strings.TrimPrefix(a[1], "http://localhost:5000"), a[2], a[3])
 		for _, name := range regexp.MustCompile(`"\w+":`).FindAllString(a[4], -1) {
@@ -86,7 +84,5 @@ func TestServe(t *testing.T) {
 		looksRight(t, server.URL+"/probe#/", "low (90 % lie above it and below high)")
 	})
 	cancel()
-	if got := <-code; got != exitDone {
-		t.Errorf("the exit code is %d", got)
-	}
+	datatest.Equal(t, <-code, exitDone, "the exit code")
 }

@@ -39,9 +39,7 @@ func TestAnOutputIsNoInput(t *testing.T) {
 	refused(t, "it is the input", "data", "import", boxed, "--out", boxed)
 	network, _ := tinyNetwork(t)
 	refused(t, "it is the input", "fit", table, "--network", network, "--out", network)
-	if after := string(datatest.Must(os.ReadFile(table))(t)); after != before {
-		t.Errorf("the table is now %.100q", after)
-	}
+	datatest.Equal(t, string(datatest.Must(os.ReadFile(table))(t)), before, "the table is now")
 }
 
 func TestADashIsStdout(t *testing.T) {
@@ -75,9 +73,7 @@ func TestPredictionsGoThroughAFifo(t *testing.T) {
 	if info := datatest.Must(os.Lstat(to))(t); info.Mode()&fs.ModeNamedPipe == 0 {
 		t.Fatalf("the fifo is %v now", info.Mode())
 	}
-	if want := mustL2mt(t, "-q", "predict", table, "--model", model); <-got != want {
-		t.Errorf("the reader has not got what stdout gets: %.100q", want)
-	}
+	datatest.Equal(t, <-got, mustL2mt(t, "-q", "predict", table, "--model", model), "the reader has")
 }
 
 // A first signal ends the context, and with it a command for whose table nobody comes.

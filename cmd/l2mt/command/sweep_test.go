@@ -17,9 +17,7 @@ import (
 func TestShippedExperimentsAreSoundAndSayWhatTheyAre(t *testing.T) {
 	datatest.Long(t)
 	want := []string{"casestudy", "curve", "fig2", "fig3-hidden", "fig3-k", "fig3-lambda", "fig3-q", "fig3-s", "finetune", "functions", "paper"}
-	if got := experimentNames(); !slices.Equal(got, want) {
-		t.Fatalf("the shipped experiments are %q, want %q", got, want)
-	}
+	datatest.Equal(t, experimentNames(), want, "the shipped experiments")
 	d := datatest.Must(digits.Load())(t)
 	for _, name := range want {
 		x, err := (&sweepCmd{Experiment: name}).read() // checks the flags of every point
@@ -30,9 +28,7 @@ func TestShippedExperimentsAreSoundAndSayWhatTheyAre(t *testing.T) {
 		if !strings.HasPrefix(x.text, "# ") || x.Title == name || len(x.Title) > plot.LongestTitle {
 			t.Errorf("%s does not begin with what it is, or its title %q is none or too long", name, x.Title)
 		}
-		if x.Dataset != digits.Name {
-			t.Errorf("%s is on %s, not on the digits", name, x.Dataset)
-		}
+		datatest.Equal(t, x.Dataset, digits.Name, "%s: the dataset", name)
 		for _, r := range x.runs() {
 			stages, err := x.stages(r, "run", map[string]string{})
 			if err != nil {

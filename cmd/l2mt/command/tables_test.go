@@ -9,7 +9,6 @@ import (
 	"math"
 	"os"
 	"path/filepath"
-	"reflect"
 	"slices"
 	"strings"
 	"testing"
@@ -153,7 +152,5 @@ func TestPartsOfTheVarianceAreCalledAsColumns(t *testing.T) {
 	for _, s := range fitOf(t, alike(), "--task", "task", "--target", "y", "--model", "kernel").Shares {
 		names[s.Name] = true
 	}
-	if !reflect.DeepEqual(names, map[string]bool{"level": true, "straight": true, "kernel": true, "noise": true}) {
-		t.Errorf("the parts of a kernel are %v", names)
-	}
+	datatest.Equal(t, names, map[string]bool{"level": true, "straight": true, "kernel": true, "noise": true}, "the parts of a kernel")
 }
