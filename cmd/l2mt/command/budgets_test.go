@@ -26,7 +26,7 @@ var budgets = map[string]int{
 	"cmd/l2mt/command":              33263, // 46: builds are told apart, streams; 49: the answer first, in 80 columns; 50: shards, curves of sweeps
 	"cmd/l2mt/internal/plot":        5252,  // 49: predictions against what came true
 	"data":                          21909, // 48: the metric of the experience; 49: time, groups, weights
-	"data/datatest":                 272,
+	"data/datatest":                 568,   // 52: one Must, Check, Refused, Says and Equal for all tests
 	"data/digits":                   159,
 	"data/experience":               5545,  // 46: what is missing is named
 	"data/fault":                    113,   // 46: kinds of errors
@@ -63,10 +63,10 @@ var budgets = map[string]int{
 const (
 	// whole bounds the sum of all packages, which issues 46 to 51 have brought from 207,895 to here.
 	// They might add 29,000: the rest is to be taken out again, and issue 52 goes to 210,000.
-	whole = 257300
+	whole = 257520
 	// testLines bounds the lines of all tests. Each fault of issue 46 has a test, and the models of
 	// issues 47 and 48 have some 2,300 lines; serve (51) has 600.
-	testLines = 31950
+	testLines = 30690
 	// spare is what a package may take before its own number is raised.
 	spare = 100
 	// slack is how far a package may fall below its budget, so that gains are kept.
