@@ -263,6 +263,8 @@ func (k *known) draw(r *rand.Rand, classes []data.TaskData) *data.ProblemData {
 	tasks := 4 + r.IntN(5)
 	for _, i := range r.Perm(len(pairs))[:min(tasks, len(pairs))] {
 		t := data.TaskData{Task: &data.Task{Name: fmt.Sprint(i), Kind: data.Classification}}
+		t.Positive = pairs[i][0].Name
+		t.Negative = pairs[i][1].Name
 		for side, class := range pairs[i] {
 			order := r.Perm(class.TrainSet.X.Rows())
 			labelled := min(k.labelled, len(order)/2)

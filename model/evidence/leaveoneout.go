@@ -15,7 +15,7 @@ package evidence
 // For the squared loss z is y, and this is exact. For the logistic loss it is one
 // Newton step from the fit (ALO; Rad and Maleki 2020). The biases are not
 // penalised, which is what Z is for. Where they are drawn together, the task's own part
-// is: K has 1/pull more between rows of a task, and Z the common ones. The losses of
+// is: K has 1/pull more between rows of a task, and Z the common ones, if any. The losses of
 // the other rows keep their weight 1/n_i. Where tasks have more than two classes each is several tasks here,
 // a class against the rest, and K is zero between rows of different classes.
 
@@ -123,11 +123,8 @@ func (e *leaveOneOut) leaveOut(f, r, h []float64, omega *mat.SymDense, params mu
 		return multitask.ErrInvalidParams.Errorf("I + H^1/2 K H^1/2 is not positive definite in float64; Lambda1 = %v is too small", params.Lambda1)
 	}
 	linalg.Invert(linalg.Default(), n, inverse.RawMatrix().Data, n)
-	groups := len(e.parts)
-	if pull[0] > 0 {
-		groups = e.classes
-	}
-	if !e.project(inverse, root, groups) {
+	free := e.train.Free(params)
+	if free > 0 && !e.project(inverse, root, free) {
 		return multitask.ErrInvalidParams.Errorf("the biases are not determined at Lambda1 = %v", params.Lambda1)
 	}
 	qv := make([]float64, n)

@@ -220,3 +220,29 @@ func TestOneRowAClass(t *testing.T) {
 		t.Errorf("predictions %v without rows of which one is flat", flat)
 	}
 }
+
+// Where tasks tell different classes apart, which class of a task is the positive one changes
+// signs alone, of the fit and of rows left out.
+func TestPairsOfClassesHaveNoSign(t *testing.T) {
+	scores := func(sign float64) [][]float64 {
+		p := made(sizes[0], 1)
+		omega := covariance(3, 3, 1)
+		for i := range 2 {
+			omega.SetSym(i, 2, sign*omega.At(i, 2))
+		}
+		for i := range p.Tasks {
+			p.Tasks[i].Positive = fmt.Sprint(i)
+		}
+		floats.Scale(sign, p.Tasks[2].TrainSet.Y)
+		model := must(multitask.GivenWith(omega, 5, false))(t)
+		held := hold(t, must(NewLeaveOneOut(p))(t), Of(model), 0.05)
+		floats.Scale(sign, held.Scores[2])
+		return append(held.Scores, held.Fits[0].B[:2])
+	}
+	one, other := scores(1), scores(-1)
+	for i := range one {
+		if !floats.EqualApprox(one[i], other[i], 1e-6) {
+			t.Errorf("task %d: %v, and with classes that change places %v", i, one[i], other[i])
+		}
+	}
+}

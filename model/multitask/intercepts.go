@@ -18,7 +18,8 @@ import (
 // over a common intercept b too, or one for each class, with c the largest second
 // derivative of the loss of a row. It is as if Drawn more rows of every task wanted b. At 0
 // each task has the intercept that suits it best, and with more and more there is one for
-// all. A task without rows has b.
+// all. A task without rows has b. Where tasks tell different classes apart, b is 0: which class
+// is the positive one means nothing to other tasks.
 //
 // A task that borrows (data.Samples.Borrows) cannot find its own intercept: one row is fitted
 // exactly, and one class has none. Where there are such tasks, every model draws intercepts
@@ -79,6 +80,17 @@ func (p *TrainingSet) Pulls(params Params) []float64 {
 	return pull
 }
 
+// Free is the number of intercepts that nothing draws: the tasks' own or the common ones.
+func (p *TrainingSet) Free(params Params) int {
+	switch {
+	case p.Pulls(params)[0] == 0:
+		return len(p.tasks)
+	case p.pairs:
+		return 0
+	}
+	return p.classes
+}
+
 // lend gives tasks the intercepts of classes that they lack.
 func (p *TrainingSet) lend(b []float64, params Params) {
 	pulled := p.Pulls(params)[0] > 0
@@ -123,7 +135,7 @@ func (p *TrainingSet) losses(v *point, pull []float64, workers int) {
 			v.b[i] = p.loss.bias(v.r[i], v.h[i],
 				v.score[i], t.y, v.b[i], pull[i], common, t.weights)
 		})
-		if pull[0] == 0 || p.common(v, pull) {
+		if pull[0] == 0 || p.pairs || p.common(v, pull) {
 			break
 		}
 	}
@@ -173,6 +185,9 @@ func (p *TrainingSet) response(slopes, total, pull []float64) []float64 {
 	move := make([]float64, m+k)
 	curvature := make([]float64, k)
 	copy(move[m:], slopes[m:])
+	if p.pairs { // nothing moves the common intercept
+		curvature[0] = math.Inf(1)
+	}
 	for i, t := range total {
 		share := pull[i] / (pull[i] + t)
 		move[m+i%k] += share * slopes[i]

@@ -27,9 +27,10 @@ import (
 // its rows: its n_i is the mean n of the other tasks, if they have more rows.
 type TrainingSet struct {
 	loss     Loss
-	cols     int // of X
-	features int // d of g(Omega), which is more in a span
-	classes  int // C, or 1: then W is d x m
+	cols     int  // of X
+	features int  // d of g(Omega), which is more in a span
+	classes  int  // C, or 1: then W is d x m
+	pairs    bool // tasks tell different classes apart, and have no common intercept
 	tasks    []task
 	span     *span // has the coordinates of this set; nil for the features
 	// view returns the training set that fits are fastest on: one of fewer rows, in the span of
@@ -67,6 +68,7 @@ func Training(problem *data.ProblemData) (*TrainingSet, error) {
 	}
 	for _, t := range problem.Tasks {
 		s := t.TrainSet
+		p.pairs = p.pairs || t.Positive != problem.Tasks[0].Positive
 		if t.Kind != problem.Kind() {
 			return nil, ErrInvalidData.Errorf("task %q, kind: it is %s but the first task is %s", t.Name, t.Kind, problem.Kind())
 		}
