@@ -90,8 +90,9 @@ func newKnown(n *model.Network, source Source) (*known, error) {
 		}
 	}
 	every := (len(taken)*width + mostKept - 1) / mostKept
-	for name, class := range rows {
-		var kept []data.Matrix
+	for _, name := range slices.Sorted(maps.Keys(rows)) {
+		class := rows[name]
+		kept := class[:0]
 		for i := 0; i < len(class); i += every {
 			kept = append(kept, class[i])
 		}
@@ -99,10 +100,6 @@ func newKnown(n *model.Network, source Source) (*known, error) {
 			k.Tasks = append(k.Tasks, model.ClassOf(name, data.Stack(kept)))
 		}
 	}
-	byName := func(a, b data.TaskData) int {
-		return cmp.Compare(a.Name, b.Name)
-	}
-	slices.SortFunc(k.Tasks, byName)
 	k.labelled = max(1, labelled/max(1, sides))
 	return k, nil
 }

@@ -35,11 +35,7 @@ func NewFinder(n *model.Network) (*Finder, error) {
 // Features returns a problem with the features that the network works on: those
 // that its head makes, or the problem itself if it has none.
 func (f *Finder) Features(p *data.ProblemData) (*data.ProblemData, error) {
-	q, err := f.network.Features(p)
-	if err != nil {
-		return nil, err
-	}
-	return q, nil
+	return f.network.Features(p)
 }
 
 // FeaturesOf is Features of several problems.
@@ -97,7 +93,7 @@ func (f *Finder) Omega(p *data.ProblemData) (*Found, error) {
 		return nil, err
 	}
 	return f.find(p, func() *data.ProblemData {
-		return data.NewMetric(p, 1).Problem(p.TrainingOnly())
+		return data.InMetric(p.TrainingOnly())
 	})
 }
 
