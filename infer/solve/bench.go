@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"reflect"
 	"slices"
 	"sync"
@@ -44,7 +45,7 @@ type Options struct {
 	Workers int
 	// After is what an older model knows, whose Recipe has made the rows; nil for none.
 	After *saved.Prior
-	// Until is when Choose tries no further candidate; the zero time is never.
+	// Until is when Choose and Judge try no further candidate; the zero time is never.
 	Until time.Time
 	// Progress follows the trials. Nil means that nothing does.
 	Progress progress.Reporter
@@ -361,8 +362,10 @@ func (b *Bench) check(c Candidate) error {
 }
 
 // Judge measures a candidate on the rows that folds hold out. The hyperparameters of problem (1)
-// are chosen by them.
+// are chosen by them. What is not measured by Options.Until is context.DeadlineExceeded.
 func (b *Bench) Judge(ctx context.Context, c Candidate) (*Judged, error) {
+	ctx, cancel := b.limited(ctx)
+	defer cancel()
 	judged, err := b.judgeEach(ctx, []Candidate{c})
 	if err != nil {
 		return nil, err
@@ -370,8 +373,26 @@ func (b *Bench) Judge(ctx context.Context, c Candidate) (*Judged, error) {
 	return judged[0], nil
 }
 
+// limited is a context that ends when no further candidate is tried.
+func (b *Bench) limited(ctx context.Context) (context.Context, context.CancelFunc) {
+	if b.options.Until.IsZero() {
+		return ctx, func() {}
+	}
+	return context.WithDeadline(ctx, b.options.Until)
+}
+
+// Late says that no further candidate is tried.
+func (b *Bench) Late() bool {
+	return !b.options.Until.IsZero() && time.Now().After(b.options.Until)
+}
+
 // judgeEach measures several candidates.
 func (b *Bench) judgeEach(ctx context.Context, candidates []Candidate) (judged []*Judged, err error) {
+	defer func() {
+		if err != nil { // of what was cut off nothing is known
+			maps.DeleteFunc(b.judged, func(_ string, j *Judged) bool { return j.HeldOut == nil })
+		}
+	}()
 	if len(candidates) == 0 {
 		return nil, b.fault("there are no candidates")
 	}
@@ -435,9 +456,15 @@ func (b *Bench) measure(ctx context.Context, structures []*Judged) error {
 		scores[k] = make([][][]float64, len(b.folds))
 		variances[k] = make([][][]float64, len(b.folds))
 	}
+	var views []string
+	for _, j := range structures {
+		views = append(views, j.View)
+	}
 	fold := func(k, workers int) error {
-		f, err := b.features(b.folds[k].ProblemData,
-			slices.ContainsFunc(structures, (*Judged).near))
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		f, err := b.features(b.folds[k].ProblemData, views...)
 		if err != nil {
 			return err
 		}
@@ -488,9 +515,6 @@ func (b *Bench) measure(ctx context.Context, structures []*Judged) error {
 	}
 	return nil
 }
-
-// near says that a structure has a kernel.
-func (j *Judged) near() bool { return j.View == Kernel }
 
 // joined are the scores of each task, one fold behind the other.
 func joined(folds [][][]float64) [][]float64 {

@@ -2,8 +2,8 @@ package solve
 
 import (
 	"context"
+	"errors"
 	"fmt"
-	"maps"
 	"slices"
 	"strings"
 
@@ -36,6 +36,8 @@ type Choice struct {
 	// Weighed are the candidates.
 	Weighed []Weighed
 
+	// LeftOut is how many candidates there was no time for.
+	LeftOut int
 	// Recalled says which tasks are of classes that the experience has.
 	Recalled []string
 
@@ -145,19 +147,28 @@ func (b *Bench) Choose(ctx context.Context, without Parts) (*Choice, error) {
 
 // Best is the candidate of the least loss, of equals the first.
 func (b *Bench) Best(ctx context.Context, candidates []Candidate) (*Choice, error) {
-	judged, err := b.judgeEach(ctx, candidates)
+	judged, left, err := b.timely(ctx, candidates, nil)
 	if err != nil {
 		return nil, err
 	}
+	return best(judged, left), nil
+}
+
+func best(judged []*Judged, left int) *Choice {
 	best := 0
 	for k, j := range judged {
 		if j.Loss < judged[best].Loss {
 			best = k
 		}
 	}
+	return newChoice(judged, left, oneOf(judged, best), judged[best].HeldOut)
+}
+
+// oneOf are the weights of one candidate alone.
+func oneOf(judged []*Judged, k int) []float64 {
 	weights := make([]float64, len(judged))
-	weights[best] = 1
-	return newChoice(judged, weights, judged[best].HeldOut), nil
+	weights[k] = 1
+	return weights
 }
 
 // weigh finds the weights of candidates. Where no rows can be held out it is the first.
@@ -167,24 +178,15 @@ func (b *Bench) weigh(ctx context.Context, candidates []Candidate) (*Choice, err
 		single, pooled := rivals(candidates)
 		measured = []Candidate{single, pooled, {Structure: Structure{View: Level}}}
 	}
-	if !b.options.Until.IsZero() {
-		var err error
-		if candidates, err = b.timely(ctx, measured, candidates); err != nil {
-			return nil, err
-		}
-	}
-	judged, err := b.judgeEach(ctx, append(slices.Clip(candidates), measured...))
+	judged, left, err := b.timely(ctx, candidates, measured)
 	if err != nil {
 		return nil, err
 	}
-	judged = judged[:len(candidates)]
 	if b.options.Times != nil { // rows of one future err together, and tell no weights
-		return b.Best(ctx, candidates)
+		return best(judged, left), nil
 	}
 	if len(b.folds) == 0 {
-		weights := make([]float64, len(judged))
-		weights[0] = 1
-		return newChoice(judged, weights, judged[0].HeldOut), nil
+		return newChoice(judged, left, oneOf(judged, 0), judged[0].HeldOut), nil
 	}
 	var parts []*evidence.HeldOut
 	for _, j := range judged {
@@ -194,43 +196,60 @@ func (b *Bench) weigh(ctx context.Context, candidates []Candidate) (*Choice, err
 	if err != nil {
 		return nil, err
 	}
-	c := newChoice(judged, newBlend(b, parts, -1).weigh(), held)
+	c := newChoice(judged, left, newBlend(b, parts, -1).weigh(), held)
 	if surest := c.surest(); surest != nil {
 		held.Variance = surest.Variance
 	}
 	return c, nil
 }
 
-// timely are the candidates that are judged by the time that is set, after what a report compares
-// with; where there is time for none, the first of the latter.
-func (b *Bench) timely(ctx context.Context, measured, candidates []Candidate) (timely []Candidate, err error) {
-	if measured == nil {
-		measured = candidates[:1]
+// timely judges candidates, and the rivals of a report after them, while there is time. Where there
+// is time for none they are the levels of tasks, which are judged in any case, and straight
+// columns; without rivals the first.
+func (b *Bench) timely(
+	ctx context.Context, candidates, rivals []Candidate,
+) (judged []*Judged, left int, err error) {
+	if b.options.Until.IsZero() || len(candidates) == 0 {
+		judged, err = b.judgeEach(ctx, slices.Concat(candidates, rivals))
+		return judged[:min(len(candidates), len(judged))], 0, err
 	}
-	if _, err := b.judgeEach(ctx, measured); err != nil {
-		return nil, err
+	least := candidates[:1]
+	order := candidates
+	if rivals != nil {
+		least = []Candidate{{Structure: Structure{View: Level}}}
+		straight := Candidate{Structure: Structure{View: Straight}}
+		order = slices.Concat([]Candidate{straight}, candidates, rivals)
 	}
-	limited, cancel := context.WithDeadline(ctx, b.options.Until)
-	defer cancel()
-	for _, c := range candidates {
-		_, err := b.Judge(limited, c)
-		if ctx.Err() == nil && limited.Err() != nil {
-			maps.DeleteFunc(b.judged, func(_ string, j *Judged) bool { return j.HeldOut == nil })
+	if _, err := b.judgeEach(ctx, least); err != nil {
+		return nil, 0, err
+	}
+	var timely []Candidate
+	for k, c := range order {
+		_, err := b.Judge(ctx, c)
+		if ctx.Err() == nil && errors.Is(err, context.DeadlineExceeded) {
 			break
 		}
 		if err != nil {
-			return nil, err
+			return nil, 0, err
 		}
-		timely = append(timely, c)
+		if slices.Contains(candidates, c) && !slices.Contains(timely, c) {
+			timely = append(timely, c)
+		} else if k == 0 {
+			least = append(least, c)
+		}
 	}
+	left = len(candidates) - len(timely)
 	if timely == nil {
-		timely = measured[:1]
+		timely = least
 	}
-	return timely, nil
+	judged, err = b.judgeEach(ctx, timely)
+	return judged, left, err
 }
 
-func newChoice(judged []*Judged, weights []float64, held *evidence.HeldOut) *Choice {
-	c := &Choice{HeldOut: held}
+func newChoice(
+	judged []*Judged, left int, weights []float64, held *evidence.HeldOut,
+) *Choice {
+	c := &Choice{HeldOut: held, LeftOut: left}
 	for k, j := range judged {
 		c.Weighed = append(c.Weighed,
 			Weighed{j.Candidate, j.Name(), j.Title(), j.Loss, weights[k]})
@@ -322,17 +341,22 @@ func rivals(candidates []Candidate) (single, pooled Candidate) {
 	return Candidate{Structure: Structure{view, Alone}}, Candidate{Structure: Structure{view, Pooled}}
 }
 
+// Held has what rows held out say of a candidate.
+func (b *Bench) Held(ctx context.Context, c Candidate) (*evidence.HeldOut, error) {
+	j, err := b.Judge(ctx, c)
+	if err != nil {
+		return nil, err
+	}
+	return j.HeldOut, nil
+}
+
 // noFeatures is a Lambda1 that leaves nothing of W.
 const noFeatures = 1e12
 
 // Mean has the losses of rows held out if nothing but the level of their task predicts them.
 func (b *Bench) Mean(ctx context.Context) (*evidence.HeldOut, error) {
 	if !b.wide() {
-		j, err := b.Judge(ctx, Candidate{Structure: Structure{View: Level}})
-		if err != nil {
-			return nil, err
-		}
-		return j.HeldOut, nil
+		return b.Held(ctx, Candidate{Structure: Structure{View: Level}})
 	}
 	subject, err := b.subject(Candidate{Drawn: Drawn})
 	if err != nil {
@@ -342,6 +366,8 @@ func (b *Bench) Mean(ctx context.Context) (*evidence.HeldOut, error) {
 	if err != nil {
 		return nil, err
 	}
+	ctx, cancel := b.limited(ctx)
+	defer cancel()
 	p := multitask.Params{Lambda1: noFeatures}
 	if s.folds == nil {
 		return s.tuning.Hold(ctx, subject, p, nil, evidence.Comparing(b.workers()))

@@ -150,18 +150,18 @@ func (b *Bench) sum(ctx context.Context, f *Fitted) (*multitask.Result, error) {
 
 // seen makes the features of the mixed models, if any counts.
 func (b *Bench) seen(f *Fitted) (*features, error) {
+	views := []string{Curves} // older models have them in any case
 	mixed := false
-	kernel := false
 	for k, j := range f.Choice.parts {
-		if f.Choice.counts(k) {
-			mixed = mixed || j.View != ""
-			kernel = kernel || j.near()
+		if f.Choice.counts(k) && j.View != "" {
+			views = append(views, j.View)
+			mixed = true
 		}
 	}
 	if !mixed {
 		return nil, nil
 	}
-	view, err := b.features(b.problem, kernel)
+	view, err := b.features(b.problem, views...)
 	if err == nil {
 		f.steps = view.steps
 		f.problem = view.ProblemData

@@ -49,7 +49,11 @@ func (b *Bench) Scaled(scale string, choose Chooser) (*Bench, *Choice, error) {
 		others = append(others, b.logarithms)
 	}
 	bench := b
-	for _, other := range others {
+	for k, other := range others {
+		if b.Late() {
+			best.LeftOut += len(others) - k
+			break
+		}
 		scaled, c, err := b.chosen(other, choose)
 		if err != nil {
 			return nil, nil, err

@@ -127,14 +127,14 @@ type feature struct {
 	column int
 }
 
-// features fits the steps to the training rows of a problem, or takes the steps of an older
-// model.
-func (b *Bench) features(p *data.ProblemData, kernel bool) (*features, error) {
+// features fits the steps that make some views to the training rows of a problem, or takes the steps
+// of an older model.
+func (b *Bench) features(p *data.ProblemData, views ...string) (*features, error) {
 	names := table.Numbers(p.Features, p.Cols())
 	older := b.options.After
 	f := &features{ProblemData: p, names: names.Features(), counts: b.counts}
 	var err error
-	if f.steps, err = steps(p, kernel, older); err != nil {
+	if f.steps, err = steps(p, views, older); err != nil {
 		return nil, err
 	}
 	for _, step := range f.steps {
@@ -178,7 +178,7 @@ func (b *Bench) features(p *data.ProblemData, kernel bool) (*features, error) {
 }
 
 // steps standardise columns, and make their views.
-func steps(p *data.ProblemData, kernel bool, older *saved.Prior) ([]data.Step, error) {
+func steps(p *data.ProblemData, seen []string, older *saved.Prior) ([]data.Step, error) {
 	x := p.TrainingRows()
 	var standardise data.Step
 	var views []data.Step
@@ -194,12 +194,12 @@ func steps(p *data.ProblemData, kernel bool, older *saved.Prior) ([]data.Step, e
 	}
 	if views == nil {
 		see := data.Straight
-		if x.Cols() <= mostCurved {
+		if x.Cols() <= mostCurved && slices.Contains(seen, Curves) {
 			see = data.FitCurves
 		}
 		views = []data.Step{see(x)}
 	}
-	if kernel && len(views) == 1 {
+	if slices.Contains(seen, Kernel) && len(views) == 1 {
 		landmarks := manyLandmarks
 		if p.OwnUnits {
 			landmarks = mostLandmarks

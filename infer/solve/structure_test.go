@@ -131,7 +131,7 @@ func TestStepsPredictAsTheFeatures(t *testing.T) {
 		b := bench(t, nil, p, Options{})
 		for _, s := range Structures() {
 			got := fit(t, b, Candidate{Structure: s})
-			seen := datatest.Must(b.features(b.problem, s.View == Kernel))(t)
+			seen := datatest.Must(b.features(b.problem, Curves, s.View))(t)
 			q := seen.problem(s, 0)
 			want := datatest.Must(mixed.New(t.Context(), q, mixed.Options{}))(t)
 			for i, task := range q.Tasks {
@@ -265,7 +265,7 @@ func TestLevelsAreDrawnByTheirRows(t *testing.T) {
 	rows := slices.Repeat([]int{1, 5, 9}, 20)
 	for _, deviation := range []float64{1, 3, 10} {
 		p := levelled(t, 4, data.Regression, deviation, rows...)
-		f := datatest.Must((&Bench{}).features(p, false))(t)
+		f := datatest.Must((&Bench{}).features(p, Curves))(t)
 		found := datatest.Must(f.fit(t.Context(), Structure{View: Level}, 1, nil))(t)
 		fit := found.fits[0]
 		own := fit.Components[0].Own * f.scale[0] * f.scale[0]

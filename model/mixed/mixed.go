@@ -152,8 +152,11 @@ func New(ctx context.Context, p Problem, o Options) (*Fit, error) {
 			break
 		}
 	}
+	if err := ctx.Err(); err != nil {
+		return nil, err
+	}
 	s.posterior(newtonSteps)
-	return n.widen(s.fit()), ctx.Err()
+	return n.widen(s.fit()), nil
 }
 
 // search holds a problem while its variances are sought.

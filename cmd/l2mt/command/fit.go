@@ -35,7 +35,7 @@ type fitCmd struct {
 	After         string  `type:"existingdir" xor:"after" help:"Saved model of older tasks of the same kind: rows held out say how much the new tasks take of it. Columns are matched by name."`
 	listing       `embed:""`
 	Structures    bool          `help:"List what was weighed, with its loss on rows held out and its weight."`
-	TimeLimit     time.Duration `help:"Try no further structures after two thirds of this time, such as 60s. Tasks on their own and one model for all are always measured. Results then depend on the machine."`
+	TimeLimit     time.Duration `help:"About how long a fit may take, such as 60s: what rows held out would measure later is left out, and said. The level of each task is always measured. Results then depend on the machine."`
 	Workers       int           `help:"Fits at a time; 0 means one per CPU."`
 	Out           string        `type:"path" help:"Directory to save the model to."`
 }

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"math"
@@ -84,13 +85,6 @@ func (v rivalReport) saves() [3]float64 {
 	return percents
 }
 
-// The first rivals.
-const (
-	rivalMean = iota
-	rivalSTL
-	rivalPooled
-)
-
 // run fits the problem, saves the model if there is a directory for it, and prints what came of it.
 func (r *fitReport) run(e *env, b *solve.Bench,
 	candidates []solve.Candidate, view, out string) (err error) {
@@ -135,10 +129,6 @@ func (r *fitReport) fill(ctx context.Context, b *solve.Bench,
 		})
 	if err != nil {
 		return err
-	}
-	untried := 0
-	if candidates == nil {
-		untried = len(b.Candidates(parts)) - len(choice.Weighed)
 	}
 	if r.fit, err = b.Fit(ctx, choice); err != nil {
 		return err
@@ -192,7 +182,7 @@ func (r *fitReport) fill(ctx context.Context, b *solve.Bench,
 		r.Structures = nil
 		r.Rivals = nil
 	}
-	note(untried, "%d ways to fit were left out by --time-limit")
+	note(choice.LeftOut, "%d ways to fit were left out by --time-limit")
 	note(single, "tasks of one row: %d, which borrow everything else from the others")
 	note(same, "tasks of one class: %d, which borrow the odds of the other from the others")
 	note(kept, "tasks with rows that no fold holds out, as no other row has their class: %d; errors are without these rows")
@@ -300,11 +290,13 @@ func (r *fitReport) warn(ctx context.Context, b *solve.Bench, choice *solve.Choi
 	if err != nil {
 		return err
 	}
-	best, err := regrouped.Best(ctx, []solve.Candidate{choice.First().Candidate})
-	if err != nil {
-		return err
+	held, err := regrouped.Held(ctx, choice.First().Candidate)
+	if r.late(b, err, "measure what to expect of another "+format.Abridge(r.table.Suspects)) {
+		return nil
 	}
-	held, err := regrouped.Told(best.HeldOut)
+	if err == nil {
+		held, err = regrouped.Told(held)
+	}
 	if err != nil {
 		return err
 	}
@@ -319,37 +311,80 @@ func (r *fitReport) warn(ctx context.Context, b *solve.Bench, choice *solve.Choi
 	return nil
 }
 
-// judgeRivals judges what a user would try instead.
+// judgeRivals judges what a user would try instead, while there is time.
 func (r *fitReport) judgeRivals(ctx context.Context, b *solve.Bench, choice *solve.Choice) error {
-	ownTasks, pooled := b.Rivals(choice)
-	mean, err := b.Mean(ctx)
-	if err != nil {
-		return err
+	single, pooled := b.Rivals(choice)
+	held := func(by string) (*evidence.HeldOut, error) {
+		switch by {
+		case bySTL:
+			return b.Held(ctx, single)
+		case byPooled:
+			return b.Held(ctx, pooled)
+		}
+		return b.Mean(ctx)
 	}
-	if err := r.addRival(byMean, "mean", "the mean of each task", b, choice, mean); err != nil {
-		return err
-	}
-	single, err := b.Best(ctx, []solve.Candidate{ownTasks})
-	if err != nil {
-		return err
-	}
-	if err := r.addRival(bySTL, single.Name(), "every task on its own", b, choice, single.HeldOut); err != nil {
-		return err
-	}
-	one, err := b.Judge(ctx, pooled)
-	if err != nil {
-		return err
-	}
-	if err := r.addRival(byPooled, one.Name(), "one model for all, at own levels", b, choice, one.HeldOut); err != nil {
-		return err
+	for _, v := range []rivalReport{
+		{By: byMean, Name: "mean", Title: "the mean of each task"},
+		{By: bySTL, Name: single.Name(), Title: "every task on its own"},
+		{By: byPooled, Name: pooled.Name(), Title: "one model for all, at own levels"},
+	} {
+		h, err := held(v.By)
+		if r.late(b, err, "compare with "+v.Title) {
+			continue
+		}
+		if err == nil {
+			err = r.addRival(v, b, choice, h)
+		}
+		if err != nil {
+			return err
+		}
 	}
 	if !r.separate {
 		r.Correlation = correlationOf(r.fit.Omega)
 	}
-	if r.stl = r.fit; single.Name() != r.Model {
-		r.stl, err = b.Fit(ctx, single)
+	if single.Name() == r.Model {
+		r.stl = r.fit
+	}
+	if r.stl != nil || b.Late() {
+		return nil
+	}
+	best, err := b.Best(ctx, []solve.Candidate{single})
+	if err == nil {
+		r.stl, err = b.Fit(ctx, best)
 	}
 	return err
+}
+
+// late says that there was no time for something, and notes it.
+func (r *fitReport) late(b *solve.Bench, err error, what string) bool {
+	late := b.Late() && errors.Is(err, context.DeadlineExceeded)
+	if late {
+		r.Notes = append(r.Notes, "--time-limit left no time to "+what)
+	}
+	return late
+}
+
+// addRival compares the model with a rival.
+func (r *fitReport) addRival(
+	v rivalReport, b *solve.Bench, choice *solve.Choice, h *evidence.HeldOut,
+) error {
+	h, err := b.Told(h)
+	if err != nil {
+		return err
+	}
+	r.decide(h)
+	v.Loss = h.Loss
+	v.Less = evidence.PairedLoss(choice.HeldOut, h)
+	r.Rivals = append(r.Rivals, v)
+	scores, total := h.ScoresOf(r.table.Problem)
+	r.All.By[v.By] = total
+	for i, s := range scores {
+		if v.By == byMean {
+			s.AUC = files.Float(math.NaN()) // its scores differ by fold alone
+		}
+		r.Tasks[i].By[v.By] = s
+	}
+	return nil
 }
 
 // decide finds the threshold that is asked for, of the rows held out.
@@ -360,32 +395,11 @@ func (r *fitReport) decide(h *evidence.HeldOut) float64 {
 	return h.Decide(costOf(r.threshold))
 }
 
-// addRival compares the model with a rival.
-func (r *fitReport) addRival(by, name, title string,
-	b *solve.Bench, choice *solve.Choice, h *evidence.HeldOut) error {
-	h, err := b.Told(h)
-	if err != nil {
-		return err
-	}
-	r.decide(h)
-	gain := evidence.PairedLoss(choice.HeldOut, h)
-	r.Rivals = append(r.Rivals, rivalReport{by, name, title, h.Loss, gain})
-	scores, total := h.ScoresOf(r.table.Problem)
-	r.All.By[by] = total
-	for i, s := range scores {
-		if by == byMean {
-			s.AUC = files.Float(math.NaN()) // its scores differ by fold alone
-		}
-		r.Tasks[i].By[by] = s
-	}
-	return nil
-}
-
 // save writes the model, single-task learning beside it, and what a page shows of them:
 // without times, which no two fits have the same.
 func (r fitReport) save(folder *files.Folder) error {
 	fit, err := r.saved(r.fit)
-	if err == nil && !r.separate {
+	if err == nil && !r.separate && r.stl != nil {
 		fit.Beside, err = r.saved(r.stl)
 	}
 	if err != nil {
@@ -593,30 +607,33 @@ func (r *fitReport) verdicts() (lines []string) {
 		text += fmt.Sprintf(format, saved[0], loss, v.Title, saved[1], saved[2])
 		lines = append(lines, text)
 	}
-	mean := r.Rivals[rivalMean]
-	switch mean.Less.Sign() {
-	case 0:
-		add(mean, "Too few rows to tell whether the columns help")
-	case 1:
-		add(mean, "The columns do not help")
-	}
-	stl := r.Rivals[rivalSTL]
-	d := stl.Less
-	switch limit := files.Float(asGood * stl.Loss); {
-	case r.separate:
-	case math.IsInf(float64(d.Low), 0):
-		lines = append(lines, "Too few rows were held out to measure whether sharing pays.")
-	case d.Sign() < 0:
-		add(stl, "Sharing pays")
-	case d.Sign() > 0:
-		add(stl, "Sharing does harm")
-	case d.Low > -limit && d.High < limit:
-		add(stl, "Without sharing it is as good")
-	default:
-		add(stl, "Too few rows to tell whether sharing pays")
-	}
-	if one := r.Rivals[rivalPooled]; one.Less.Sign() > 0 {
-		add(one, "One model for all is better")
+	for _, v := range r.Rivals {
+		d := v.Less
+		sign := d.Sign()
+		limit := files.Float(asGood * v.Loss)
+		switch {
+		case v.By == byPooled:
+			if sign > 0 {
+				add(v, "One model for all is better")
+			}
+		case v.By == byMean:
+			if sign > 0 {
+				add(v, "The columns do not help")
+			} else if sign == 0 {
+				add(v, "Too few rows to tell whether the columns help")
+			}
+		case r.separate:
+		case math.IsInf(float64(d.Low), 0):
+			lines = append(lines, "Too few rows were held out to measure whether sharing pays.")
+		case sign < 0:
+			add(v, "Sharing pays")
+		case sign > 0:
+			add(v, "Sharing does harm")
+		case d.Low > -limit && d.High < limit:
+			add(v, "Without sharing it is as good")
+		default:
+			add(v, "Too few rows to tell whether sharing pays")
+		}
 	}
 	return lines
 }

@@ -75,10 +75,20 @@ func TestTimeLimit(t *testing.T) {
 	if long.Model != free.Model || !(math.Abs(got-want) < 1e-9*want) || len(long.Notes) != len(free.Notes) {
 		t.Errorf("with an hour's limit %s errs by %v, %q; without one %s by %v", long.Model, got, long.Notes, free.Model, want)
 	}
-	short := fitOf(t, alike(), append(args, "--time-limit", "1ns")...)
+	model := filepath.Join(t.TempDir(), "model")
+	short := fitOf(t, alike(), append(args, "--time-limit", "1ns", "--out", model)...)
 	note := strings.Join(short.Notes, " ")
-	if n := len(short.Structures); n != 1 || !strings.Contains(note, "were left out by --time-limit") {
-		t.Errorf("without time %d structures were weighed, and notes are %q", n, note)
+	for _, left := range []string{"4 ways to fit were left out", "compare with every task on its own", "compare with one model"} {
+		if !strings.Contains(note, left) {
+			t.Errorf("without time notes are %q, without %q", note, left)
+		}
+	}
+	if len(short.Structures) != 1 || len(short.Rivals) != 1 || len(short.Tasks[0].By) != 2 {
+		t.Errorf("without time %v were weighed, beside %v", short.Structures, short.Rivals)
+	}
+	page := datatest.Must(os.ReadFile(strings.TrimSpace(mustL2mt(t, "report", model))))(t)
+	if strings.Contains(string(page), `class="stl" style`) || !strings.Contains(string(page), `class="ours" style`) {
+		t.Error("the page draws tasks on their own, which were not measured, or not the model")
 	}
 }
 
