@@ -161,16 +161,16 @@ func (p *ProblemData) TrainingRows() Matrix {
 
 // Problem returns a problem whose rows the step has made.
 func (s Step) Problem(p *ProblemData) (*ProblemData, error) {
-	q, err := p.mapped(s.Apply)
+	q, err := p.Mapped(s.Apply)
 	if err == nil && p.Features != nil {
 		q.Features = s.Names(p.Features)
 	}
 	return q, err
 }
 
-// mapped returns a problem with other rows, whose features have no names. Rows that tasks share
+// Mapped returns a problem with other rows, whose features have no names. Rows that tasks share
 // are made once.
-func (p *ProblemData) mapped(rows func(x Matrix) (Matrix, error)) (*ProblemData, error) {
+func (p *ProblemData) Mapped(rows func(x Matrix) (Matrix, error)) (*ProblemData, error) {
 	q := p.clone()
 	q.Features = nil
 	var given []Matrix

@@ -253,7 +253,7 @@ func (m *Metric) Problem(p *ProblemData) *ProblemData {
 	if m == nil {
 		return p
 	}
-	q, _ := p.mapped(func(x Matrix) (Matrix, error) { return m.Rows(x), nil }) // no row fails
+	q, _ := p.Mapped(func(x Matrix) (Matrix, error) { return m.Rows(x), nil }) // no row fails
 	return q
 }
 

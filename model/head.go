@@ -198,19 +198,11 @@ func Through(head layers.Head, count int, p *data.ProblemData) (*data.ProblemDat
 	if len(p.Prepare) > 0 {
 		return nil, ErrMismatch.Errorf("problem %q: its features are prepared (%s), but a head takes those of the dataset; draw the problems without", p.Name, strings.Join(p.Prepare, ", "))
 	}
-	q := &data.ProblemData{Problem: p.Problem, Tasks: slices.Clone(p.Tasks)}
-	for i := range q.Tasks {
-		t := &q.Tasks[i]
-		for _, s := range []*data.Samples{&t.TrainSet, &t.ValidationSet, &t.TestSet} {
-			if s.X == nil {
-				continue
-			}
-			x, err := head.Apply(s.X, count)
-			if err != nil {
-				return nil, fmt.Errorf("problem %q, task %q: %w", p.Name, t.Name, err)
-			}
-			s.X = x
-		}
+	q, err := p.Mapped(func(x data.Matrix) (data.Matrix, error) {
+		return head.Apply(x, count)
+	})
+	if err != nil {
+		return nil, fmt.Errorf("problem %q, %w", p.Name, err)
 	}
 	return q, nil
 }

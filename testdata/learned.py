@@ -148,17 +148,16 @@ def cell(name, kind, percent):
     return all
 
 
-METHODS = [("stl", "STL"), ("stl weighted", "STL, class weights"), ("without", "L2MT without the network"), ("start alone", "the network at its start, alone"),
-           ("trained alone", "the network trained, alone"), ("start", "L2MT, the network at its start"), ("l2mt", "L2MT"),
+METHODS = [("stl", "STL"), ("without", "L2MT without the network"), ("start", "L2MT, the network at its start"), ("l2mt", "L2MT"),
            ("new classes", "*control:* L2MT, no class recognised"), ("no rows", "*control:* L2MT, nothing learned of rows"),
            ("shuffled", "*control:* classes of the experience shuffled"), ("one class", "*control:* scatter without labels"),
            ("pair classifier", "pair classifier of the experience's rows"),
            ("pair classifier, and labelled rows", "the same, and the labelled rows"), ("multi-class", "one multi-class classifier of the experience"),
            ("on logits", "labelled rows, on the logits of that"), ("in the discriminant subspace", "labelled rows, in the discriminant subspace of the experience"),
-           ("metric", "STL in the common metric"), ("oracle", "*oracle:* the covariance of weights fitted on test rows, in the same metric")]
-PAIRS = [("stl weighted", "stl", "class weights"), ("trained alone", "start alone", "training, network alone"), ("l2mt", "start", "training, L2MT"),
+           ("oracle", "*oracle:* the covariance of weights fitted on test rows, in the same metric")]
+PAIRS = [("l2mt", "start", "training, L2MT"),
          ("l2mt", "without", "the network"), ("l2mt", "no rows", "what rows teach"), ("pair classifier, and labelled rows", "l2mt", "rows of the experience"),
-         ("multi-class", "l2mt", "one multi-class classifier"), ("oracle", "trained alone", "oracle over network alone"), ("oracle", "metric", "oracle over I/m")]
+         ("multi-class", "l2mt", "one multi-class classifier")]
 
 
 def tables(cells):

@@ -16,6 +16,9 @@ import (
 type Parts struct {
 	// NoNetwork is the control without a network.
 	NoNetwork bool
+	// NoRows is the control of a network without rows of its experience, and NoClasses of one that
+	// recognises none of its classes.
+	NoRows, NoClasses bool
 	// View is the one of Views to take, whatever rows say; empty leaves it to them.
 	View string
 }
@@ -59,7 +62,7 @@ func (b *Bench) Candidates(without Parts) (candidates []Candidate) {
 	}
 	if without.View == "" &&
 		(b.wide() || !b.regression() && len(b.rows.Tasks) <= fewTasks) {
-		candidates = append(candidates, b.metrics(without.NoNetwork)...)
+		candidates = append(candidates, b.metrics(without)...)
 	}
 	return candidates
 }
@@ -80,16 +83,16 @@ func (b *Bench) structures(view string) (candidates []Candidate) {
 	return candidates
 }
 
-func (b *Bench) metrics(noNetwork bool) (candidates []Candidate) {
+func (b *Bench) metrics(without Parts) (candidates []Candidate) {
 	mixtures := []Mixture{{}, {Pooled: 0.8}}
-	if b.finder != nil && !noNetwork && !b.regression() {
+	if b.finder != nil && !without.NoNetwork && !b.regression() {
 		mixtures = []Mixture{{Network: 1}, {Network: 0.5}, {}}
 	}
 	ridges := []float64{0}
 	if data.HasMetric(b.rows) {
 		ridges = []float64{0.1, 1, 3}
 	}
-	learned := b.hasLearned() && !noNetwork
+	learned := b.hasLearned() && !without.NoNetwork && !without.NoRows
 	for _, ridge := range ridges {
 		for _, x := range mixtures {
 			c := Candidate{Mixture: x, Ridge: ridge, Drawn: Drawn, Learned: learned}
@@ -139,7 +142,7 @@ func (b *Bench) First() Candidate {
 // Choose weighs the candidates of a problem by rows held out.
 func (b *Bench) Choose(ctx context.Context, without Parts) (*Choice, error) {
 	c, err := b.weigh(ctx, b.Candidates(without))
-	if err == nil && !without.NoNetwork && without.View == "" {
+	if err == nil && without == (Parts{}) {
 		err = b.recognise(c)
 	}
 	return c, err

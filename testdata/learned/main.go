@@ -2,9 +2,9 @@
 //
 //	go run ./testdata/learned PROBLEMS MOST TRAINED [START]
 //
-// It fits the first MOST problems of a file by single-task learning, plain and with
-// class weights, and by L2MT with and without its parts, with a trained network (""
-// is the shipped one) and with one that kept its start. A line of JSON a problem has
+// It fits the first MOST problems of a file by single-task learning and by L2MT with and
+// without its parts, with a trained network ("" is the shipped one) and with one that kept
+// its start. A line of JSON a problem has
 // the test error of each. The oracle is told how the tasks are related by their test
 // rows: what a network could bring that finds this out.
 package main
@@ -91,8 +91,8 @@ func run(path, most string, networks []string) error {
 	return nil
 }
 
-// without are finders with networks that know less of the rows of their experience: nothing, how
-// rows scatter in classes that are shuffled or all one, and how without which classes these are.
+// without are finders with networks that know less of the rows of their experience: how they
+// scatter in classes that are shuffled or all one.
 func without(dir string) (map[string]*solve.Finder, error) {
 	network, err := load(dir)
 	if err != nil || network.Sigma == nil {
@@ -118,10 +118,8 @@ func without(dir string) (map[string]*solve.Finder, error) {
 	taught.Far = 0 // no class is recognised
 	finders := map[string]*solve.Finder{}
 	for name, sigma := range map[string]*model.Sigma{
-		"no rows":     nil,
-		"one class":   model.NewSigma(&one, taught),
-		"shuffled":    model.NewSigma(&shuffled, taught),
-		"new classes": model.NewSigma(known.Classes, taught),
+		"one class": model.NewSigma(&one, taught),
+		"shuffled":  model.NewSigma(&shuffled, taught),
 	} {
 		n := *network
 		n.Sigma = sigma
@@ -154,30 +152,29 @@ func measure(ctx context.Context, f *solve.Finder, start bool,
 	if err != nil {
 		return err
 	}
-	first := b.First()
 	weighed := func(without solve.Parts) func() (*solve.Choice, error) {
 		return func() (*solve.Choice, error) { return b.Choose(ctx, without) }
 	}
 	only := func(c solve.Candidate) func() (*solve.Choice, error) {
 		return func() (*solve.Choice, error) { return b.Best(ctx, []solve.Candidate{c}) }
 	}
-	methods := []method{{"start alone", only(first)}, {"start", weighed(solve.Parts{})}}
+	methods := []method{{"start", weighed(solve.Parts{})}}
 	if !start {
-		omega, err := oracle(ctx, p, first.Ridge)
+		ridge := b.First().Ridge
+		omega, err := oracle(ctx, p, ridge)
 		if err != nil {
 			return err
 		}
-		given := solve.Candidate{Ridge: first.Ridge}
+		given := solve.Candidate{Ridge: ridge}
 		if given.Model, err = multitask.Given(omega); err != nil {
 			return err
 		}
 		methods = []method{
 			{"stl", only(solve.Candidate{})},
-			{"stl weighted", only(solve.Candidate{Balanced: true})},
-			{"metric", only(solve.Candidate{Ridge: first.Ridge})},
-			{"trained alone", only(first)},
 			{"oracle", only(given)},
 			{"without", weighed(solve.Parts{NoNetwork: true})},
+			{"no rows", weighed(solve.Parts{NoRows: true})},
+			{"new classes", weighed(solve.Parts{NoClasses: true})},
 			{"l2mt", weighed(solve.Parts{})},
 		}
 	}
