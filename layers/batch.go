@@ -48,9 +48,6 @@ const (
 	NormSize Norm = "size" // P = G/n
 )
 
-// Norms lists the names of all norms.
-func Norms() []Norm { return []Norm{NormNone, NormSize} }
-
 // Batch is the data of one multitask problem in the form the operations want:
 // the rows of all tasks stacked. It never changes, so any number of graphs may
 // share one.
@@ -59,8 +56,7 @@ type Batch struct {
 	start  []int // task j has the rows start[j]:start[j+1]
 	norm   Norm
 	graphs []*data.LabelGraph // of the tasks; nil when nothing is aggregated
-	single *stack[float32]
-	double *stack[float64]
+	stack  any                // *stack[T] in the precision
 }
 
 // stack is the part of a batch that depends on the precision.
@@ -82,8 +78,8 @@ func NewBatch(dtype DType, norm Norm, tasks []Task) (*Batch, error) {
 	if len(tasks) == 0 {
 		return nil, data.ErrInvalid.Errorf("a batch needs at least one task")
 	}
-	if !slices.Contains(Norms(), norm) {
-		return nil, data.ErrInvalid.Errorf("the norm is %q; it must be one of %q", norm, Norms())
+	if norm != NormNone && norm != NormSize {
+		return nil, data.ErrInvalid.Errorf("the norm is %q; it must be %q or %q", norm, NormNone, NormSize)
 	}
 	b := &Batch{start: make([]int, 1, len(tasks)+1), norm: norm}
 	for j, t := range tasks {
@@ -107,9 +103,9 @@ func NewBatch(dtype DType, norm Norm, tasks []Task) (*Batch, error) {
 		}
 	}
 	if dtype == Float64 {
-		b.double = newStack[float64](b, tasks)
+		b.stack = newStack[float64](b, tasks)
 	} else {
-		b.single = newStack[float32](b, tasks)
+		b.stack = newStack[float32](b, tasks)
 	}
 	return b, nil
 }
@@ -165,13 +161,7 @@ func newAggregation[T Float](b *Batch, graphs []*data.LabelGraph) *aggregation[T
 }
 
 // stackOf is the batch in the graph's precision.
-func stackOf[T Float](b *Batch) *stack[T] {
-	var s any = b.single
-	if b.double != nil {
-		s = b.double
-	}
-	return s.(*stack[T])
-}
+func stackOf[T Float](b *Batch) *stack[T] { return b.stack.(*stack[T]) }
 
 // graphOf is Aggregate's graph: the batch's label graph, unless Regraph has made
 // another.

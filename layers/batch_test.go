@@ -28,7 +28,7 @@ func TestBatchesRefuseTasksThatDoNotFit(t *testing.T) {
 			t.Errorf("%s: the error is %v", name, err)
 		}
 	}
-	datatest.Refused(NewBatch(Float32, "degree", good))(t, data.ErrInvalid, `["none" "size"]`)
+	datatest.Refused(NewBatch(Float32, "degree", good))(t, data.ErrInvalid, `"none" or "size"`)
 	b := batchOf(t, Float32, NormSize, good)
 	for _, rows := range [][]int{{4}, {4, 6}, {5, 4}, {4, 5, 1}} {
 		other := batchOf(t, Float32, NormSize, randomTasks(t, r, 3, 1, rows...))

@@ -132,7 +132,8 @@ func TestSharedInputsFollowTheirOwner(t *testing.T) {
 		var held *Held
 		var captured *Capture
 		g, err := Build(dtype, func(g *Graph) {
-			y := Penalty(Readout(s, must(gorgonia.Add(Product(s, g.Shared("w", w, 4, 3)), Product(s, g.Input("v", 4, 3))))))
+			h := must(gorgonia.Add(Product(s, g.Shared("w", w, 4, 3)), Product(s, g.Input("v", 4, 3))))
+			y := must(gorgonia.Sum(must(gorgonia.Square(Readout(s, h)))))
 			value = g.Capture(y)
 			grads := Gradient(y, g.inputs["w"].node, g.inputs["v"].node)
 			held, captured = g.Hold(grads[0]), g.Capture(grads[1])

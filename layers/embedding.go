@@ -16,9 +16,10 @@ func Readout(s *Slot, h *Node) *Node {
 			s.fit("readout", in[0])
 			return Shape{s.Tasks(), in[0][1]}
 		},
-		F32:  readout[float32](s),
-		F64:  readout[float64](s),
-		Grad: func(_ Nodes, _, grad *Node) Nodes { return Nodes{readoutGrad(s, grad)} },
+		F32:     readout[float32](s),
+		F64:     readout[float64](s),
+		Slope32: readoutSlope[float32](s),
+		Slope64: readoutSlope[float64](s),
 	}, h)
 }
 
@@ -35,17 +36,8 @@ func readout[T Float](s *Slot) Body[T] {
 	}
 }
 
-// readoutGrad spreads the gradient of a task's row over the task's rows.
-func readoutGrad(s *Slot, grad *Node) *Node {
-	return Apply(Op{
-		Name:  "readout'#" + s.name,
-		Shape: func(in []Shape) Shape { return Shape{s.rows(), in[0][1]} },
-		F32:   readoutGradBody[float32](s),
-		F64:   readoutGradBody[float64](s),
-	}, grad)
-}
-
-func readoutGradBody[T Float](s *Slot) Body[T] {
+// readoutSlope spreads the gradient of a task's row over the task's rows.
+func readoutSlope[T Float](s *Slot) Body[T] {
 	return func(out View[T], in []View[T]) {
 		b := s.batch
 		weights := stackOf[T](b).weights
@@ -53,7 +45,7 @@ func readoutGradBody[T Float](s *Slot) Body[T] {
 			for i := b.start[j]; i < b.start[j+1]; i++ {
 				y := out.Row(i)
 				clear(y)
-				axpy(y, weights[i], in[0].Row(j))
+				axpy(y, weights[i], in[2].Row(j))
 			}
 		}
 	}
@@ -62,7 +54,7 @@ func readoutGradBody[T Float](s *Slot) Body[T] {
 // Rows are the rows of task j in H (n x h).
 func Rows(s *Slot, h *Node, j int) *Node {
 	fit(j >= 0 && j < s.Tasks(), "rows of task %d; there are %d tasks", j, s.Tasks())
-	s.fit("rows of a task", Shape(h.Shape()))
+	s.fit("rows of a task", h.Shape())
 	return Slice(h, s.start[j], s.start[j+1])
 }
 
@@ -77,16 +69,10 @@ func Slice(x *Node, from, to int) *Node {
 				"%s of an operand of shape %v; it must be a matrix that has them", name, in[0])
 			return Shape{to - from, in[0][1]}
 		},
-		F32: sliced[float32](from, false),
-		F64: sliced[float64](from, false),
-		Grad: func(in Nodes, _, grad *Node) Nodes {
-			return Nodes{Apply(Op{
-				Name:  name + "'",
-				Shape: SameShape,
-				F32:   spread[float32](from, false),
-				F64:   spread[float64](from, false),
-			}, in[0], grad)}
-		},
+		F32:     sliced[float32](from, false),
+		F64:     sliced[float64](from, false),
+		Slope32: spread[float32](from, false),
+		Slope64: spread[float64](from, false),
 	}, x)
 }
 
@@ -138,16 +124,12 @@ func dot[T Float](x, y []T) (s T) {
 // Unit scales every row of E to length 1; a zero row stays zero.
 func Unit(e *Node) *Node {
 	return Apply(Op{
-		Name:  "unit",
-		Shape: SameShape,
-		F32:   unit[float32],
-		F64:   unit[float64],
-		Grad: func(in Nodes, out, grad *Node) Nodes {
-			return Nodes{Apply(Op{
-				Name: "unit'", Shape: SameShape,
-				F32: unitGrad[float32], F64: unitGrad[float64],
-			}, in[0], out, grad)}
-		},
+		Name:    "unit",
+		Shape:   SameShape,
+		F32:     unit[float32],
+		F64:     unit[float64],
+		Slope32: unitSlope[float32],
+		Slope64: unitSlope[float64],
 	}, e)
 }
 
@@ -160,8 +142,8 @@ func unit[T Float](out View[T], in []View[T]) {
 	}
 }
 
-// unitGrad is (g - u <u, g>)/||e|| with u = e/||e||.
-func unitGrad[T Float](out View[T], in []View[T]) {
+// unitSlope is (g - u <u, g>)/||e|| with u = e/||e||.
+func unitSlope[T Float](out View[T], in []View[T]) {
 	clear(out.Data)
 	for i := range out.Rows {
 		u := in[1].Row(i)

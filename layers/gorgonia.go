@@ -10,7 +10,6 @@ import (
 
 	"gonum.org/v1/gonum/floats"
 	"gorgonia.org/gorgonia"
-	"gorgonia.org/tensor"
 
 	"l2mt/layers/linalg"
 )
@@ -22,23 +21,11 @@ import (
 
 // entrywise are the operations entry by entry.
 var entrywise = map[string]func(x float64) float64{
-	"abs":     math.Abs,
-	"ceil":    math.Ceil,
-	"cos":     math.Cos,
-	"cube":    func(x float64) float64 { return x * x * x },
-	"exp":     math.Exp,
-	"expm1":   math.Expm1,
-	"floor":   math.Floor,
-	"inv":     func(x float64) float64 { return 1 / x },
-	"ln":      math.Log,
-	"log1p":   math.Log1p,
-	"neg":     func(x float64) float64 { return -x },
-	"sigmoid": func(x float64) float64 { return 1 / (1 + math.Exp(-x)) },
-	"sign":    func(x float64) float64 { return truth(x > 0) - truth(x < 0) },
-	"sin":     math.Sin,
-	"softplus": func(x float64) float64 {
-		return max(x, 0) + math.Log1p(math.Exp(-math.Abs(x)))
-	},
+	"abs":    math.Abs,
+	"exp":    math.Exp,
+	"inv":    func(x float64) float64 { return 1 / x },
+	"ln":     math.Log,
+	"neg":    func(x float64) float64 { return -x },
 	"sqrt":   math.Sqrt,
 	"square": func(x float64) float64 { return x * x },
 	"tanh":   math.Tanh,
@@ -51,20 +38,6 @@ var zips = map[string]func(x, y float64) float64{
 	"- false": func(x, y float64) float64 { return x - y },
 	"⊙ false": func(x, y float64) float64 { return x * y },
 	"÷ false": func(x, y float64) float64 { return x / y },
-	"^ false": math.Pow,
-	"< true":  func(x, y float64) float64 { return truth(x < y) },
-	"<= true": func(x, y float64) float64 { return truth(x <= y) },
-	"> true":  func(x, y float64) float64 { return truth(x > y) },
-	">= true": func(x, y float64) float64 { return truth(x >= y) },
-	"== true": func(x, y float64) float64 { return truth(x == y) },
-	"!= true": func(x, y float64) float64 { return truth(x != y) },
-}
-
-func truth(b bool) float64 {
-	if b {
-		return 1
-	}
-	return 0
 }
 
 // Which operands of a product are transposed.
@@ -112,7 +85,7 @@ func theirs(n *Node) Op {
 		"node %s of shape %v is no input of this graph; declare a parameter", n.Name(), n.Shape())
 	in := make([]Shape, len(operands))
 	for i, operand := range operands {
-		in[i] = Shape(operand.Shape())
+		in[i] = operand.Shape()
 	}
 	op := Op{Name: name, F32: bodyFor[float32](n, kind, name, in)}
 	op.F64 = bodyFor[float64](n, kind, name, in)
@@ -141,7 +114,7 @@ func foreign[T Float](op gorgonia.Op, in []Shape) Body[T] {
 	return func(out View[T], views []View[T]) {
 		values := make([]gorgonia.Value, len(views))
 		for i, v := range views {
-			values[i] = newValue(tensor.Shape(in[i]), slices.Clone(v.Data))
+			values[i] = newValue(in[i], slices.Clone(v.Data))
 		}
 		result, err := op.Do(values...)
 		if err != nil {
@@ -181,15 +154,9 @@ func body[T Float](n *Node, kind, name string, in []Shape) Body[T] {
 		}
 	case "linAlgBinOp":
 		if turn, ok := products[name]; ok {
-			_, inner := in[0].turned(turn[0])
-			rows, _ := in[1].turned(turn[1])
+			_, inner := turned(in[0], turn[0])
+			rows, _ := turned(in[1], turn[1])
 			fit(inner == rows, "product of operands of shapes %v and %v; the inner dimensions must agree", in[0], in[1])
-			switch name {
-			case "A × b":
-				return inners[T]
-			case "Aᵀ × b":
-				return weightedRows[T]
-			}
 			return multiplied[T](turn)
 		}
 	case "sumOp":
@@ -197,17 +164,10 @@ func body[T Float](n *Node, kind, name string, in []Shape) Body[T] {
 			return columnSums[T]
 		}
 		return totals[T]
-	case "transposeOp":
-		return transposed[T]
 	case "repeatOp":
 		return repeated[T]
 	case "reshapeOp":
 		return copied[T]
-	case "sizeOp":
-		size := 0
-		if _, err := fmt.Sscanf(name, "SizeOf=%d", &size); err == nil {
-			return constant(T(size))
-		}
 	case "softmaxOp":
 		return softmaxFor[T](name, in[0])
 	case "sliceOp":
@@ -230,7 +190,7 @@ func softmaxFor[T Float](name string, in Shape) Body[T] {
 		fit(!column, "operation Softmax of shape %v: Gorgonia's gradient is along another axis; name the axis", in)
 		axis += len(in)
 	}
-	stride := in[axis+1:].Size()
+	stride := in[axis+1:].TotalSize()
 	return func(out View[T], operands []View[T]) {
 		x := operands[0].Data
 		line := make([]float64, in[axis])
@@ -263,8 +223,8 @@ func mapped[T Float](f func(x float64) float64) Body[T] {
 
 // zipped reads an operand that is a scalar with a stride of zero.
 func zipped[T Float](f func(x, y float64) float64, in []Shape) Body[T] {
-	p := min(1, in[0].Size()-1)
-	q := min(1, in[1].Size()-1)
+	p := min(1, in[0].TotalSize()-1)
+	q := min(1, in[1].TotalSize()-1)
 	return func(out View[T], in []View[T]) {
 		x := in[0].Data
 		y := in[1].Data
@@ -281,19 +241,6 @@ func plus[T Float](out View[T], in []View[T]) {
 	add(out.Data, in[1].Data)
 }
 
-func inners[T Float](out View[T], in []View[T]) {
-	for i := range out.Data {
-		out.Data[i] = dot(in[0].Row(i), in[1].Data)
-	}
-}
-
-func weightedRows[T Float](out View[T], in []View[T]) {
-	clear(out.Data)
-	for i, w := range in[1].Data {
-		axpy(out.Data, w, in[0].Row(i))
-	}
-}
-
 func multiplied[T Float](turn [2]linalg.Transpose) Body[T] {
 	return func(out View[T], in []View[T]) {
 		gemm(turn, in[0], in[1], out)
@@ -302,7 +249,7 @@ func multiplied[T Float](turn [2]linalg.Transpose) Body[T] {
 
 // gemm sets out to op(A) op(B).
 func gemm[T Float](turn [2]linalg.Transpose, a, b, out View[T]) {
-	rows, inner := Shape{a.Rows, a.Cols}.turned(turn[0])
+	rows, inner := turned(Shape{a.Rows, a.Cols}, turn[0])
 	linalg.Gemm(kernels(), turn[0], turn[1], rows, out.Cols, inner,
 		1, a.Data, a.Cols, b.Data, b.Cols, 0, out.Data, out.Cols)
 }
@@ -316,14 +263,6 @@ func totals[T Float](out View[T], in []View[T]) {
 			s += float64(v)
 		}
 		out.Data[i] = T(s)
-	}
-}
-
-func transposed[T Float](out View[T], in []View[T]) {
-	for i := range out.Rows {
-		for j := range out.Cols {
-			out.Row(i)[j] = in[0].Row(j)[i]
-		}
 	}
 }
 
@@ -374,14 +313,14 @@ func sliced[T Float](from int, ofColumns bool) Body[T] {
 	}
 }
 
-// spread is zero except in the slice, which is the second operand.
+// spread is zero except in the slice, which is the last operand.
 func spread[T Float](from int, ofColumns bool) Body[T] {
 	return func(out View[T], in []View[T]) {
 		if ofColumns {
-			columnsGrad[T](from)(out, in[1:])
+			columnsSlope[T](from)(out, in)
 			return
 		}
 		clear(out.Data)
-		copy(out.Data[from*out.Cols:], in[1].Data)
+		copy(out.Data[from*out.Cols:], in[len(in)-1].Data)
 	}
 }

@@ -197,7 +197,7 @@ func TestOperationsOfGorgonia(t *testing.T) {
 func (c opCase) againstGorgonia(t *testing.T, r interface{ NormFloat64() float64 }) {
 	g, numbers, nodes := gorgonia.NewGraph(), [][]float64{}, []*Node{}
 	for i, shape := range c.in {
-		v := make([]float64, Shape(shape).Size())
+		v := make([]float64, Shape(shape).TotalSize())
 		for j := range v {
 			if v[j] = r.NormFloat64(); c.positive {
 				v[j] = v[j]*v[j] + 0.1

@@ -232,7 +232,7 @@ func (g *Graph) compile() error {
 // newPlace gives a node a part of the memory, from the start of a line of the cache.
 func (g *Graph) newPlace(n *Node) place {
 	const line = 16
-	rows, cols := Shape(n.Shape()).matrix()
+	rows, cols := matrix(n.Shape())
 	p := place{from: g.size, rows: rows, cols: cols}
 	g.size += (rows*cols + line - 1) / line * line
 	return p
@@ -303,7 +303,7 @@ func (g *Graph) Set(name string, value []float64) error {
 // between runs. In single precision the graph reads them where they are, so that
 // large weights are in memory once.
 func (g *Graph) Shared(name string, value []float32, shape ...int) *Node {
-	fit(Shape(shape).Size() == len(value), "input %q of shape %v shares %d numbers", name, shape, len(value))
+	fit(Shape(shape).TotalSize() == len(value), "input %q of shape %v shares %d numbers", name, shape, len(value))
 	n := g.input(name, shape)
 	in := g.inputs[name]
 	if g.memory.dtype == tensor.Float64 {
@@ -311,7 +311,7 @@ func (g *Graph) Shared(name string, value []float32, shape ...int) *Node {
 		in.place = g.newPlace(n)
 		return n
 	}
-	in.place.rows, in.place.cols = Shape(shape).matrix()
+	in.place.rows, in.place.cols = matrix(shape)
 	in.place.shared = value
 	return n
 }

@@ -15,18 +15,12 @@ func square(in []Shape) Shape {
 func Distances(sign int, e *Node) *Node {
 	fit(sign == 1 || sign == -1, "distances: the sign is %d; it must be 1 or -1", sign)
 	return Apply(Op{
-		Name:  fmt.Sprintf("distances%+d", sign),
-		Shape: square,
-		F32:   distances[float32](sign),
-		F64:   distances[float64](sign),
-		Grad: func(in Nodes, _, grad *Node) Nodes {
-			return Nodes{Apply(Op{
-				Name:  fmt.Sprintf("distances%+d'", sign),
-				Shape: SameShape,
-				F32:   distancesGrad[float32](sign),
-				F64:   distancesGrad[float64](sign),
-			}, in[0], grad)}
-		},
+		Name:    fmt.Sprintf("distances%+d", sign),
+		Shape:   square,
+		F32:     distances[float32](sign),
+		F64:     distances[float64](sign),
+		Slope32: distancesSlope[float32](sign),
+		Slope64: distancesSlope[float64](sign),
 	}, e)
 }
 
@@ -48,13 +42,13 @@ func distances[T Float](sign int) Body[T] {
 	}
 }
 
-// distancesGrad is 2 sum_j (g_ij + g_ji)(e_i + sign e_j) in row i: entry ij
+// distancesSlope is 2 sum_j (g_ij + g_ji)(e_i + sign e_j) in row i: entry ij
 // pulls e_i along e_i + sign e_j, and entry ji along sign (e_j + sign e_i), which
 // is the same direction.
-func distancesGrad[T Float](sign int) Body[T] {
+func distancesSlope[T Float](sign int) Body[T] {
 	return func(out View[T], in []View[T]) {
 		e := in[0]
-		g := in[1]
+		g := in[2]
 		clear(out.Data)
 		for i := range e.Rows {
 			for j := range e.Rows {

@@ -3,8 +3,6 @@ package layers
 import (
 	"slices"
 
-	"gorgonia.org/gorgonia"
-
 	"l2mt/layers/linalg"
 )
 
@@ -17,16 +15,10 @@ func Product(s *Slot, l *Node) *Node {
 			fit(len(in[0]) == 2, "product with the data: the operand has shape %v; it must be a matrix", in[0])
 			return Shape{s.rows(), in[0][1]}
 		},
-		F32: product[float32](s),
-		F64: product[float64](s),
-		Grad: func(in Nodes, _, grad *Node) Nodes {
-			return Nodes{Apply(Op{
-				Name:  "X'*#" + s.name,
-				Shape: func([]Shape) Shape { return Shape(in[0].Shape()) },
-				F32:   productT[float32](s),
-				F64:   productT[float64](s),
-			}, grad)}
-		},
+		F32:     product[float32](s),
+		F64:     product[float64](s),
+		Slope32: productSlope[float32](s),
+		Slope64: productSlope[float64](s),
 	}, l)
 }
 
@@ -36,9 +28,9 @@ func product[T Float](s *Slot) Body[T] {
 	}
 }
 
-func productT[T Float](s *Slot) Body[T] {
+func productSlope[T Float](s *Slot) Body[T] {
 	return func(out View[T], in []View[T]) {
-		stackOf[T](s.batch).x.mulT(out, in[0])
+		stackOf[T](s.batch).x.mulT(out, in[2])
 	}
 }
 
@@ -51,11 +43,11 @@ func columns[T Float](from int) Body[T] {
 	}
 }
 
-func columnsGrad[T Float](from int) Body[T] {
+func columnsSlope[T Float](from int) Body[T] {
 	return func(out View[T], in []View[T]) {
 		clear(out.Data)
 		for i := range out.Rows {
-			copy(out.Row(i)[from:], in[0].Row(i))
+			copy(out.Row(i)[from:], in[len(in)-1].Row(i))
 		}
 	}
 }
@@ -100,26 +92,4 @@ func columnSums[T Float](out View[T], in []View[T]) {
 	for i := range in[0].Rows {
 		add(out.Data, in[0].Row(i))
 	}
-}
-
-// Penalty is the sum of squares of all entries of a matrix.
-func Penalty(l *Node) *Node {
-	return Apply(Op{
-		Name:  "sumSquares",
-		Shape: ScalarShape,
-		F32:   sumSquares[float32],
-		F64:   sumSquares[float64],
-		Grad: func(in Nodes, _, grad *Node) Nodes {
-			twice := gorgonia.Must(gorgonia.Add(grad, grad))
-			return Nodes{gorgonia.Must(gorgonia.HadamardProd(twice, in[0]))}
-		},
-	}, l)
-}
-
-func sumSquares[T Float](out View[T], in []View[T]) {
-	var s float64
-	for _, v := range in[0].Data {
-		s += float64(v) * float64(v)
-	}
-	out.Data[0] = T(s)
 }

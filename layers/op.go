@@ -40,28 +40,19 @@ func newView[T Float](rows, cols int) View[T] {
 }
 
 // Shape is the shape of an operand: its dimensions, none for a scalar.
-type Shape []int
+type Shape = tensor.Shape
 
-// Size is the number of entries.
-func (s Shape) Size() int {
-	size := 1
-	for _, n := range s {
-		size *= n
-	}
-	return size
-}
-
-// matrix is the shape of its View.
-func (s Shape) matrix() (rows, cols int) {
+// matrix is the shape of an operand's View.
+func matrix(s Shape) (rows, cols int) {
 	if len(s) == 2 {
 		return s[0], s[1]
 	}
-	return s.Size(), 1
+	return s.TotalSize(), 1
 }
 
-// turned is the shape of its View, or of the View's transpose.
-func (s Shape) turned(t linalg.Transpose) (rows, cols int) {
-	rows, cols = s.matrix()
+// turned is the shape of an operand's View, or of the View's transpose.
+func turned(s Shape, t linalg.Transpose) (rows, cols int) {
+	rows, cols = matrix(s)
 	if t == linalg.Trans {
 		return cols, rows
 	}
@@ -90,9 +81,13 @@ type Op struct {
 	// F32 and F64 are the body in both precisions, usually one generic function.
 	F32 Body[float32]
 	F64 Body[float64]
-	// Grad returns the gradient with respect to every operand, given the
-	// gradient with respect to the result. An Op without Grad can only be used
-	// where nothing is differentiated, such as in a gradient.
+	// Slope32 and Slope64 are the body of the gradient with respect to an only operand: it
+	// takes the operand, the result, and the gradient with respect to the result.
+	Slope32 Body[float32]
+	Slope64 Body[float64]
+	// Grad returns the gradient with respect to every operand, given the gradient with respect
+	// to the result, where an Op has no slopes. With neither it can only be used where nothing
+	// is differentiated, such as in a gradient.
 	Grad func(in Nodes, out, grad *Node) Nodes
 }
 
@@ -101,10 +96,10 @@ func Apply(op Op, in ...*Node) *Node {
 	bound := &boundOp{Op: op, types: make([]hm.Type, len(in)+1)}
 	shapes := make([]Shape, len(in))
 	for i, n := range in {
-		shapes[i] = Shape(n.Shape())
+		shapes[i] = n.Shape()
 		bound.types[i] = n.Type()
 	}
-	bound.shape = append(tensor.Shape{}, op.Shape(shapes)...)
+	bound.shape = op.Shape(shapes)
 	dtype := in[0].Dtype()
 	if bound.types[len(in)] = hm.Type(dtype); len(bound.shape) > 0 {
 		bound.types[len(in)] = gorgonia.TensorType{Dims: len(bound.shape), Of: dtype}
@@ -120,7 +115,7 @@ func Apply(op Op, in ...*Node) *Node {
 type boundOp struct {
 	Op
 	types []hm.Type // of the operands, then of the result
-	shape tensor.Shape
+	shape Shape
 }
 
 func (o *boundOp) Arity() int            { return len(o.types) - 1 }
@@ -131,7 +126,7 @@ func (o *boundOp) OverwritesInput() int  { return -1 }
 func (o *boundOp) WriteHash(h hash.Hash) { fmt.Fprint(h, o.Name) }
 func (o *boundOp) String() string        { return o.Name }
 
-func (o *boundOp) InferShape(...gorgonia.DimSizer) (tensor.Shape, error) {
+func (o *boundOp) InferShape(...gorgonia.DimSizer) (Shape, error) {
 	return o.shape.Clone(), nil
 }
 
@@ -150,19 +145,19 @@ func (o *boundOp) Do(in ...gorgonia.Value) (out gorgonia.Value, err error) {
 	return computed(o.F32, o.shape, in), nil
 }
 
-func computed[T Float](body Body[T], shape tensor.Shape, in []gorgonia.Value) gorgonia.Value {
+func computed[T Float](body Body[T], shape Shape, in []gorgonia.Value) gorgonia.Value {
 	views := make([]View[T], len(in))
 	for i, v := range in {
-		rows, cols := Shape(v.Shape()).matrix()
+		rows, cols := matrix(v.Shape())
 		views[i] = View[T]{rows, cols, entries[T](v)}
 	}
-	out := newView[T](Shape(shape).matrix())
+	out := newView[T](matrix(shape))
 	body(out, views)
 	return newValue(shape, out.Data)
 }
 
 // newValue is Gorgonia's value of some numbers.
-func newValue[T Float](shape tensor.Shape, numbers []T) gorgonia.Value {
+func newValue[T Float](shape Shape, numbers []T) gorgonia.Value {
 	if len(shape) > 0 {
 		return tensor.New(tensor.WithShape(shape...), tensor.WithBacking(numbers))
 	}
@@ -184,10 +179,15 @@ func entries[T Float](v gorgonia.Value) []T {
 }
 
 func (o *boundOp) DiffWRT(n int) []bool {
-	return slices.Repeat([]bool{o.Grad != nil}, n)
+	return slices.Repeat([]bool{o.Grad != nil || o.Slope64 != nil}, n)
 }
 
 func (o *boundOp) SymDiff(in Nodes, out, grad *Node) (n Nodes, err error) {
+	if o.Slope64 != nil {
+		slope := Op{Name: o.Name + "'", Shape: SameShape,
+			F32: o.Slope32, F64: o.Slope64}
+		return Nodes{Apply(slope, in[0], out, grad)}, nil
+	}
 	if o.Grad == nil {
 		return nil, fmt.Errorf("operation %s has no gradient", o.Name)
 	}
@@ -218,7 +218,7 @@ func fit(ok bool, format string, args ...any) {
 func Outside(name string, f func(in, slopes []View[float64]) float64, operands ...*Node) *Node {
 	o := &outside{f: f}
 	for _, n := range operands {
-		rows, cols := Shape(n.Shape()).matrix()
+		rows, cols := matrix(n.Shape())
 		o.in = append(o.in, newView[float64](rows, cols))
 		o.slopes = append(o.slopes, newView[float64](rows, cols))
 	}
@@ -229,7 +229,7 @@ func Outside(name string, f func(in, slopes []View[float64]) float64, operands .
 			for i, operand := range in {
 				n = append(n, Apply(Op{ // of out, so that it runs after the function
 					Name:  fmt.Sprint(name, "'", i),
-					Shape: func([]Shape) Shape { return Shape(operand.Shape()) },
+					Shape: func([]Shape) Shape { return operand.Shape() },
 					F32:   scaledSlope[float32](&o.slopes[i]),
 					F64:   scaledSlope[float64](&o.slopes[i]),
 				}, grad, out))

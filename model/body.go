@@ -118,7 +118,7 @@ type BodyInputs struct {
 // problem's rows, behind the head if there is one.
 func (in BodyInputs) Product(l *layers.Node) *layers.Node {
 	if l.Dims() != 2 || l.Shape()[0] != in.Config.Features {
-		panic(ErrConfig.Errorf("weights of shape %v for rows of %d features; the weights need a row for each", layers.Shape(l.Shape()), in.Config.Features))
+		panic(ErrConfig.Errorf("weights of shape %v for rows of %d features; the weights need a row for each", l.Shape(), in.Config.Features))
 	}
 	if in.features == nil {
 		return layers.Product(in.Slot, l)

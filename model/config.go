@@ -55,23 +55,21 @@ type Config struct {
 	Free   bool   `json:"free" help:"Give each layer from the second on a matrix and a bias of its own; the paper ties them."`
 	// Neighbours is k. Smaller tasks use all their rows.
 	Neighbours int          `json:"k" min:"1" name:"k" placeholder:"6" help:"Neighbours k of the label graph."`
-	Norm       layers.Norm  `json:"norm" placeholder:"size" help:"Scaling of the label graph: none, or size (divided by the rows of the task)."`
+	Norm       layers.Norm  `json:"norm" names:"none size" placeholder:"size" help:"Scaling of the label graph: none, or size (divided by the rows of the task)."`
 	Readout    string       `json:"readout" placeholder:"signed" help:"How the rows of a task become its embedding: ${readouts}."`
 	Unit       bool         `json:"unit" placeholder:"true" help:"Scale embeddings to length one; --model.unit=false leaves them."`
 	Estimator  string       `json:"estimator" placeholder:"affine-kernel" help:"What turns embeddings into Phi and c: ${estimators}."`
 	Link       string       `json:"link" placeholder:"tanh" help:"Function v of the relative error that is estimated: ${links}."`
 	Objective  Objective    `json:"objective" placeholder:"found" help:"What training minimises: found (the error of the covariance that the network finds on a training problem, through the closed form and the fit), or paper (the distance of f from v(o) of the tuples), scaled (that divided by the standard deviation of v), or one that the program registers."`
 	Lambda     float64      `json:"lambda" min:"0" placeholder:"0.0001" help:"Weight of the squares of the layers' matrices; 0 leaves them free."`
-	DType      layers.DType `json:"dtype" name:"dtype" placeholder:"float32" help:"Precision of the computation: float32 or float64."`
+	DType      layers.DType `json:"dtype" names:"float32 float64" name:"dtype" placeholder:"float32" help:"Precision of the computation: float32 or float64."`
 }
 
 // Settings is the table of the configuration, section "model".
 func (c *Config) Settings() settings.Table {
 	return settings.New("model", c, map[string][]string{
 		"body": Bodies(), "readout": Readouts(), "estimator": Estimators(), "link": Links(),
-		"norm":      texts(layers.Norms()),
 		"objective": objectives.names(),
-		"dtype":     texts([]layers.DType{layers.Float32, layers.Float64}),
 	})
 }
 
@@ -121,12 +119,4 @@ func (c Config) Validate() error {
 func (c Config) missing() error {
 	return errors.Join(bodies.missing(c.Body), readouts.missing(c.Readout),
 		estimators.missing(c.Estimator), links.missing(c.Link), objectives.missing(string(c.Objective)))
-}
-
-func texts[S ~string](names []S) []string {
-	t := make([]string, len(names))
-	for i, n := range names {
-		t[i] = string(n)
-	}
-	return t
 }

@@ -169,7 +169,7 @@ func shaped(name string, n *layers.Node, shapes ...[]int) {
 	layers.Check(n)
 	fits := func(s []int) bool { return slices.Equal(s, n.Shape()) }
 	if !slices.ContainsFunc(shapes, fits) {
-		panic(ErrConfig.Errorf("%s has the shape %v; it must have %v", name, layers.Shape(n.Shape()), shapes[0]))
+		panic(ErrConfig.Errorf("%s has the shape %v; it must have %v", name, n.Shape(), shapes[0]))
 	}
 }
 

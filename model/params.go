@@ -96,7 +96,7 @@ func NewParams(c Config, seed uint64) Params {
 		t := Tensor{Name: s.Name, Shape: s.Shape, Value: s.Start}
 		if s.Start == nil {
 			r := data.Stream(seed, "initial "+s.Name)
-			t.Value = make([]float64, layers.Shape(s.Shape).Size())
+			t.Value = make([]float64, layers.Shape(s.Shape).TotalSize())
 			for i := range t.Value {
 				t.Value[i] = s.Deviation * r.NormFloat64()
 			}
@@ -136,7 +136,7 @@ func (p Params) matches(c Config) error {
 		case t.Name != s.Name:
 			return ErrMismatch.Errorf("tensor %d is %q, but the configuration has %q there", i, t.Name, s.Name)
 		case !slices.Equal(t.Shape, s.Shape),
-			len(t.Value) != layers.Shape(s.Shape).Size():
+			len(t.Value) != layers.Shape(s.Shape).TotalSize():
 			return ErrMismatch.Errorf("tensor %q has shape %v and %d numbers, but the configuration has shape %v", t.Name, t.Shape, len(t.Value), s.Shape)
 		}
 	}

@@ -3,7 +3,7 @@
 //
 //	Hidden int `json:"hidden" min:"1"`
 //
-// json names it. Numbers lie between min and max, or above above.
+// json names it. Numbers lie between min and max, or above above. Texts are among names.
 package settings
 
 import (
@@ -29,7 +29,7 @@ type Setting struct {
 }
 
 // New is the table of a configuration, a pointer to a struct, whose names begin
-// with the section's. Names has the allowed texts of fields. Fields that are
+// with the section's. Names has the allowed texts of fields, beside their tags'. Fields that are
 // structs have tables of their own.
 func New(section string, config any, names map[string][]string) (t Table) {
 	v := reflect.ValueOf(config).Elem()
@@ -39,8 +39,9 @@ func New(section string, config any, names map[string][]string) (t Table) {
 			continue
 		}
 		field, _, _ := strings.Cut(f.Tag.Get("json"), ",")
+		allowed := append(names[field], strings.Fields(f.Tag.Get("names"))...)
 		t = append(t,
-			Setting{section + "." + field, names[field], f.Tag, v.Field(i)})
+			Setting{section + "." + field, allowed, f.Tag, v.Field(i)})
 	}
 	return t
 }
