@@ -157,6 +157,9 @@ func body[T Float](n *Node, kind, name string, in []Shape) Body[T] {
 			_, inner := turned(in[0], turn[0])
 			rows, _ := turned(in[1], turn[1])
 			fit(inner == rows, "product of operands of shapes %v and %v; the inner dimensions must agree", in[0], in[1])
+			if name == "Aᵀ × b" { // in the order of Gorgonia's sums
+				return weightedRows[T]
+			}
 			return multiplied[T](turn)
 		}
 	case "sumOp":
@@ -239,6 +242,13 @@ func zipped[T Float](f func(x, y float64) float64, in []Shape) Body[T] {
 func plus[T Float](out View[T], in []View[T]) {
 	copy(out.Data, in[0].Data)
 	add(out.Data, in[1].Data)
+}
+
+func weightedRows[T Float](out View[T], in []View[T]) {
+	clear(out.Data)
+	for i, w := range in[1].Data {
+		axpy(out.Data, w, in[0].Row(i))
+	}
 }
 
 func multiplied[T Float](turn [2]linalg.Transpose) Body[T] {
