@@ -41,7 +41,7 @@ type Graph struct {
 	inputs   map[string]*input
 	results  []*result
 	captures []*Capture
-	held     []*Held
+	held     []held
 	steps    []step
 }
 
@@ -366,20 +366,19 @@ func Gradient(loss *Node, inputs ...*Node) Nodes {
 	return grads
 }
 
-// Held is a result in single precision, valid until the next run.
-type Held struct {
-	// Value holds the numbers of the last run, row-major.
-	Value []float32
-	result
+// held is a result in single precision.
+type held struct {
+	*result
+	value *[]float32
 }
 
-// Hold makes the value of n available after a run, as Capture does, but in
-// single precision, where it has no copy made.
-func (g *Graph) Hold(n *Node) *Held {
-	h := &Held{result: result{node: n}}
-	g.held = append(g.held, h)
-	g.results = append(g.results, &h.result)
-	return h
+// Hold makes the value of n available after a run and until the next one, as Capture does, but
+// in single precision, where it has no copy made.
+func (g *Graph) Hold(n *Node, value *[]float32) {
+	r := &result{node: n}
+	*value = nil
+	g.held = append(g.held, held{r, value})
+	g.results = append(g.results, r)
 }
 
 // Constant is a number in the precision of a node.
@@ -433,11 +432,11 @@ func run[T Float](g *Graph, memory []T, running *string) {
 	for _, h := range g.held {
 		from := viewAt(memory, h.place).Data
 		if single, ok := any(from).([]float32); ok {
-			h.Value = single
+			*h.value = single
 			continue
 		}
-		h.Value = roomFor(h.Value, len(from))
-		convert(h.Value, from)
+		*h.value = roomFor(*h.value, len(from))
+		convert(*h.value, from)
 	}
 }
 

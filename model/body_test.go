@@ -229,7 +229,7 @@ func TestBodiesThatDoNotFitAreRefused(t *testing.T) {
 		`body "test-features": weights of shape (9, 4) for rows of 4 features`: graphOf(func(c *model.Config) { c.Body = "test-features" }),
 		`body "test-width": E has the shape (2, 9); it must have [2 4]`:        graphOf(func(c *model.Config) { c.Body = "test-width" }),
 		`estimator "test-shape": Phi has the shape (2, 4); it must have [2 2]`: graphOf(func(c *model.Config) { c.Estimator = "test-shape" }),
-		`link "test-shape": v(o) has the shape (); it must have [2]`:          graphOf(func(c *model.Config) { c.Link = "test-shape" }),
+		`link "test-shape": v(o) has the shape (); it must have [2]`:           graphOf(func(c *model.Config) { c.Link = "test-shape" }),
 		"statistics of the features, which change with the head": func() error {
 			n := network(t, with(func(c *model.Config) { c.Body, c.Head = "test-linear", head.String() }), 1)
 			_, err := model.NewForward(n, head...)

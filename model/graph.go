@@ -61,7 +61,6 @@ type program struct {
 	e, phi, c, f, v           *layers.Capture
 	loss, residual, deviation *layers.Capture // of training
 	gradient                  Params          // its values are captures
-	held                      []*layers.Held  // W, b, W, b, ... of the head
 }
 
 // program is the graph for the shape of a problem with some tuples.
@@ -236,8 +235,8 @@ const embedded = "embedding"
 // It is nil without layers, for X itself.
 func (n *core) features(g *layers.Graph) (f *layers.Node) {
 	for i, l := range n.head {
-		w := g.Shared(fmt.Sprint("head.W", i), l.W, l.In, l.Out)
-		b := g.Shared(fmt.Sprint("head.b", i), l.B, l.Out)
+		w := g.Shared(fmt.Sprint(HeadPrefix, "W", i), l.W, l.In, l.Out)
+		b := g.Shared(fmt.Sprint(HeadPrefix, "b", i), l.B, l.Out)
 		n.weights = append(n.weights, w, b)
 		in := BodyInputs{Config: Config{Features: l.In}, Slot: n.program.slot, features: f}
 		f = layers.Activate(i < len(n.head)-1, b, in.Product(w)) // n x out

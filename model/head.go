@@ -26,6 +26,9 @@ type (
 // start of another training.
 const HeadFile = "head.safetensors"
 
+// HeadPrefix comes before the names of a head's arrays where they are parameters.
+const HeadPrefix = "head."
+
 // namings are the ways to name the arrays of a head. The first that a file has counts.
 var namings = []*regexp.Regexp{
 	// As torchvision's models name their head: weight is out x in, here and below.

@@ -226,7 +226,7 @@ func (n *core) objective(t *TrainingGraph, outcomes *layers.Node) (loss *layers.
 	})
 	for _, s := range n.config.Specs() {
 		if s.Decay > 0 { // a tied matrix counts once a layer
-			squares := must(op.Sum(must(op.Square(n.params.Get(s.Name)))))
+			squares := layers.Penalty(n.params.Get(s.Name))
 			weight := layers.Constant(squares, n.config.Lambda*s.Decay)
 			loss = add(loss, mul(weight, squares))
 		}

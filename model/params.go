@@ -121,6 +121,7 @@ func (p Params) Clone() Params {
 	q := slices.Clone(p)
 	for i := range q {
 		q[i].Value = slices.Clone(q[i].Value)
+		q[i].Single = slices.Clone(q[i].Single)
 	}
 	return q
 }

@@ -36,10 +36,9 @@ type Step struct {
 	Deviation float64
 	// F and V have one entry a tuple.
 	F, V []float64
-	// Gradient of Loss, in the order of the parameters, and with respect to the
-	// layers of the head in the graph.
+	// Gradient of Loss, in the order of the parameters, and then with respect to the
+	// arrays of the layers of the head in the graph, in single precision.
 	Gradient Params
-	Head     layers.Head
 }
 
 // NewTrainingGraph returns a training graph for a configuration.
@@ -69,15 +68,17 @@ func (t *TrainingGraph) capture(g *layers.Graph, n *core) {
 	p.deviation = g.Capture(in.Deviation)
 	p.f = g.Capture(n.f)
 	p.v = g.Capture(n.v)
-	specs := n.config.Specs()
+	for _, s := range n.config.Specs() {
+		p.gradient = append(p.gradient, Tensor{Name: s.Name, Shape: s.Shape})
+	}
+	own := len(p.gradient)
+	p.gradient = append(p.gradient, HeadArrays(HeadPrefix, n.head)...)
 	for i, gradient := range layers.Gradient(loss, append(n.parameters(), n.weights...)...) {
-		if i >= len(specs) {
-			p.held = append(p.held, g.Hold(gradient))
-			continue
+		if i < own {
+			p.gradient[i].Value = g.Capture(gradient).Value
+		} else {
+			g.Hold(gradient, &p.gradient[i].Single)
 		}
-		s := specs[i]
-		value := g.Capture(gradient).Value
-		p.gradient = append(p.gradient, Tensor{Name: s.Name, Shape: s.Shape, Value: value})
 	}
 }
 
@@ -217,7 +218,6 @@ func (t *TrainingGraph) Step(params Params, p *Payload, tuples []Tuple) (Step, e
 		return Step{}, fmt.Errorf("training step: %w", err)
 	}
 	s := Step{
-		Head:      t.headGradient(n.held),
 		Loss:      n.loss.Value[0],
 		Residual:  n.residual.Value[0],
 		Deviation: n.deviation.Value[0],
@@ -235,15 +235,9 @@ func (s Step) finite(g *layers.Graph) error {
 		{Name: "the standard deviation of v(o)", Value: []float64{s.Deviation}},
 		{Name: "the loss", Value: []float64{s.Loss}},
 	}
-	add := func(name string, value []float64, single []float32) {
-		parts = append(parts, Tensor{Name: "the gradient of " + name, Value: value, Single: single})
-	}
 	for _, t := range s.Gradient {
-		add(t.Name, t.Value, nil)
-	}
-	for _, l := range s.Head {
-		add("the head", nil, l.W)
-		add("the head", nil, l.B)
+		t.Name = "the gradient of " + t.Name
+		parts = append(parts, t)
 	}
 	for _, p := range parts {
 		if layers.NotFinite(p.Value) >= 0 || layers.NotFinite(p.Single) >= 0 {
@@ -255,15 +249,4 @@ func (s Step) finite(g *layers.Graph) error {
 
 func (t *TrainingGraph) setDirection(params Params) {
 	t.direction = math.Copysign(1, t.config.direction(params))
-}
-
-// headGradient is the held part of the gradient, as a head.
-func (t *TrainingGraph) headGradient(held []*layers.Held) layers.Head {
-	var h layers.Head
-	for i, l := range t.head {
-		l.W = held[2*i].Value
-		l.B = held[2*i+1].Value
-		h = append(h, l)
-	}
-	return h
 }

@@ -27,33 +27,19 @@ func (t TrainHead) frozen(head model.Head) int {
 	return len(head)
 }
 
-// tuning keeps the trained layers: one copy of the weights, shared with the network's head, and
-// the moments of the optimiser. The gradient is in
-// the graph.
+// tuning keeps the trained layers: one copy of the weights, shared with the network's head.
 type tuning struct {
-	layers, first, second model.Head
-	best                  model.Head // where there is no directory to keep it in
-	sum                   string     // of the whole head at the start
+	layers model.Head
+	best   model.Head // where there is no directory to keep it in
+	sum    string     // of the whole head at the start
 }
 
 func newTuning(head model.Head, train TrainHead) tuning {
 	t := tuning{layers: head[train.frozen(head):]}
-	t.first = t.layers.Zero()
-	t.second = t.layers.Zero()
 	if head != nil {
 		t.sum = head.Sum()
 	}
 	return t
-}
-
-// step is a step of the optimiser.
-func (h *tuning) step(moved Move, gradient model.Head) {
-	for i, l := range h.layers {
-		move(moved, l.W, gradient[i].W,
-			h.first[i].W, h.second[i].W)
-		move(moved, l.B, gradient[i].B,
-			h.first[i].B, h.second[i].B)
-	}
 }
 
 // useBest brings the best weights back.

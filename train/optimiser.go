@@ -91,7 +91,9 @@ func NewOptimiser(name string, p model.Params) *Optimiser {
 	o := &Optimiser{rule: optimisers[name], First: p.Clone(), Second: p.Clone()}
 	for i := range p {
 		clear(o.First[i].Value)
+		clear(o.First[i].Single)
 		clear(o.Second[i].Value)
+		clear(o.Second[i].Single)
 	}
 	return o
 }
@@ -101,9 +103,11 @@ func (o *Optimiser) Step(p, gradient model.Params, rate func(name string) float6
 	o.Time++
 	for i, t := range p {
 		step := o.rule(o.Time, rate(t.Name))
-		first := o.First[i].Value
-		second := o.Second[i].Value
-		move(step, t.Value, gradient[i].Value, first, second)
+		first := o.First[i]
+		second := o.Second[i]
+		g := gradient[i]
+		move(step, t.Value, g.Value, first.Value, second.Value)
+		move(step, t.Single, g.Single, first.Single, second.Single)
 	}
 }
 

@@ -32,7 +32,6 @@ const (
 	sumKey      = "state_sha256" // the file has a checksum of its tensors only
 
 	paramsPrefix = "params." // of the network's parameters in the file
-	headPrefix   = "head."   // of all that is in single precision
 )
 
 // state is where a run has got to.
@@ -56,24 +55,24 @@ type state struct {
 }
 
 // tensors are the tensors of a state, which share the numbers of the run. They are float64
-// whatever the network's precision is, so that a run goes on from the very same numbers.
+// whatever the network's precision is, so that a run goes on from the very same numbers; of the
+// head they are float32.
 // The best weights of trained layers are in the network beside the state.
 func (t *trainer) tensors() (tensors []model.Tensor) {
 	add := func(prefix string, params model.Params) {
 		for _, p := range params {
 			p.Name = prefix + p.Name
-			p.DType = safetensors.F64
+			if p.Single == nil {
+				p.DType = safetensors.F64
+			}
 			tensors = append(tensors, p)
 		}
 	}
-	add(paramsPrefix, t.network.Params)
+	add(paramsPrefix, t.params)
 	add("first.", t.optimiser.First)
 	add("second.", t.optimiser.Second)
 	add("best.", t.state.best)
-	return slices.Concat(tensors,
-		model.HeadArrays(headPrefix+"value.", t.tuning.layers),
-		model.HeadArrays(headPrefix+"first.", t.tuning.first),
-		model.HeadArrays(headPrefix+"second.", t.tuning.second))
+	return tensors
 }
 
 func (t *trainer) save() error {
@@ -126,12 +125,13 @@ var errDamaged = errors.New("the file is damaged, or not that of a run; remove i
 
 // restore takes up the state in a file.
 func (t *trainer) restore(path string) error {
-	tensors, metadata, err := safetensors.Read(path, func(name string) safetensors.DType {
-		if strings.HasPrefix(name, headPrefix) {
-			return safetensors.F32
-		}
-		return safetensors.F64
-	})
+	best := t.network.Params.Clone()
+	t.state.best = best
+	known := map[string]safetensors.DType{}
+	for _, s := range t.tensors() {
+		known[s.Name] = s.DType
+	}
+	tensors, metadata, err := safetensors.Read(path, func(name string) safetensors.DType { return known[name] })
 	if err != nil {
 		return fmt.Errorf("%w: %w", errDamaged, err)
 	}
@@ -150,7 +150,7 @@ func (t *trainer) restore(path string) error {
 	}
 	t.state = saved
 	t.optimiser.Time = saved.Time
-	t.state.best = t.network.Params.Clone()
+	t.state.best = best
 	for _, s := range t.tensors() {
 		i := slices.IndexFunc(tensors, func(kept model.Tensor) bool { return kept.Name == s.Name })
 		if i < 0 || len(tensors[i].Value) != len(s.Value) ||

@@ -118,11 +118,12 @@ type trainer struct {
 	config            Config
 	options           Options
 	training, heldOut []prepared
-	steps             []prepared // of one epoch, before they are shuffled
-	embedding         map[string]bool
-	digest            string // of the examples
+	steps             []prepared         // of one epoch, before they are shuffled
+	rates             map[string]float64 // of the parameters
+	digest            string             // of the examples
 
 	network   *model.Network // its parameters change
+	params    model.Params   // of the network, and of its head's trained layers
 	forward   *model.Forward
 	graph     *model.TrainingGraph
 	optimiser *Optimiser
@@ -135,12 +136,15 @@ func newTrainer(ctx context.Context, c Config, source Source, o Options) (*train
 	if err != nil {
 		return nil, err
 	}
-	t := &trainer{config: c, options: o, embedding: map[string]bool{}, digest: digest}
+	t := &trainer{config: c, options: o, rates: map[string]float64{}, digest: digest}
 	if t.training, t.heldOut, err = divide(examples, c.HeldOut, c.Seed); err != nil {
 		return nil, err
 	}
 	for _, s := range c.Model.Specs() {
-		t.embedding[s.Name] = s.Embedding
+		t.rates[s.Name] = c.Rate
+		if s.Embedding {
+			t.rates[s.Name] = c.EmbeddingRate
+		}
 	}
 	if t.network, err = model.NewNetwork(c.Model, c.Seed); err != nil {
 		return nil, err
@@ -148,6 +152,11 @@ func newTrainer(ctx context.Context, c Config, source Source, o Options) (*train
 	t.network.Provenance = o.Provenance
 	t.network.Head = o.Head
 	t.tuning = newTuning(o.Head, c.TrainHead)
+	arrays := model.HeadArrays(model.HeadPrefix, t.tuning.layers)
+	t.params = slices.Concat(t.network.Params, arrays)
+	for _, a := range arrays {
+		t.rates[a.Name] = c.HeadRate
+	}
 	if err := t.prepareTesters(ctx, source); err != nil {
 		return nil, err
 	}
@@ -159,7 +168,7 @@ func newTrainer(ctx context.Context, c Config, source Source, o Options) (*train
 	if t.forward, err = model.NewForward(t.network, t.tuning.layers...); err != nil {
 		return nil, err
 	}
-	t.optimiser = NewOptimiser(c.Optimiser, t.network.Params)
+	t.optimiser = NewOptimiser(c.Optimiser, t.params)
 	return t, nil
 }
 
@@ -271,14 +280,9 @@ func (t *trainer) learn(ctx context.Context, s prepared) (model.Step, error) {
 	for _, g := range result.Gradient {
 		floats.Scale(s.weight, g.Value)
 	}
-	t.optimiser.Step(t.network.Params, result.Gradient, func(name string) float64 {
-		if t.embedding[name] {
-			return share * t.config.EmbeddingRate
-		}
-		return share * t.config.Rate
+	t.optimiser.Step(t.params, result.Gradient, func(name string) float64 {
+		return share * t.rates[name]
 	})
-	t.tuning.step(t.optimiser.rule(t.optimiser.Time,
-		share*t.config.HeadRate), result.Head)
 	return result, nil
 }
 
@@ -324,11 +328,12 @@ func (c Config) rates() string {
 // evaluate fills in how good the parameters are at the end of an epoch.
 func (t *trainer) evaluate(ctx context.Context, m *Metrics) error {
 	m.Scalars = map[string][]float64{}
-	for _, p := range t.network.Params {
+	for i, s := range t.config.Model.Specs() {
+		p := t.params[i]
 		if slices.ContainsFunc(p.Value, notFinite) {
 			return t.diverged(fmt.Sprintf("the parameter %s is not finite after the last step", p.Name))
 		}
-		if !t.embedding[p.Name] && len(p.Shape) == 1 && len(p.Value) <= 8 {
+		if !s.Embedding && len(p.Shape) == 1 && len(p.Value) <= 8 {
 			m.Scalars[p.Name] = slices.Clone(p.Value)
 		}
 	}
