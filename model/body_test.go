@@ -214,7 +214,7 @@ func TestBodiesThatDoNotFitAreRefused(t *testing.T) {
 			_, err := model.Prepare(with(func(c *model.Config) { c.Body, c.Estimator = "test-inf", "pairs" }), p)
 			return err
 		},
-		`it was prepared with body test-linear, but the graph has lgnn`: func() error {
+		`it was prepared for body test-linear, features 4`: func() error {
 			payload, err := model.Prepare(with(func(c *model.Config) { c.Body = "test-linear" }), p)
 			if err != nil {
 				return err

@@ -301,7 +301,7 @@ func TestMisfitsAreNamed(t *testing.T) {
 			_, err := graph.Step(params, payload, []model.Tuple{{Omega: make([]float64, 9)}})
 			return err
 		},
-		"prepared with k 3": func() error {
+		"k 3, dtype": func() error {
 			_, err := graph.Step(params, otherPayload, []model.Tuple{{Omega: omega, O: 1}})
 			return err
 		},

@@ -155,25 +155,19 @@ func newPayload(c Config, tasks []layers.Task) (*Payload, error) {
 	return &Payload{tasks: batch.Tasks(), shape: batch.Shape(), batch: batch, config: c}, nil
 }
 
-// fits checks that the payload was prepared for networks like c. Without rows
-// it holds nothing but the body's statistics.
+// fits checks that the payload was prepared for networks like c.
 func (p *Payload) fits(c Config) error {
-	had := p.config
-	for _, f := range []struct {
-		field      string
-		have, want any
-	}{
-		{"body", had.Body, c.Body},
-		{"features", had.Features, c.Features},
-		{"readout", had.Readout, c.Readout},
-		{"norm", had.Norm, c.Norm},
-		{"k", had.Neighbours, c.Neighbours},
-		{"dtype", had.DType, c.DType},
-		{"use of the label graph", had.usesGraph(), c.usesGraph()},
-	} {
-		if f.have != f.want && (p.batch != nil || f.field == "body") {
-			return ErrMismatch.Errorf("payload: it was prepared with %s %v, but the graph has %v", f.field, f.have, f.want)
-		}
+	if had := p.config.prepares(); had != c.prepares() {
+		return ErrMismatch.Errorf("payload: it was prepared for %s, but the graph is for %s", had, c.prepares())
 	}
 	return nil
+}
+
+// prepares says on what a payload depends. Without rows that is the body's statistics alone.
+func (c Config) prepares() string {
+	if c.FeatureFree() {
+		return "body " + c.Body
+	}
+	return fmt.Sprintf("body %s, features %d, readout %s, norm %s, k %d, dtype %s, label graph %t",
+		c.Body, c.Features, c.Readout, c.Norm, c.Neighbours, c.DType, c.usesGraph())
 }

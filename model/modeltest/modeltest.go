@@ -325,11 +325,18 @@ func (s *suite) parts(t *testing.T) {
 	near(t, "f of pairs embedded in parts", large.estimate(t, payload, tuple).F, large.step(t, tuple).F)
 }
 
+// changed is the problem with other training rows.
+func (s *suite) changed(change func(rows *data.Samples)) *data.ProblemData {
+	p := &data.ProblemData{Problem: s.problem.Problem, Tasks: slices.Clone(s.problem.Tasks)}
+	for j := range p.Tasks {
+		change(&p.Tasks[j].TrainSet)
+	}
+	return p
+}
+
 // order turns the rows of every task round.
 func (s *suite) order(t *testing.T) {
-	turned := &data.ProblemData{Problem: s.problem.Problem, Tasks: slices.Clone(s.problem.Tasks)}
-	for j := range turned.Tasks {
-		rows := &turned.Tasks[j].TrainSet
+	turned := s.changed(func(rows *data.Samples) {
 		var order []int
 		for i := range slices.Backward(rows.Y) {
 			order = append(order, i)
@@ -337,7 +344,7 @@ func (s *suite) order(t *testing.T) {
 		rows.X = rows.X.Take(order)
 		rows.Y = slices.Clone(rows.Y)
 		slices.Reverse(rows.Y)
-	}
+	})
 	got := s.estimate(t, s.prepare(t, turned))
 	want := s.estimate(t, s.payload)
 	near(t, "E after the rows of tasks are turned round", got.E, want.E)
@@ -380,21 +387,24 @@ func (s *suite) permutation(t *testing.T) {
 	near(t, "f", got.F, want.F)
 }
 
-// padding is for bodies that serve problems of any number of features; others
-// refuse the problem.
-func (s *suite) padding(t *testing.T) {
-	const cols = features + 3
-	wide := &data.ProblemData{Problem: s.problem.Problem, Tasks: slices.Clone(s.problem.Tasks)}
-	for j := range wide.Tasks {
-		rows := &wide.Tasks[j].TrainSet
+// scaled has the features times a factor, and columns of zeros after them.
+func (s *suite) scaled(t *testing.T, factor float32, cols int) *data.ProblemData {
+	return s.changed(func(rows *data.Samples) {
 		n := rows.X.Rows()
 		value := make([]float32, n*cols)
 		for i := range n {
-			copy(value[i*cols:], rows.X.Row(i).Value)
+			for k, v := range rows.X.Row(i).Value {
+				value[i*cols+k] = factor * v
+			}
 		}
 		rows.X = datatest.Must(data.NewDense(n, cols, value))(t)
-	}
-	payload, err := model.Prepare(s.network.Config, wide)
+	})
+}
+
+// padding is for bodies that serve problems of any number of features; others
+// refuse the problem.
+func (s *suite) padding(t *testing.T) {
+	payload, err := model.Prepare(s.network.Config, s.scaled(t, 1, features+3))
 	if errors.Is(err, model.ErrMismatch) {
 		t.Skip("the body works on", features, "features")
 	} else if err != nil {
@@ -405,19 +415,8 @@ func (s *suite) padding(t *testing.T) {
 
 // large has features that are not standardised. Errors name the operation.
 func (s *suite) large(t *testing.T) {
-	scaled := &data.ProblemData{Problem: s.problem.Problem, Tasks: slices.Clone(s.problem.Tasks)}
-	for j := range scaled.Tasks {
-		rows := &scaled.Tasks[j].TrainSet
-		var value []float32
-		for i := range rows.X.Rows() {
-			for _, v := range rows.X.Row(i).Value {
-				value = append(value, largeFeatures*v)
-			}
-		}
-		rows.X = datatest.Must(data.NewDense(rows.X.Rows(), features, value))(t)
-	}
 	large := *s
-	large.payload = s.prepare(t, scaled)
+	large.payload = s.prepare(t, s.scaled(t, largeFeatures, features))
 	large.step(t, s.tuples...)
 }
 
