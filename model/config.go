@@ -69,7 +69,6 @@ type Config struct {
 func (c *Config) Settings() settings.Table {
 	return settings.New("model", c, map[string][]string{
 		"body": Bodies(), "readout": Readouts(), "estimator": Estimators(), "link": Links(),
-		"objective": objectives.names(),
 	})
 }
 
@@ -94,7 +93,8 @@ func Preset(name string, features int) (Config, error) {
 // Presets lists the names of the presets.
 func Presets() []string { return sortedKeys(presets) }
 
-// Validate checks every field and reports all faults.
+// Validate checks every field but the objective, which training alone needs (Trainable), and
+// reports all faults.
 func (c Config) Validate() error {
 	faults := c.Settings().Faults()
 	fault := func(format string, args ...any) { faults = append(faults, fmt.Errorf(format, args...)) }
@@ -115,8 +115,17 @@ func (c Config) Validate() error {
 	return errors.Join(faults...)
 }
 
+// Trainable checks the objective: networks that other programs have trained with one of their own
+// serve here all the same.
+func (c Config) Trainable() error {
+	if c.Objective == "" {
+		return ErrConfig.Errorf("model.objective is empty; it must be one of %s", strings.Join(objectives.names(), ", "))
+	}
+	return objectives.missing(string(c.Objective))
+}
+
 // missing names the pieces that somebody has to register.
 func (c Config) missing() error {
 	return errors.Join(bodies.missing(c.Body), readouts.missing(c.Readout),
-		estimators.missing(c.Estimator), links.missing(c.Link), objectives.missing(string(c.Objective)))
+		estimators.missing(c.Estimator), links.missing(c.Link))
 }

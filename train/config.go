@@ -138,7 +138,7 @@ func (c Config) Defaults() Config {
 
 // Validate checks a configuration after Defaults and reports all faults.
 func (c Config) Validate() error {
-	faults := []error{c.Model.Validate()}
+	faults := []error{c.Model.Validate(), c.Model.Trainable()}
 	for _, err := range c.own().Faults() {
 		faults = append(faults, ErrConfig.Errorf("%w", err))
 	}

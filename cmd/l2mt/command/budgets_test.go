@@ -42,7 +42,7 @@ var budgets = map[string]int{
 	"infer/serve":                   4900,  // 51: models over HTTP
 	"infer/solve":                   18172, // 48: the metric of the experience; 49: time, groups, weights
 	"infer/solve/solvetest":         948,
-	"layers":                        14916, // 50: Gorgonia's other operations, one memory
+	"layers":                        14136, // 50: Gorgonia's other operations, one memory
 	"layers/linalg":                 6638,
 	"layers/linalg/gen":             3489,
 	"layers/vgg":                    3018,
@@ -66,7 +66,7 @@ const (
 	whole = 258080
 	// testLines bounds the lines of all tests. Each fault of issue 46 has a test, and the models of
 	// issues 47 and 48 have some 2,300 lines; serve (51) has 600.
-	testLines = 30805
+	testLines = 30824
 	// spare is what a package may take before its own number is raised.
 	spare = 100
 	// slack is how far a package may fall below its budget, so that gains are kept.
