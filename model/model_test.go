@@ -257,7 +257,7 @@ func TestValidateReportsEveryFaultWithTheValidNames(t *testing.T) {
 	datatest.Says(t, err, model.ErrConfig)
 	for _, part := range []string{
 		`readout is "median"; it must be one of mean, signed`, `estimator is ""`, "odd-kernel", `dtype is "float16"; it must be one of float32, float64`,
-		"features is 0", "layers is 0", "hidden is 0", "k is 0", "lambda is NaN", "paper, scaled", "none, size",
+		"features is 0", "layers is 0", "hidden is 0", "k is 0", "lambda is NaN", "none, size",
 	} {
 		datatest.Says(t, err, nil, part)
 	}

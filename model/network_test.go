@@ -136,17 +136,13 @@ func TestTheObjectiveIsForTrainingAlone(t *testing.T) {
 	c := config(t, "default", 3)
 	c.Objective = "another-program's"
 	dir := t.TempDir()
-	if err := network(t, c, 1).Save(dir); err != nil {
-		t.Fatal(err)
-	}
-	n := must(model.Load(dir))(t)
-	payload := must(model.Prepare(n.Config, modeltest.Problem(data.Stream(9, "objective"), 3, 5, 6)))(t)
-	must(must(model.NewForward(n))(t).Estimate(payload))(t)
-	for objective, want := range map[model.Objective]string{n.Config.Objective: "import the package that registers it", "": "one of found, paper"} {
+	datatest.Check(t, network(t, c, 1).Save(dir))
+	n := datatest.Must(model.Load(dir))(t)
+	payload := datatest.Must(model.Prepare(n.Config, modeltest.Problem(data.Stream(9, "objective"), 3, 5, 6)))(t)
+	datatest.Must(datatest.Must(model.NewForward(n))(t).Estimate(payload))(t)
+	for objective, want := range map[model.Objective]string{n.Config.Objective: "import the package that registers it", "": "one of found, paper, scaled"} {
 		c.Objective = objective
-		if _, err := model.NewTrainingGraph(c, []float64{1, 2}); !errors.Is(err, model.ErrConfig) || !strings.Contains(err.Error(), want) {
-			t.Errorf("objective %q: the error is %v", objective, err)
-		}
+		datatest.Refused(model.NewTrainingGraph(c, []float64{1, 2}))(t, model.ErrConfig, want)
 	}
 }
 
