@@ -47,8 +47,8 @@ var awkwardTables = []awkward{
 		}
 		return x
 	}},
-	{name: "2,000 features and 10 rows", rows: []int{5, 5}, row: func(r *rand.Rand, x []float64) []float64 {
-		for len(x) < 2000 {
+	{name: "400 features and 10 rows", rows: []int{5, 5}, row: func(r *rand.Rand, x []float64) []float64 {
+		for len(x) < 400 {
 			x = append(x, r.NormFloat64())
 		}
 		return x

@@ -80,7 +80,7 @@ func TestFaults(t *testing.T) {
 flags = [
   "problems --train 4 --test 2 --min-tasks 2 --max-tasks 2 --train-fraction 0.03 --validation-fraction 0.03",
   "collect --models stl,snr2 --explore 2",
-  "train --train.epochs=2",
+  "train --train.epochs=2 --train.start=preset",
   "eval --models snr2,rmtl",
 ]
 [vary]
