@@ -1,10 +1,11 @@
 #!/usr/bin/env python3
 """What l2mt fit promises of tables of the real world, and what new rows have: time, repeated things,
-skewed targets, weights, rare classes.
+skewed targets, weights, tasks of few rows and new ones, rare classes, widths of what is printed.
 
     everyday.py BINARY [LANDMINE.npz]
 
-Cigar and Sleepstudy come from the R packages plm and lme4, the other tables are generated. A line
+Cigar, Sleepstudy and Exam come from the R packages plm, lme4 and mlmRev, the other tables are
+generated. A line
 has the promised RMSE (the mean of tasks), the RMSE and the mean absolute error of the new rows, and
 of the intervals of 90 % how many hold, the mean width, and how many begin below zero.
 """
@@ -23,7 +24,7 @@ def l2mt(*args):
     return subprocess.run([binary, "-q", *args], check=True, capture_output=True, text=True).stdout
 
 
-def measure(title, head, train, test, task, target, *flags):
+def measure(title, head, train, test, task, target, *flags, parts={}):
     write("train", head, train)
     write("test", head, test)
     fit = json.loads(l2mt("fit", f"{work}/train.csv", "--task", task, "--target", target, "--json", "--out", f"{work}/m", *flags))
@@ -34,6 +35,9 @@ def measure(title, head, train, test, task, target, *flags):
     promised, holds = fit["mean"]["by"]["model"]["error"], ((low <= y) & (y <= high)).mean()
     print("%-32s %9.3f %9.3f %9.3f %6.3f %9.2f %5d" % (
         title + " " + " ".join(flags), promised, np.sqrt(((f - y) ** 2).mean()), abs(f - y).mean(), holds, (high - low).mean(), (low < 0).sum()))
+    for part, names in parts.items():
+        of = np.array([r[head.index(task)] in names for r in test])
+        print("    %s: %d rows, RMSE %.3f, within %.3f" % (part, of.sum(), np.sqrt(((f - y)[of] ** 2).mean()), ((low <= y) & (y <= high))[of].mean()))
 
 
 def from_r(package, name):
@@ -86,6 +90,20 @@ for seed in 1, 2, 3:
                 test.append([*row, 1, "%.3f" % f])
     for flags in ["--ignore", "n"], ["--weight", "n"]:
         measure("means of n", ["t", "a", "b", "c", "d", "n", "y"], train, test, "t", "y", *flags)
+head, rows = from_r("mlmRev", "Exam")
+keep = [head.index(c) for c in ("school", "normexam", "standLRT", "sex", "type")]
+for seed in 1, 2, 3:
+    r, train, test, parts = np.random.default_rng(seed), [], [], {}
+    schools = r.permutation(sorted({row[keep[0]] for row in rows}))
+    for k, school in enumerate(schools):
+        n, part = [(1, "1 row"), (2, "2 rows"), (3, "3 rows"), (0, "new"), (20, "20 rows")][min(k // 10, 4)]
+        of = r.permutation([[row[j] for j in keep] for row in rows if row[keep[0]] == school]).tolist()
+        train += of[:n]
+        test += of[n:]
+        parts.setdefault(part, set()).add(school)
+    measure("exam", [head[j] for j in keep], train, test, "school", "normexam", parts=parts)
+printed = l2mt("fit", f"{work}/train.csv", "--task", "school", "--target", "normexam", "--structures")
+print("the widest line of fit has %d characters" % max(map(len, printed.splitlines())))
 if len(sys.argv) > 2:
     d = np.load(sys.argv[2])
     r, train, test = np.random.default_rng(1), [], []

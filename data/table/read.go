@@ -291,7 +291,7 @@ func (r *reader) readSheet(path string) error {
 	}
 	columns, err := r.columnsOf(s, names)
 	if err != nil {
-		return fmt.Errorf("%s: %w", path, err)
+		return err
 	}
 	lines, err := rows.Read(columns)
 	if err != nil {
@@ -310,14 +310,18 @@ func (r *reader) readSheet(path string) error {
 	return nil
 }
 
-// columnsOf finds the roles of the columns of a file, and returns the columns to read.
+// columnsOf finds the roles of the columns of a file, and returns the columns to read. The error has
+// all faults.
 func (r *reader) columnsOf(s sheet, names []string) (columns []*format.Column, err error) {
+	fault := func(one error) {
+		err = errors.Join(err, fmt.Errorf("%s: %w", s.path, one))
+	}
 	targets := r.Targets
 	categorical := r.Categorical
 	if j := format.LabelColumn(names); len(targets) == 0 && j >= 0 {
 		targets = names[j : j+1]
 	} else if len(targets) == 0 {
-		return nil, data.ErrInvalid.Errorf("--target: no column is called label, class, y or target, so say which it is; there are %s", format.Abridge(names))
+		fault(data.ErrInvalid.Errorf("--target: no column is called label, class, y or target, so say which it is; there are %s", format.Abridge(names)))
 	}
 	if r.wordsAreCategories() {
 		categorical = nil
@@ -342,9 +346,9 @@ func (r *reader) columnsOf(s sheet, names []string) (columns []*format.Column, e
 			if asked == "" {
 				continue
 			}
-			found, err := match(names, asked, of.one == nil)
-			if err != nil && !of.optional {
-				return nil, fmt.Errorf("--%s: %w", cmp.Or(r.flags[of.flag], of.flag), err)
+			found, none := match(names, asked, of.one == nil)
+			if none != nil && !of.optional {
+				fault(fmt.Errorf("--%s: %w", cmp.Or(r.flags[of.flag], of.flag), none))
 			}
 			for _, j := range found {
 				if of.one != nil {
@@ -358,7 +362,7 @@ func (r *reader) columnsOf(s sheet, names []string) (columns []*format.Column, e
 				case former == isIgnored && of.role == isTarget: // a pattern matches it
 				case of.role == isGroup: // its role stays
 				default:
-					return nil, data.ErrInvalid.Errorf("column %q: it cannot be %s and %s", names[j], former, of.role)
+					fault(data.ErrInvalid.Errorf("column %q: it cannot be %s and %s", names[j], former, of.role))
 				}
 			}
 		}
@@ -370,9 +374,11 @@ func (r *reader) columnsOf(s sheet, names []string) (columns []*format.Column, e
 		case role == isIgnored:
 			continue
 		case role == "" && name == "":
-			return nil, data.ErrInvalid.Errorf("column %d has no name, as if it were the numbers of the rows; name it, or leave it out with --ignore %d", j, j)
+			fault(data.ErrInvalid.Errorf("column %d has no name, as if it were the numbers of the rows; name it, or leave it out with --ignore %d", j, j))
+			continue
 		case s.names[name]:
-			return nil, data.ErrInvalid.Errorf("two columns are called %q; rename one, or leave it out by its number with --ignore %d", name, j)
+			fault(data.ErrInvalid.Errorf("two columns are called %q; rename one, or leave it out by its number with --ignore %d", name, j))
+			continue
 		}
 		s.names[name] = true
 		if role != isTask && role != isGroup && role != isWeight {
@@ -382,14 +388,15 @@ func (r *reader) columnsOf(s sheet, names []string) (columns []*format.Column, e
 		}
 	}
 	switch {
+	case err != nil:
 	case count[isTarget] == 0:
-		return nil, data.ErrInvalid.Errorf("the target is ignored")
+		fault(data.ErrInvalid.Errorf("the target is ignored"))
 	case r.Task != "" && count[isTarget] > 1:
-		return nil, data.ErrInvalid.Errorf("a column names the task, and %d are targets; give one target", count[isTarget])
+		fault(data.ErrInvalid.Errorf("a column names the task, and %d are targets; give one target", count[isTarget]))
 	case count[""]+count[isCategory] == 0:
-		return nil, data.ErrInvalid.Errorf("no column is left for features")
+		fault(data.ErrInvalid.Errorf("no column is left for features"))
 	}
-	return columns, nil
+	return columns, err
 }
 
 // column is the column of a name in all files. A new one has the rows before.
@@ -414,13 +421,14 @@ func (r *reader) column(name, role string) *format.Column {
 }
 
 // align checks that all files have the same columns, by name.
-func (r *reader) align() error {
+func (r *reader) align() (err error) {
 	for _, c := range r.features {
 		present := func(s sheet) bool { return s.names[c.Name] }
 		lacks := slices.IndexFunc(r.sheets, func(s sheet) bool { return !present(s) })
 		if lacks >= 0 && r.MissingColumns == "" {
 			first := r.sheets[slices.IndexFunc(r.sheets, present)]
-			return data.ErrMismatch.Errorf("%s: there is no column %q, which %s has (--missing-columns mean fills it in)", r.sheets[lacks].path, c.Name, first.path)
+			err = errors.Join(err,
+				data.ErrMismatch.Errorf("%s: there is no column %q, which %s has (--missing-columns mean fills it in)", r.sheets[lacks].path, c.Name, first.path))
 		}
 	}
 	r.Recipe.Task = r.Task
@@ -431,7 +439,7 @@ func (r *reader) align() error {
 	if r.Recipe.ByPosition {
 		r.note("no header: columns are known by their numbers, from 0, and matched by position")
 	}
-	return nil
+	return err
 }
 
 func (r *reader) note(format string, args ...any) {

@@ -174,3 +174,21 @@ func TestFaultsAreNamedTogether(t *testing.T) {
 		}
 	}
 }
+
+// What is wrong with headers is said in one run too, and nothing that follows from it.
+func TestFaultsOfHeadersAreNamedTogether(t *testing.T) {
+	files := inFiles(t, "a.csv", "id,id,,y\n1,2,3,4\n2,3,4,5\n")
+	_, err := Read(files, Options{Task: "school", Targets: []string{"z"}, Weight: "y"})
+	want := []string{
+		`a.csv: --task: there is no column "school"; there are id, id, , y`,
+		`a.csv: --target: there is no column "z"; there are id, id, , y`,
+		`a.csv: two columns are called "id"; rename one, or leave it out by its number with --ignore 1`,
+		`a.csv: column 2 has no name, as if it were the numbers of the rows; name it, or leave it out with --ignore 2`,
+	}
+	said := strings.ReplaceAll(fmt.Sprint(err), files[0], "a.csv")
+	datatest.Equal(t, said, strings.Join(want, "\n"), "faults of a header")
+	_, err = Read(inFiles(t, "a.csv", "x,u,v,y\n1,2,3,4\n", "b.csv", "x,y\n1,2\n"), Options{})
+	if said = fmt.Sprint(err); !strings.Contains(said, `no column "u"`) || !strings.Contains(said, `no column "v"`) {
+		t.Errorf("of two columns that a file lacks it says %q", said)
+	}
+}

@@ -72,12 +72,12 @@ func (s Structure) Title() string {
 	view := map[string]string{
 		Straight: "straight columns",
 		Curves:   "a curve for every column",
-		Kernel:   "straight columns and rows that are near",
+		Kernel:   "straight columns and near rows",
 	}
 	whose := map[string]string{
 		Shared: "shared and of each task",
 		Alone:  "each task on its own",
-		Pooled: "the same for all tasks, at levels of each",
+		Pooled: "one for all, at own levels",
 	}
 	return view[s.View] + ", " + whose[s.Sharing]
 }

@@ -324,7 +324,7 @@ func (r *fitReport) judgeRivals(ctx context.Context, b *solve.Bench, choice *sol
 		return b.Mean(ctx)
 	}
 	for _, v := range []rivalReport{
-		{By: byMean, Name: "mean", Title: "the mean of each task"},
+		{By: byMean, Name: solve.Level, Title: "the mean of each task"},
 		{By: bySTL, Name: single.Name(), Title: "every task on its own"},
 		{By: byPooled, Name: pooled.Name(), Title: "one model for all, at own levels"},
 	} {
@@ -473,7 +473,12 @@ func (r *fitReport) Size() string {
 func (r *fitReport) writeStructures(w io.Writer) {
 	t := newGrid("loss", "weight", "structure")
 	for _, c := range r.Structures {
-		t.row(c.Loss, c.Weight, c.Titled)
+		number := strings.Repeat("0", len("  0.0000  0.0000 "))
+		lines := strings.Split(fill(number+" "+c.Titled, number+" "), "\n")
+		t.row(c.Loss, c.Weight, lines[0][len(number)+1:])
+		for _, line := range lines[1:] {
+			t.row("", "", line[len(number)+1:])
+		}
 	}
 	t.write(w)
 	fmt.Fprintln(w)
@@ -617,7 +622,9 @@ func (r *fitReport) verdicts() (lines []string) {
 				add(v, "One model for all is better")
 			}
 		case v.By == byMean:
-			if sign > 0 {
+			if v.Name == r.Model {
+				lines = append(lines, "The columns do not help: nothing is better than the mean of each task.")
+			} else if sign > 0 {
 				add(v, "The columns do not help")
 			} else if sign == 0 {
 				add(v, "Too few rows to tell whether the columns help")

@@ -34,7 +34,7 @@ func TestOutputIsPlain(t *testing.T) {
 		if name == "targets" {
 			target = "y*"
 		}
-		args := []string{"fit", path, "--target", target, "--out", model}
+		args := []string{"fit", path, "--target", target, "--structures", "--out", model}
 		switch name {
 		case "targets", "single":
 		case "times":
