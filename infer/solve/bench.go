@@ -472,6 +472,7 @@ func (b *Bench) measure(ctx context.Context, structures []*Judged) error {
 		for _, t := range f.Tasks {
 			held = append(held, t.ValidationSet.X)
 		}
+		largest := b.largest()
 		for n, j := range structures {
 			p, err := f.fit(ctx, j.Structure, workers, j.first)
 			if err != nil {
@@ -486,7 +487,7 @@ func (b *Bench) measure(ctx context.Context, structures []*Judged) error {
 				if !b.regression() {
 					saved.Moderate(score, variance)
 				} else if b.counts > 0 {
-					saved.Expect(score)
+					saved.Expect(score, largest)
 					saved.Disperse(variance, score, b.counts)
 				}
 				scores[n][k] = append(scores[n][k], score)

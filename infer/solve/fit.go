@@ -33,6 +33,7 @@ type Fitted struct {
 	doubt   *saved.Doubt
 	log     bool    // of targets, or of their expectation
 	counts  float64 // of the Bench
+	largest float64 // logarithm
 }
 
 // Share is a part of the variance of targets.
@@ -60,7 +61,9 @@ func Fit(ctx context.Context, f *Finder, p *data.ProblemData, o Options) (*Fitte
 func (b *Bench) Fit(ctx context.Context, c *Choice) (*Fitted, error) {
 	begin := time.Now()
 	f := &Fitted{Choice: c, problem: b.problem, counts: b.counts}
-	f.log = b.target != nil || b.counts > 0
+	if f.log = b.target != nil || b.counts > 0; f.log {
+		f.largest = b.largest()
+	}
 	r, err := b.sum(ctx, f)
 	if err == nil {
 		f.Tuned, err = evidence.Report(r, f.problem, c.HeldOut)
@@ -263,6 +266,7 @@ func (f *Fitted) Saved(recipe table.Recipe) (*saved.Fit, error) {
 		s.Shared = f.shared
 		s.Doubt = f.doubt
 		s.Log = f.log
+		s.Largest = f.largest
 		s.Counts = f.counts
 		f.HeldOut.Judge(s)
 	}

@@ -58,7 +58,12 @@ func (b *Bench) Scaled(scale string, choose Chooser) (*Bench, *Choice, error) {
 		if err != nil {
 			return nil, nil, err
 		}
-		if scaled.surprise(c) < bench.surprise(best) {
+		told, err := scaled.Told(c.HeldOut)
+		if err != nil {
+			return nil, nil, err
+		}
+		_, closer := told.ScoresOf(b.rows)
+		if scaled.surprise(c) < bench.surprise(best) && closer.Error < all.Error {
 			bench = scaled
 			best = c
 		}
@@ -156,6 +161,17 @@ func (b *Bench) logarithms() (*Bench, error) {
 	return logs, err
 }
 
+// largest is the logarithm that a prediction has at most.
+func (b *Bench) largest() float64 {
+	logs := slices.Concat(labels(b.rows)...)
+	for i, y := range logs {
+		if b.counts > 0 {
+			logs[i] = math.Log(max(1, y))
+		}
+	}
+	return saved.LargestOf(logs)
+}
+
 // Told is what rows held out say on the scale of the target.
 func (b *Bench) Told(h *evidence.HeldOut) (*evidence.HeldOut, error) {
 	if b.target == nil {
@@ -164,7 +180,7 @@ func (b *Bench) Told(h *evidence.HeldOut) (*evidence.HeldOut, error) {
 	var scores [][]float64
 	for _, logs := range h.Scores {
 		task := slices.Clone(logs)
-		saved.Expect(task)
+		saved.Expect(task, b.largest())
 		scores = append(scores, task)
 	}
 	return b.target.predicted(scores)

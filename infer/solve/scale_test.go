@@ -109,6 +109,11 @@ func TestScaleOfTheTarget(t *testing.T) {
 				t.Errorf("seed %d, row %d: %v between %v and %v, the logarithm is %v", seed, j, v, low, high, logs[j])
 			}
 		}
+		outside := datatest.Must(data.NewDense(1, 2, []float32{50, 0}))(t)
+		most := slices.Max(slices.Concat(labels(p)...))
+		if far := datatest.Must(s.Predict("a", outside))(t)[0]; far < most/10 || far > 10*most {
+			t.Errorf("seed %d: far outside of its rows a task has %v, the largest of all rows is %v", seed, far, most)
+		}
 		if _, err := s.Prior(); err == nil {
 			t.Error("logarithms are taken for what an older model knows of targets")
 		}

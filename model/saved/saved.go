@@ -51,6 +51,8 @@ type Fit struct {
 	// Log says that scores are logarithms of targets, and so are Residuals, Spread, Mean and
 	// Doubt; predictions are of targets.
 	Log bool `json:"log,omitempty"`
+	// Largest bounds these logarithms, as a row far outside may be expected to be anything.
+	Largest float64 `json:"largest,omitempty"`
 	// Counts is the variance of counts over their expectation, whose logarithms scores are then.
 	// Residuals and Spread are of counts.
 	Counts float64 `json:"counts,omitempty"`
@@ -210,7 +212,10 @@ func (s *Fit) Validate() error {
 			return fmt.Errorf("scale: %w", err)
 		}
 	}
-	numbers := slices.Clone(s.W.RawMatrix().Data)
+	if s.Largest > largestLog {
+		return fmt.Errorf("largest: it is %v; predictions are finite up to %v", s.Largest, largestLog)
+	}
+	numbers := append([]float64{s.Largest}, s.W.RawMatrix().Data...)
 	positive := append([]float64{0, s.Spread, s.Counts}, s.Residuals...)
 	if s.Shared != nil {
 		if len(s.Shared.W) != k*len(s.Features) || len(s.Shared.B) != k {
@@ -590,7 +595,7 @@ func (s *Fit) scores(task int, x data.Matrix) []float64 {
 	}
 	scores := l.Scores(x)
 	if s.Log {
-		Expect(scores)
+		Expect(scores, s.Largest)
 	}
 	if s.Kind == data.Classification {
 		Moderate(scores, s.Doubt.Variances(task, x)[0])
@@ -660,10 +665,16 @@ func (s *Fit) Bounds(prediction, wide, standardError float64) (low, high float64
 // largestLog bounds logarithms, so that predictions are finite.
 const largestLog = 300
 
-// Expect makes predictions of their logarithms.
-func Expect(scores []float64) {
+// LargestOf is the logarithm that predictions have at most if targets have these: a deviation above
+// their largest.
+func LargestOf(logs []float64) float64 {
+	return min(largestLog, slices.Max(logs)+stat.PopStdDev(logs, nil))
+}
+
+// Expect makes predictions of their logarithms, of which the largest is given.
+func Expect(scores []float64, largest float64) {
 	for i, v := range scores {
-		scores[i] = math.Exp(min(v, largestLog))
+		scores[i] = math.Exp(min(v, largest))
 	}
 }
 
