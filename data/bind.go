@@ -11,7 +11,7 @@ import (
 // problem, task and field.
 func (f *ProblemFile) Bind(d *Dataset) ([]*ProblemData, error) {
 	if want, got := f.Dataset.SHA256, d.Fingerprint(); want != "" && want != got {
-		return nil, ErrMismatch.Errorf("problems: they were made on a dataset with SHA-256 %s, but %s has %s", want, d.Name, got)
+		return nil, Mismatch("problems: they were made on a dataset with SHA-256 %s, but %s has %s", want, d.Name, got)
 	}
 	bound := make([]*ProblemData, len(f.Problems))
 	for i, p := range f.Problems {
@@ -61,7 +61,7 @@ func (t *Task) samples(d *Dataset, s split, classes []string) (Samples, error) {
 	y := make([]float64, len(s.rows))
 	for i, r := range s.rows {
 		if r < 0 || r >= n {
-			return Samples{}, ErrInvalid.Errorf("field %q: entry %d is row %d; %s has rows 0..%d", s.field, i, r, d.Name, n-1)
+			return Samples{}, Invalid("field %q: entry %d is row %d; %s has rows 0..%d", s.field, i, r, d.Name, n-1)
 		}
 		v, err := t.value(d, r, classes)
 		if err != nil {
@@ -79,14 +79,14 @@ func (t *Task) value(d *Dataset, r int, classes []string) (float64, error) {
 		return d.number(r)
 	}
 	if d.Regression() {
-		return 0, ErrMismatch.Errorf("a %s task cannot use %s, which has %s", t.Kind, d.Name, d.contents())
+		return 0, Mismatch("a %s task cannot use %s, which has %s", t.Kind, d.Name, d.contents())
 	}
 	if classes != nil {
 		class := d.Classes[d.Label[r]]
 		if c := slices.Index(classes, class); c >= 0 {
 			return float64(c), nil
 		}
-		return 0, ErrInvalid.Errorf("row %d has the class %q, which the problem does not list", r, class)
+		return 0, Invalid("row %d has the class %q, which the problem does not list", r, class)
 	}
 	switch class := d.Classes[d.Label[r]]; class {
 	case t.Positive:
@@ -94,7 +94,7 @@ func (t *Task) value(d *Dataset, r int, classes []string) (float64, error) {
 	case t.Negative:
 		return -1, nil
 	default:
-		return 0, ErrInvalid.Errorf("row %d has the class %q; the task tells %q from %q", r, class, t.Positive, t.Negative)
+		return 0, Invalid("row %d has the class %q; the task tells %q from %q", r, class, t.Positive, t.Negative)
 	}
 }
 
@@ -106,7 +106,7 @@ func (d *Dataset) number(r int) (float64, error) {
 	}
 	v, err := strconv.ParseFloat(d.Classes[d.Label[r]], 64)
 	if err != nil || math.IsNaN(v) || math.IsInf(v, 0) {
-		return 0, ErrMismatch.Errorf("a %s task cannot use %s, which has %s", Regression, d.Name, d.contents())
+		return 0, Mismatch("a %s task cannot use %s, which has %s", Regression, d.Name, d.contents())
 	}
 	return v, nil
 }
@@ -126,7 +126,7 @@ func (p *ProblemData) learnable() error {
 		y = append(y, t.TrainSet.Y...)
 	}
 	if len(y) == 0 || p.Kind() == Classification && slices.Min(y) == slices.Max(y) {
-		return ErrInvalid.Errorf("field \"train\": %d rows of all tasks; it takes rows, and of classes two", len(y))
+		return Invalid("field \"train\": %d rows of all tasks; it takes rows, and of classes two", len(y))
 	}
 	return nil
 }

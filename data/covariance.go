@@ -19,11 +19,11 @@ func NewCovariance(rows [][]float64) (*mat.SymDense, error) {
 	m := len(rows)
 	largest := 0.0
 	if m == 0 {
-		return nil, ErrInvalid.Errorf("it has no rows")
+		return nil, Invalid("it has no rows")
 	}
 	for i, row := range rows {
 		if len(row) != m {
-			return nil, ErrInvalid.Errorf("row %d has %d entries; a matrix of %d rows needs %d", i, len(row), m, m)
+			return nil, Invalid("row %d has %d entries; a matrix of %d rows needs %d", i, len(row), m, m)
 		}
 		for _, v := range row {
 			largest = max(largest, math.Abs(v))
@@ -33,7 +33,7 @@ func NewCovariance(rows [][]float64) (*mat.SymDense, error) {
 	for i, row := range rows {
 		for j, v := range row[:i+1] {
 			if w := rows[j][i]; math.Abs(v-w) > covarianceTolerance*largest {
-				return nil, ErrInvalid.Errorf("it is not symmetric: entry (%d, %d) is %v, entry (%d, %d) is %v", i, j, v, j, i, w)
+				return nil, Invalid("it is not symmetric: entry (%d, %d) is %v, entry (%d, %d) is %v", i, j, v, j, i, w)
 			}
 			a.SetSym(i, j, v)
 		}
@@ -48,7 +48,7 @@ func CheckCovariance(omega *mat.SymDense, m int) error {
 		return err
 	}
 	if size := omega.SymmetricDim(); size != m {
-		return ErrInvalid.Errorf("it is for %d tasks; there are %d", size, m)
+		return Invalid("it is for %d tasks; there are %d", size, m)
 	}
 	return nil
 }
@@ -59,13 +59,13 @@ func CheckCovariance(omega *mat.SymDense, m int) error {
 // is.
 func ProjectCovariance(omega *mat.SymDense) (*mat.SymDense, error) {
 	if omega == nil || omega.IsEmpty() {
-		return nil, ErrInvalid.Errorf("it has no entries")
+		return nil, Invalid("it has no entries")
 	}
 	m := omega.SymmetricDim()
 	for i := range m {
 		for j := range i + 1 {
 			if v := omega.At(i, j); math.IsNaN(v) || math.IsInf(v, 0) {
-				return nil, ErrInvalid.Errorf("entry (%d, %d) is %v; it must be finite", i, j, v)
+				return nil, Invalid("entry (%d, %d) is %v; it must be finite", i, j, v)
 			}
 		}
 	}
@@ -73,7 +73,7 @@ func ProjectCovariance(omega *mat.SymDense) (*mat.SymDense, error) {
 		return omega, nil
 	}
 	if size := max(mat.Max(omega), -mat.Min(omega)); size > largest {
-		return nil, ErrInvalid.Errorf("its largest entry is %v; entries lie within %v, but for covariances that are positive definite", size, largest)
+		return nil, Invalid("its largest entry is %v; entries lie within %v, but for covariances that are positive definite", size, largest)
 	}
 	e, err := linalg.Eigen(omega)
 	if err != nil {
@@ -82,7 +82,7 @@ func ProjectCovariance(omega *mat.SymDense) (*mat.SymDense, error) {
 	low := e.Values[0]
 	high := e.Values[m-1]
 	if !(high > 0) || low < -covarianceTolerance*high {
-		return nil, ErrInvalid.Errorf("it is not positive semidefinite: its eigenvalues reach from %.3g to %.3g; none may be negative and one must be positive", low, high)
+		return nil, Invalid("it is not positive semidefinite: its eigenvalues reach from %.3g to %.3g; none may be negative and one must be positive", low, high)
 	}
 	for i, v := range e.Values {
 		e.Values[i] = max(v, 0)

@@ -22,6 +22,15 @@ var (
 	ErrMismatch = fault.New("data does not match")
 )
 
+// Malformed makes an error of the kind ErrFormat as fmt.Errorf does.
+func Malformed(format string, args ...any) error { return ErrFormat.Errorf(format, args...) }
+
+// Invalid makes an error of the kind ErrInvalid.
+func Invalid(format string, args ...any) error { return ErrInvalid.Errorf(format, args...) }
+
+// Mismatch makes an error of the kind ErrMismatch.
+func Mismatch(format string, args ...any) error { return ErrMismatch.Errorf(format, args...) }
+
 // Dataset is a feature matrix with class labels or real targets, and
 // optionally a group (a task) for every row.
 type Dataset struct {
@@ -86,18 +95,18 @@ func (d *Dataset) Validate() error {
 
 func (d *Dataset) check() error {
 	if d.X == nil || d.X.Rows() == 0 {
-		return ErrInvalid.Errorf("it has no rows")
+		return Invalid("it has no rows")
 	}
 	n := d.X.Rows()
 	switch {
 	case d.X.Cols() == 0:
-		return ErrInvalid.Errorf("it has no features")
+		return Invalid("it has no features")
 	case (d.Label == nil) == (d.Target == nil):
-		return ErrInvalid.Errorf("it needs either class labels or real targets")
+		return Invalid("it needs either class labels or real targets")
 	case d.Target != nil && len(d.Target) != n:
-		return ErrInvalid.Errorf("%d rows but %d targets", n, len(d.Target))
+		return Invalid("%d rows but %d targets", n, len(d.Target))
 	case d.Features != nil && len(d.Features) != d.X.Cols():
-		return ErrInvalid.Errorf("%d columns but %d feature names", d.X.Cols(), len(d.Features))
+		return Invalid("%d columns but %d feature names", d.X.Cols(), len(d.Features))
 	}
 	for _, part := range []struct {
 		what  string
@@ -105,24 +114,24 @@ func (d *Dataset) check() error {
 		names []string
 	}{{"label", d.Label, d.Classes}, {"group", d.Group, d.Groups}} {
 		if part.index != nil && len(part.index) != n {
-			return ErrInvalid.Errorf("%d rows but %d %ss", n, len(part.index), part.what)
+			return Invalid("%d rows but %d %ss", n, len(part.index), part.what)
 		}
 		for i, c := range part.index {
 			if c < 0 || int(c) >= len(part.names) {
-				return ErrInvalid.Errorf("row %d: %s %d is not one of the %d known", i, part.what, c, len(part.names))
+				return Invalid("row %d: %s %d is not one of the %d known", i, part.what, c, len(part.names))
 			}
 		}
 	}
 	for i, t := range d.Target {
 		if !finite(t) {
-			return ErrInvalid.Errorf("row %d: the target is %v; it must be finite", i, t)
+			return Invalid("row %d: the target is %v; it must be finite", i, t)
 		}
 	}
 	for i := range n {
 		r := d.X.Row(i)
 		for p, v := range r.Value {
 			if !finite(float64(v)) {
-				return ErrInvalid.Errorf("row %d, column %d: the feature is %v; it must be finite", i, r.Column(p), v)
+				return Invalid("row %d, column %d: the feature is %v; it must be finite", i, r.Column(p), v)
 			}
 		}
 	}

@@ -9,10 +9,10 @@ import (
 // order. The paper keeps the classes of RCV1 with 400 to 5,000 documents.
 func FilterClasses(d *Dataset, low, high int) (*Dataset, error) {
 	if d.Regression() {
-		return nil, ErrInvalid.Errorf("%s: filter classes: the dataset has real targets, not classes", d.Name)
+		return nil, Invalid("%s: filter classes: the dataset has real targets, not classes", d.Name)
 	}
 	if low < 0 || high < 0 || high > 0 && high < low {
-		return nil, ErrInvalid.Errorf("%s: filter classes: sizes from %d to %d; the first must be at least 0 and the second not below it (0 means no limit)", d.Name, low, high)
+		return nil, Invalid("%s: filter classes: sizes from %d to %d; the first must be at least 0 and the second not below it (0 means no limit)", d.Name, low, high)
 	}
 	size := d.ClassSizes()
 	var rows []int
@@ -26,7 +26,7 @@ func FilterClasses(d *Dataset, low, high int) (*Dataset, error) {
 	f.Label, f.Classes = takeIndex(d.Label, d.Classes, rows)
 	f.Group, f.Groups = takeIndex(d.Group, d.Groups, rows)
 	if len(f.Classes) < 2 {
-		return nil, ErrInvalid.Errorf("%s: filter classes: %d of %d classes have from %d to %d rows; at least two must stay", d.Name,
+		return nil, Invalid("%s: filter classes: %d of %d classes have from %d to %d rows; at least two must stay", d.Name,
 			len(f.Classes), len(d.Classes), low, high)
 	}
 	return f, nil

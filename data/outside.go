@@ -32,7 +32,7 @@ func (f *ProblemFile) DatasetFile(dir string, anywhere bool) (string, error) {
 	}
 	if info, err := os.Stat(path); err == nil &&
 		!info.Mode().IsRegular() && !info.IsDir() {
-		return "", ErrInvalid.Errorf("field \"dataset\": %s: it is neither a file nor a folder", f.Dataset.Path)
+		return "", Invalid("field \"dataset\": %s: it is neither a file nor a folder", f.Dataset.Path)
 	}
 	return path, nil
 }

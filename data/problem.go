@@ -127,17 +127,17 @@ func (p *ProblemData) clone() *ProblemData {
 // features, and a label for every row.
 func (p *ProblemData) Check() error {
 	if p == nil || p.Problem == nil || len(p.Tasks) == 0 {
-		return ErrInvalid.Errorf("there is no problem, or none with tasks")
+		return Invalid("there is no problem, or none with tasks")
 	}
 	var fault error
 	for i, t := range p.Tasks {
 		switch {
 		case t.Task == nil:
-			fault = ErrInvalid.Errorf("task %d: it has no name and no kind", i+1)
+			fault = Invalid("task %d: it has no name and no kind", i+1)
 		case t.TrainSet.X == nil:
-			fault = ErrInvalid.Errorf("task %q, features: there are none", t.Name)
+			fault = Invalid("task %q, features: there are none", t.Name)
 		case t.TrainSet.X.Rows() != len(t.TrainSet.Y):
-			fault = ErrInvalid.Errorf("task %q, y: it has %d entries for %d rows",
+			fault = Invalid("task %q, y: it has %d entries for %d rows",
 				t.Name, len(t.TrainSet.Y), t.TrainSet.X.Rows())
 		}
 	}

@@ -28,11 +28,11 @@ func LoadProblems(path string) (*ProblemFile, error) {
 // parseProblems is LoadProblems of a file's content.
 func parseProblems(raw []byte) (*ProblemFile, error) {
 	if first := bytes.TrimSpace(raw); len(first) > 0 && first[0] != '{' {
-		return nil, ErrFormat.Errorf("it is no problem file, which is JSON and begins with {; labelled tables can be fitted as they are")
+		return nil, Malformed("it is no problem file, which is JSON and begins with {; labelled tables can be fitted as they are")
 	}
 	f := new(ProblemFile)
 	if err := files.DecodeSchema(raw, ProblemSchema, f); err != nil {
-		return nil, ErrFormat.Errorf("%w", err)
+		return nil, Malformed("%w", err)
 	}
 	if err := f.check(); err != nil {
 		return nil, err
@@ -63,15 +63,15 @@ func (f *ProblemFile) Encode() ([]byte, error) {
 // check returns the first fault that the file has whatever its data is.
 func (f *ProblemFile) check() error {
 	if f.Dataset == nil {
-		return ErrInvalid.Errorf("it names no dataset; the row indices of tasks need a \"dataset\"")
+		return Invalid("it names no dataset; the row indices of tasks need a \"dataset\"")
 	}
 	if len(f.Problems) == 0 {
-		return ErrInvalid.Errorf("the list \"problems\" is empty")
+		return Invalid("the list \"problems\" is empty")
 	}
 	names := map[string]bool{}
 	for i, p := range f.Problems {
 		if p == nil || p.Name == "" || names[p.Name] {
-			return ErrInvalid.Errorf("problem %d of the list: it is null, or its name is empty or taken; names are unique", i+1)
+			return Invalid("problem %d of the list: it is null, or its name is empty or taken; names are unique", i+1)
 		}
 		names[p.Name] = true
 		if err := p.check(); err != nil {
@@ -83,25 +83,25 @@ func (f *ProblemFile) check() error {
 
 func (p *Problem) check() error {
 	if len(p.Tasks) == 0 {
-		return ErrInvalid.Errorf("it has no tasks")
+		return Invalid("it has no tasks")
 	}
 	for _, kind := range p.Prepare {
 		if kind != StepStandardise && kind != StepUnit {
-			return ErrInvalid.Errorf("prepare %q; it can be %s or %s", kind, StepStandardise, StepUnit)
+			return Invalid("prepare %q; it can be %s or %s", kind, StepStandardise, StepUnit)
 		}
 	}
 	distinct := len(slices.Compact(slices.Sorted(slices.Values(p.Classes))))
 	if k := len(p.Classes); k > 0 && (k < 3 || distinct < k) {
-		return ErrInvalid.Errorf("field \"classes\": %d names, %d of them different; it lists all classes, each once, where tasks have more than two", k, distinct)
+		return Invalid("field \"classes\": %d names, %d of them different; it lists all classes, each once, where tasks have more than two", k, distinct)
 	}
 	names := map[string]bool{}
 	for i, t := range p.Tasks {
 		if t == nil || t.Name == "" || names[t.Name] {
-			return ErrInvalid.Errorf("task %d of the list: it is null, or its name is empty or taken; names are unique", i+1)
+			return Invalid("task %d of the list: it is null, or its name is empty or taken; names are unique", i+1)
 		}
 		names[t.Name] = true
 		if field, err := t.check(p); err != nil {
-			return ErrInvalid.Errorf("task %q, field %q: %w", t.Name, field, err)
+			return Invalid("task %q, field %q: %w", t.Name, field, err)
 		}
 	}
 	return nil

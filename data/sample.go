@@ -45,13 +45,13 @@ func (c SampleConfig) Validate() error {
 	switch {
 	case min(c.Train, c.Test) < 0 ||
 		max(c.Train, c.Test) == 0 && !c.All:
-		return ErrInvalid.Errorf("sample: %d training and %d test problems; there must be some of either", c.Train, c.Test)
+		return Invalid("sample: %d training and %d test problems; there must be some of either", c.Train, c.Test)
 	case c.MinTasks < 1 || c.MaxTasks < c.MinTasks:
-		return ErrInvalid.Errorf("sample: between %d and %d tasks; it must be 1 <= min <= max", c.MinTasks, c.MaxTasks)
+		return Invalid("sample: between %d and %d tasks; it must be 1 <= min <= max", c.MinTasks, c.MaxTasks)
 	case !(c.TrainFraction > 0 && c.ValidationFraction > 0 && c.TrainFraction+c.ValidationFraction < 1):
-		return ErrInvalid.Errorf("sample: training fraction %v and validation fraction %v; both must be positive and leave rows for the test", c.TrainFraction, c.ValidationFraction)
+		return Invalid("sample: training fraction %v and validation fraction %v; both must be positive and leave rows for the test", c.TrainFraction, c.ValidationFraction)
 	case c.DisjointRows && c.TrainFraction+c.ValidationFraction >= 0.5:
-		return ErrInvalid.Errorf("sample: training fraction %v and validation fraction %v; with rows of their own, half of every class, training and test problems need less than half for both", c.TrainFraction, c.ValidationFraction)
+		return Invalid("sample: training fraction %v and validation fraction %v; with rows of their own, half of every class, training and test problems need less than half for both", c.TrainFraction, c.ValidationFraction)
 	}
 	return nil
 }
@@ -71,7 +71,7 @@ type candidate struct {
 // one.
 func SampleProblems(d *Dataset, c SampleConfig) (train, test *ProblemFile, err error) {
 	if d.Regression() {
-		return nil, nil, ErrInvalid.Errorf("sample: %s: class pairs need class labels; it has real targets (GroupProblems takes them)", d.Name)
+		return nil, nil, Invalid("sample: %s: class pairs need class labels; it has real targets (GroupProblems takes them)", d.Name)
 	}
 	c = c.Defaults()
 	if err := c.Validate(); err != nil {
@@ -124,7 +124,7 @@ func (c SampleConfig) byClasses(d *Dataset, pool []candidate) (train, test *Prob
 		fewest++
 	}
 	if n < 2*fewest {
-		return nil, nil, ErrInvalid.Errorf("sample: %s: %d classes, but two disjoint sets of classes with %d pairs each take %d", d.Name, n, c.MaxTasks, 2*fewest)
+		return nil, nil, Invalid("sample: %s: %d classes, but two disjoint sets of classes with %d pairs each take %d", d.Name, n, c.MaxTasks, 2*fewest)
 	}
 	order := Stream(c.Seed, "train and test classes").Perm(n)
 	tested := order[:c.tested(n, fewest)]
@@ -147,7 +147,7 @@ func (c SampleConfig) byClasses(d *Dataset, pool []candidate) (train, test *Prob
 // there is one problem of all groups, in train, and test is nil.
 func GroupProblems(d *Dataset, c SampleConfig) (train, test *ProblemFile, err error) {
 	if d.Group == nil {
-		return nil, nil, ErrInvalid.Errorf("sample: %s: it has no group column", d.Name)
+		return nil, nil, Invalid("sample: %s: it has no group column", d.Name)
 	}
 	c = c.Defaults()
 	if err := c.Validate(); err != nil {
@@ -161,7 +161,7 @@ func GroupProblems(d *Dataset, c SampleConfig) (train, test *ProblemFile, err er
 		}
 		classes = nil
 	} else if task.Kind = Classification; len(classes) == 1 {
-		return nil, nil, ErrInvalid.Errorf("sample: %s: it has one class; there must be two", d.Name)
+		return nil, nil, Invalid("sample: %s: it has one class; there must be two", d.Name)
 	}
 	if len(classes) == 2 {
 		task.Negative = classes[0]
@@ -202,7 +202,7 @@ func (c SampleConfig) draw(d *Dataset, pool []candidate, what string) (train, te
 		c.MaxTasks = max(c.MinTasks, min(c.MaxTasks, len(pool)))
 	}
 	if len(pool) < sets*c.MaxTasks {
-		return nil, nil, ErrInvalid.Errorf("sample: %s: %d %s, but two disjoint sets of problems of up to %d tasks need %d, and one set alone %d", d.Name, len(pool),
+		return nil, nil, Invalid("sample: %s: %d %s, but two disjoint sets of problems of up to %d tasks need %d, and one set alone %d", d.Name, len(pool),
 			what, c.MaxTasks, 2*c.MaxTasks, c.MinTasks)
 	}
 	Stream(c.Seed, "train and test").Shuffle(len(pool), func(i, j int) {
@@ -303,7 +303,7 @@ func (c SampleConfig) split(t *Task, rows []int, r *rand.Rand) error {
 	train := max(1, int(math.Round(c.TrainFraction*total)))
 	validation := max(1, int(math.Round(c.ValidationFraction*total)))
 	if train+validation >= n {
-		return ErrInvalid.Errorf("sample: task %q: %d rows of one class cannot be split by %v and %v with one left for the test", t.Name, n, c.TrainFraction, c.ValidationFraction)
+		return Invalid("sample: task %q: %d rows of one class cannot be split by %v and %v with one left for the test", t.Name, n, c.TrainFraction, c.ValidationFraction)
 	}
 	order := r.Perm(n)
 	for i, o := range order {

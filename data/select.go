@@ -43,9 +43,9 @@ func SelectByRidge(ctx context.Context, d *Dataset, k int, alpha float64, report
 	fault := func(err error) error { return fmt.Errorf("%s: ridge selection: %w", d.Name, err) }
 	switch {
 	case k < 1 || k > d.X.Cols():
-		return Step{}, fault(ErrInvalid.Errorf("%d features are to be kept of %d; it must be one at least, and no more than there are", k, d.X.Cols()))
+		return Step{}, fault(Invalid("%d features are to be kept of %d; it must be one at least, and no more than there are", k, d.X.Cols()))
 	case !(alpha > 0) || math.IsInf(alpha, 0):
-		return Step{}, fault(ErrInvalid.Errorf("the ridge is %v; it must be positive", alpha))
+		return Step{}, fault(Invalid("the ridge is %v; it must be positive", alpha))
 	}
 	score, err := ridgeScores(ctx, d, alpha, ridgeTolerance, report)
 	if err != nil {
@@ -63,7 +63,7 @@ func SelectByRidge(ctx context.Context, d *Dataset, k int, alpha float64, report
 func ridgeScores(ctx context.Context, d *Dataset, alpha, tolerance float64, report progress.Reporter) ([]float64, error) {
 	targets := d.ridgeTargets()
 	if len(targets) == 0 {
-		return nil, ErrInvalid.Errorf("the rows have one class or one target only; nothing distinguishes features")
+		return nil, Invalid("the rows have one class or one target only; nothing distinguishes features")
 	}
 	report.Start("ridge selection", len(targets))
 	defer report.Finish()

@@ -115,7 +115,7 @@ func (s Step) Validate(cols int) error {
 		StepViews:       around,
 	}[s.Kind]
 	if !known {
-		return ErrInvalid.Errorf("models have no step %q", s.Kind)
+		return Invalid("models have no step %q", s.Kind)
 	}
 	for _, z := range s.Landmarks {
 		width = min(width, len(z))
@@ -129,22 +129,22 @@ func (s Step) Validate(cols int) error {
 	}
 	for i, n := range sizes {
 		if n != cols && (n > 0 || i < 2) { // a list that the kind does not need may be absent
-			return ErrInvalid.Errorf("step %q: it has numbers for %d columns; there are %d", s.Kind, n, cols)
+			return Invalid("step %q: it has numbers for %d columns; there are %d", s.Kind, n, cols)
 		}
 	}
 	for _, c := range s.Curves {
 		for _, bend := range c.Bends {
 			if n := len(c.Knots); n == 0 || len(bend) != n+2 {
-				return ErrInvalid.Errorf("step %q: a bend has %d numbers for %d knots; it needs 2 more", s.Kind, len(bend), n)
+				return Invalid("step %q: a bend has %d numbers for %d knots; it needs 2 more", s.Kind, len(bend), n)
 			}
 		}
 	}
 	if s.Kind == StepViews && s.Parts == nil {
-		return ErrInvalid.Errorf("step %q: it has no parts", s.Kind)
+		return Invalid("step %q: it has no parts", s.Kind)
 	}
 	for _, part := range s.Parts {
 		if part.Kind == StepViews {
-			return ErrInvalid.Errorf("step %q: a part is one too", s.Kind)
+			return Invalid("step %q: a part is one too", s.Kind)
 		}
 		if err := part.Validate(cols); err != nil {
 			return err
@@ -152,7 +152,7 @@ func (s Step) Validate(cols int) error {
 	}
 	for _, v := range slices.Concat(s.Mean, s.Deviation) {
 		if !(math.Abs(v) <= largest) {
-			return ErrInvalid.Errorf("step %q: a mean or deviation is %v; they lie within %v", s.Kind, v, largest)
+			return Invalid("step %q: a mean or deviation is %v; they lie within %v", s.Kind, v, largest)
 		}
 	}
 	return nil
@@ -161,7 +161,7 @@ func (s Step) Validate(cols int) error {
 // FitStep fits a step of the given kind on the rows of x.
 func FitStep(kind string, x Matrix) (Step, error) {
 	if x.Rows() == 0 {
-		return Step{}, ErrInvalid.Errorf("fit %s: there are no rows to fit on", kind)
+		return Step{}, Invalid("fit %s: there are no rows to fit on", kind)
 	}
 	s := Step{Kind: kind, Cols: x.Cols()}
 	switch kind {
@@ -172,7 +172,7 @@ func FitStep(kind string, x Matrix) (Step, error) {
 	case StepStandardise:
 		s.Mean, s.Deviation = moments(x)
 	default:
-		return Step{}, ErrInvalid.Errorf("fit %q: FitStep knows %s, %s and %s", kind, StepTFIDF, StepUnit, StepStandardise)
+		return Step{}, Invalid("fit %q: FitStep knows %s, %s and %s", kind, StepTFIDF, StepUnit, StepStandardise)
 	}
 	return s, nil
 }
@@ -244,13 +244,13 @@ func finite(v float64) bool { return !math.IsNaN(v) && !math.IsInf(v, 0) }
 // dense and sparse ones sparse.
 func (s Step) Apply(x Matrix) (Matrix, error) {
 	if x.Cols() != s.Cols {
-		return nil, ErrMismatch.Errorf("step %q: it was fitted on %d columns and the matrix has %d", s.Kind, s.Cols, x.Cols())
+		return nil, Mismatch("step %q: it was fitted on %d columns and the matrix has %d", s.Kind, s.Cols, x.Cols())
 	}
 	if s.Kind == StepSelect {
 		return selectColumns(x, s.Columns), nil
 	}
 	if IsSparse(x) && s.Low != nil {
-		return nil, ErrInvalid.Errorf("step %q: the rows are sparse; it takes dense ones", s.Kind)
+		return nil, Invalid("step %q: the rows are sparse; it takes dense ones", s.Kind)
 	}
 	y, err := mapRows(x, s.Makes(), s.rowMap())
 	if err != nil {
@@ -355,7 +355,7 @@ func mapRows(x Matrix, d int, f func(dst []float32, r Row)) (Matrix, error) {
 				if n == len(r.Value) {
 					cause = fmt.Sprint("the value ", r.Value[p])
 				}
-				return nil, ErrInvalid.Errorf("row %d, column %d: %s has no finite result (counts must be 0 or at least 1)", i, r.Column(p), cause)
+				return nil, Invalid("row %d, column %d: %s has no finite result (counts must be 0 or at least 1)", i, r.Column(p), cause)
 			}
 		}
 	}

@@ -19,7 +19,7 @@ func SelectTerms(x Matrix, names []string, rows int) (Step, error) {
 		}
 	}
 	if s.Columns == nil {
-		return Step{}, ErrInvalid.Errorf("select terms: no word is in %d rows and passes the other options", max(1, rows))
+		return Step{}, Invalid("select terms: no word is in %d rows and passes the other options", max(1, rows))
 	}
 	return s, nil
 }

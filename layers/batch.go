@@ -76,25 +76,25 @@ type aggregation[T Float] struct {
 // NewBatch stacks the tasks of a problem.
 func NewBatch(dtype DType, norm Norm, tasks []Task) (*Batch, error) {
 	if len(tasks) == 0 {
-		return nil, data.ErrInvalid.Errorf("a batch needs at least one task")
+		return nil, data.Invalid("a batch needs at least one task")
 	}
 	if norm != NormNone && norm != NormSize {
-		return nil, data.ErrInvalid.Errorf("the norm is %q; it must be %q or %q", norm, NormNone, NormSize)
+		return nil, data.Invalid("the norm is %q; it must be %q or %q", norm, NormNone, NormSize)
 	}
 	b := &Batch{start: make([]int, 1, len(tasks)+1), norm: norm}
 	for j, t := range tasks {
 		n := t.X.Rows()
 		switch {
 		case n == 0 || len(t.Weights) != n:
-			return nil, data.ErrInvalid.Errorf("task %d: %d rows and %d readout weights; it needs as many, at least one",
+			return nil, data.Invalid("task %d: %d rows and %d readout weights; it needs as many, at least one",
 				j, n, len(t.Weights))
 		case t.X.Cols() != tasks[0].X.Cols():
-			return nil, data.ErrMismatch.Errorf("task %d: %d features, but task 0 has %d",
+			return nil, data.Mismatch("task %d: %d features, but task 0 has %d",
 				j, t.X.Cols(), tasks[0].X.Cols())
 		case t.Graph != nil && len(t.Graph.Class) != n:
-			return nil, data.ErrMismatch.Errorf("task %d: %d rows, but its label graph has %d", j, n, len(t.Graph.Class))
+			return nil, data.Mismatch("task %d: %d rows, but its label graph has %d", j, n, len(t.Graph.Class))
 		case (t.Graph == nil) != (tasks[0].Graph == nil):
-			return nil, data.ErrMismatch.Errorf("task %d: all tasks need a label graph, or none", j)
+			return nil, data.Mismatch("task %d: all tasks need a label graph, or none", j)
 		}
 		b.rows += n
 		b.start = append(b.start, b.rows)
@@ -204,7 +204,7 @@ func (s *Slot) fit(what string, in Shape) {
 // Put makes b the batch of the next runs.
 func (s *Slot) Put(b *Batch) error {
 	if !slices.Equal(b.start, s.start) {
-		return data.ErrMismatch.Errorf("a problem whose tasks start at rows %v in a graph for tasks that start at rows %v", b.start, s.start)
+		return data.Mismatch("a problem whose tasks start at rows %v in a graph for tasks that start at rows %v", b.start, s.start)
 	}
 	s.batch = b
 	s.graph = nil

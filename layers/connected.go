@@ -56,23 +56,23 @@ func (h Head) String() string {
 // weight is finite.
 func (h Head) Validate() error {
 	if len(h) == 0 {
-		return data.ErrInvalid.Errorf("head: it has no layers")
+		return data.Invalid("head: it has no layers")
 	}
 	for i, l := range h {
 		switch {
 		case l.In < 1 || l.Out < 1 ||
 			len(l.W) != l.In*l.Out || len(l.B) != l.Out:
-			return data.ErrInvalid.Errorf("head: layer %d: it is %d x %d with %d weights and %d biases; it needs in x out weights and out biases",
+			return data.Invalid("head: layer %d: it is %d x %d with %d weights and %d biases; it needs in x out weights and out biases",
 				i, l.In, l.Out, len(l.W), len(l.B))
 		case i > 0 && l.In != h[i-1].Out:
-			return data.ErrMismatch.Errorf("head: layer %d: it takes %d numbers, but layer %d makes %d; the layers must chain", i, l.In, i-1, h[i-1].Out)
+			return data.Mismatch("head: layer %d: it takes %d numbers, but layer %d makes %d; the layers must chain", i, l.In, i-1, h[i-1].Out)
 		}
 		for _, part := range []struct {
 			name  string
 			value []float32
 		}{{"weight", l.W}, {"bias", l.B}} {
 			if j := NotFinite(part.value); j >= 0 {
-				return data.ErrInvalid.Errorf("head: layer %d: %s (%d, %d) is %v; it must be finite",
+				return data.Invalid("head: layer %d: %s (%d, %d) is %v; it must be finite",
 					i, part.name, j/l.Out, j%l.Out, part.value[j])
 			}
 		}
@@ -147,7 +147,7 @@ func (h Head) Apply(x data.Matrix, n int) (data.Matrix, error) {
 		return x, nil
 	}
 	if x.Cols() != h.In() {
-		return nil, data.ErrMismatch.Errorf("head: there are %d features, but the head takes %d", x.Cols(), h.In())
+		return nil, data.Mismatch("head: there are %d features, but the head takes %d", x.Cols(), h.In())
 	}
 	width := h[n-1].Out
 	out := make([]float32, x.Rows()*width)

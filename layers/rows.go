@@ -90,7 +90,7 @@ func InnerProducts(b View[float64]) View[float64] {
 func InverseProducts(a, b View[float64]) (products View[float64], trace float64, err error) {
 	ker := kernels()
 	if !linalg.Cholesky(ker, a.Rows, a.Data, a.Cols) {
-		return products, 0, data.ErrInvalid.Errorf("a matrix of %d x %d is not positive definite in float64", a.Rows, a.Rows)
+		return products, 0, data.Invalid("a matrix of %d x %d is not positive definite in float64", a.Rows, a.Rows)
 	}
 	linalg.Invert(ker, a.Rows, a.Data, a.Cols) // tr(A^-1) is the sum of squares of L^-1
 	for i := range a.Rows {

@@ -95,10 +95,10 @@ func (s Statistic) wrong(p *data.ProblemData, err error) error {
 // check refuses rows that are not as many as declared, or not finite.
 func (s Statistic) check(v []float64, rows int) error {
 	if len(v) != rows*s.Cols {
-		return data.ErrInvalid.Errorf("it has %d numbers; a row of %d for every %s makes %d", len(v), s.Cols, s.Per, rows*s.Cols)
+		return data.Invalid("it has %d numbers; a row of %d for every %s makes %d", len(v), s.Cols, s.Per, rows*s.Cols)
 	}
 	if i := layers.NotFinite(v); i >= 0 {
-		return data.ErrInvalid.Errorf("entry %d is %v; it must be finite", i, v[i])
+		return data.Invalid("entry %d is %v; it must be finite", i, v[i])
 	}
 	return nil
 }

@@ -90,7 +90,7 @@ func readHead(arrays []Tensor) (head layers.Head, err error) {
 			}
 			number, err := strconv.Atoi(cmp.Or(m[pattern.SubexpIndex("number")], "-1")) // of W and b
 			if err != nil {
-				return nil, data.ErrFormat.Errorf("array %q: %w", name, err)
+				return nil, data.Malformed("array %q: %w", name, err)
 			}
 			if numbered[number] == nil {
 				numbered[number] = &connectedArrays{transposed: pattern != numpy}
@@ -100,7 +100,7 @@ func readHead(arrays []Tensor) (head layers.Head, err error) {
 				field = &numbered[number].weight
 			}
 			if *field != nil {
-				return nil, data.ErrFormat.Errorf("%q and %q have one number; give the layers of the head alone", (*field).Name, name)
+				return nil, data.Malformed("%q and %q have one number; give the layers of the head alone", (*field).Name, name)
 			}
 			*field = &arrays[i]
 		}
@@ -115,17 +115,17 @@ func readHead(arrays []Tensor) (head layers.Head, err error) {
 			return head, nil
 		}
 	}
-	return nil, data.ErrFormat.Errorf("the arrays are %q; a head has W0, b0, W1, b1, ... (or W and b), or 0.weight, 0.bias, ... with or without \"classifier.\" before it", names)
+	return nil, data.Malformed("the arrays are %q; a head has W0, b0, W1, b1, ... (or W and b), or 0.weight, 0.bias, ... with or without \"classifier.\" before it", names)
 }
 
 func (a *connectedArrays) layer() (l layers.Connected, err error) {
 	switch {
 	case a.bias == nil:
-		return l, data.ErrFormat.Errorf("there is a weight %q without its bias; a layer has both", a.weight.Name)
+		return l, data.Malformed("there is a weight %q without its bias; a layer has both", a.weight.Name)
 	case a.weight == nil:
-		return l, data.ErrFormat.Errorf("there is a bias %q without its weight; a layer has both", a.bias.Name)
+		return l, data.Malformed("there is a bias %q without its weight; a layer has both", a.bias.Name)
 	case len(a.weight.Shape) != 2:
-		return l, data.ErrFormat.Errorf("array %q: its shape is %v; the weight of a fully connected layer has two dimensions", a.weight.Name, a.weight.Shape)
+		return l, data.Malformed("array %q: its shape is %v; the weight of a fully connected layer has two dimensions", a.weight.Name, a.weight.Shape)
 	}
 	shape := a.weight.Shape
 	l = layers.Connected{In: shape[0], Out: shape[1]}
@@ -137,7 +137,7 @@ func (a *connectedArrays) layer() (l layers.Connected, err error) {
 		l.W = safetensors.Transposed(l.W, l.Out, l.In)
 	}
 	if !slices.Equal(a.bias.Shape, []int{l.Out}) {
-		return l, data.ErrMismatch.Errorf("array %q: its shape is %v; the weight %q, %v, needs %d biases",
+		return l, data.Mismatch("array %q: its shape is %v; the weight %q, %v, needs %d biases",
 			a.bias.Name, a.bias.Shape, a.weight.Name, shape, l.Out)
 	}
 	return l, nil

@@ -23,7 +23,7 @@ func signedReadout(kind data.Kind, y []float64) ([]float64, error) {
 	if kind == data.Regression {
 		mean, sd := meanDeviation(y)
 		if sd == 0 {
-			return nil, data.ErrInvalid.Errorf("all training targets are %v; the signed readout needs different ones", mean)
+			return nil, data.Invalid("all training targets are %v; the signed readout needs different ones", mean)
 		}
 		for i, v := range y {
 			w[i] = (v - mean) / (sd * n)
@@ -37,7 +37,7 @@ func signedReadout(kind data.Kind, y []float64) ([]float64, error) {
 		}
 	}
 	if positive == 0 || positive == n {
-		return nil, data.ErrInvalid.Errorf("all training rows have the same label; the signed readout needs both")
+		return nil, data.Invalid("all training rows have the same label; the signed readout needs both")
 	}
 	for i, v := range y {
 		w[i] = 1 / positive

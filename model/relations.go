@@ -172,7 +172,7 @@ func relate(p *data.ProblemData) (*relations, error) {
 	r := &relations{dimension: 1}
 	for _, t := range p.Tasks {
 		if d := t.TrainSet.X.Cols(); d != p.Cols() {
-			return nil, data.ErrMismatch.Errorf("task %q has %d features, but task %q %d",
+			return nil, data.Mismatch("task %q has %d features, but task %q %d",
 				t.Name, d, p.Tasks[0].Name, p.Cols())
 		}
 		r.rows += len(t.TrainSet.Y)

@@ -75,7 +75,7 @@ func (j joined) Example(i int) (e Example, err error) {
 			1) * float64(total) / float64(len(j)*s.Len())
 		return e, err
 	}
-	return e, data.ErrInvalid.Errorf("there is no example %d", i)
+	return e, data.Invalid("there is no example %d", i)
 }
 
 // prepared is an example, or one tuple of it, as the graphs take it.
@@ -114,7 +114,7 @@ func prepare(ctx context.Context, c *Config, source Source, head model.Head,
 			return nil, "", err
 		}
 		if head != nil && e.Problem.Cols() != head.In() {
-			return nil, "", data.ErrMismatch.Errorf("problem %q: it has %d features, but the head takes %d", e.Problem.Name,
+			return nil, "", data.Mismatch("problem %q: it has %d features, but the head takes %d", e.Problem.Name,
 				e.Problem.Cols(), head.In())
 		}
 		digest(h, e)

@@ -91,7 +91,7 @@ func (s *Store) Check() (sources []SourceStats, faults []*Fault, err error) {
 	}
 	for _, id := range slices.Sorted(maps.Keys(problems)) {
 		if d := problems[id]; !d.found {
-			err := data.ErrInvalid.Errorf("problem %q has %d tuples that are ok, but none of source %q, their denominator", d.first.Problem, d.tuples, STL)
+			err := data.Invalid("problem %q has %d tuples that are ok, but none of source %q, their denominator", d.first.Problem, d.tuples, STL)
 			faults = append(faults, &Fault{d.first.Place, err})
 		}
 	}

@@ -139,7 +139,7 @@ func (p *Problems) Keep(dir string) error {
 		return err
 	}
 	if len(present) > 0 && !slices.Contains(present, path) {
-		return data.ErrMismatch.Errorf("%s has tuples on other problems than %s; take another directory: training takes several", dir, p.path)
+		return data.Mismatch("%s has tuples on other problems than %s; take another directory: training takes several", dir, p.path)
 	}
 	kept := *p.file
 	kept.Dataset = &data.DatasetRef{SHA256: p.dataset.Fingerprint()}
@@ -187,7 +187,7 @@ func (s *Store) Problems(dataset string, t *Transform) (kept *Problems, through 
 		through = kept.Through(*t).Reference().SHA256 == want.SHA256
 	}
 	if !through && ref.SHA256 != want.SHA256 {
-		return nil, false, data.ErrMismatch.Errorf("%s: the tuples were made on %s, with SHA-256 %s, but %s has %s",
+		return nil, false, data.Mismatch("%s: the tuples were made on %s, with SHA-256 %s, but %s has %s",
 			s.dir, want.Path, want.SHA256, ref.Path, ref.SHA256)
 	}
 	return kept, through, nil
@@ -197,7 +197,7 @@ func (s *Store) Problems(dataset string, t *Transform) (kept *Problems, through 
 func (s *Store) problemFile() (string, error) {
 	paths, err := list(s.dir, problemsPattern)
 	if err == nil && len(paths) != 1 {
-		err = data.ErrInvalid.Errorf("%s: there are %d files %s beside the tuples; collecting keeps the problems there, in one", s.dir, len(paths), problemsPattern)
+		err = data.Invalid("%s: there are %d files %s beside the tuples; collecting keeps the problems there, in one", s.dir, len(paths), problemsPattern)
 	}
 	if err != nil {
 		return "", err
@@ -221,7 +221,7 @@ func (s *Store) Complete() (map[string]Lines, error) {
 		next := (shard + 1) % max(1, shards) // complete if each shard has its next
 		name := Shard(next, shards)
 		if shards > 0 && !slices.Contains(paths, filepath.Join(s.dir, name+shardSuffix)) {
-			return nil, data.ErrMismatch.Errorf("%s: %s is missing; copy it there, or collect it with --shard %d/%d", s.dir, name, next, shards)
+			return nil, data.Mismatch("%s: %s is missing; copy it there, or collect it with --shard %d/%d", s.dir, name, next, shards)
 		}
 	}
 	path, err := s.problemFile()
@@ -245,7 +245,7 @@ func (s *Store) Complete() (map[string]Lines, error) {
 		if err != nil {
 			return nil, err
 		}
-		return nil, data.ErrMismatch.Errorf("%s: there are tuples on problem %q (%s), which is not among the %d problems kept", s.dir, records[0].Problem, id, len(kept))
+		return nil, data.Mismatch("%s: there are tuples on problem %q (%s), which is not among the %d problems kept", s.dir, records[0].Problem, id, len(kept))
 	}
 	return index, err
 }

@@ -81,7 +81,7 @@ const Perfect = "the test error of single-task learning is 0, so no error is rel
 // error that wraps data.ErrInvalid if that is 0, because then no relative error exists.
 func (r *Result) Relate(stl float64) error {
 	if stl == 0 {
-		return data.ErrInvalid.Errorf("%s", Perfect)
+		return data.Invalid("%s", Perfect)
 	}
 	r.O = r.MeanTest() / stl
 	return nil
@@ -157,7 +157,7 @@ func (r *Record) Validate() error {
 	if len(faults) == 0 {
 		return nil
 	}
-	return data.ErrInvalid.Errorf("%s", strings.Join(faults, ", and "))
+	return data.Invalid("%s", strings.Join(faults, ", and "))
 }
 
 func (r *Result) check(m int, must func(ok bool, format string, args ...any)) {
@@ -183,11 +183,11 @@ var ErrTorn = errors.New("torn last line")
 func encode(r *Record) ([]byte, error) {
 	body, err := json.Marshal(r)
 	if err != nil {
-		return nil, data.ErrInvalid.Errorf("%w", err)
+		return nil, data.Invalid("%w", err)
 	}
 	line := files.Seal(body)
 	if len(line) > MaxLine {
-		return nil, data.ErrInvalid.Errorf("the record takes %d bytes; the limit is %d", len(line), MaxLine)
+		return nil, data.Invalid("the record takes %d bytes; the limit is %d", len(line), MaxLine)
 	}
 	return line, nil
 }
@@ -200,7 +200,7 @@ func decode(line []byte) (*Record, error) {
 	}
 	r := new(Record)
 	if err := files.DecodeJSON(body, r); err != nil {
-		return nil, data.ErrFormat.Errorf("%w", err)
+		return nil, data.Malformed("%w", err)
 	}
 	if err := r.Validate(); err != nil {
 		return nil, err

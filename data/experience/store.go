@@ -49,7 +49,7 @@ type Manifest struct {
 // Validate checks that a store can be made with m.
 func (m Manifest) Validate() error {
 	if m.Dataset.SHA256 == "" {
-		return data.ErrInvalid.Errorf("manifest: dataset.sha256: it is missing; it must be the fingerprint of the dataset")
+		return data.Invalid("manifest: dataset.sha256: it is missing; it must be the fingerprint of the dataset")
 	}
 	return nil
 }
@@ -90,7 +90,7 @@ func readManifest(dir string) (m Manifest, err error) {
 		return m, err
 	}
 	if err := files.DecodeSchema(raw, Schema, &m); err != nil {
-		return m, data.ErrFormat.Errorf("%s: %w", path, err)
+		return m, data.Malformed("%s: %w", path, err)
 	}
 	if err := m.Validate(); err != nil {
 		return m, fmt.Errorf("%s: %w", path, err)
@@ -252,7 +252,7 @@ func readShard(path string, lines *bufio.Reader, yield func(entry, error) bool) 
 		case err == io.EOF:
 			err = ErrTorn
 		case err == bufio.ErrBufferFull:
-			err = data.ErrFormat.Errorf("the line is longer than %d bytes", MaxLine)
+			err = data.Malformed("the line is longer than %d bytes", MaxLine)
 		}
 		if err != nil {
 			return yield(entry{}, &Fault{place, err})

@@ -40,7 +40,7 @@ type Writer struct {
 // and reported by Warnings.
 func OpenWriter(dir, shard string, m Manifest) (*Writer, error) {
 	if shard == "" || shard != filepath.Base(shard) {
-		return nil, data.ErrInvalid.Errorf("shard %q: it must be the name of a file", shard)
+		return nil, data.Invalid("shard %q: it must be the name of a file", shard)
 	}
 	if err := m.Validate(); err != nil {
 		return nil, err

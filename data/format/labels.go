@@ -85,13 +85,13 @@ func (c *Column) check(kind data.Kind) (row int, err error) {
 		}
 		switch {
 		case k >= 0 && l.Text == "":
-			return i, data.ErrInvalid.Errorf("it is empty; every row needs one")
+			return i, data.Invalid("it is empty; every row needs one")
 		case math.IsNaN(v) || math.IsInf(v, 0):
-			return i, data.ErrInvalid.Errorf("it is %s; it must be finite", cmp.Or(l.Text, fmt.Sprint(v)))
+			return i, data.Invalid("it is %s; it must be finite", cmp.Or(l.Text, fmt.Sprint(v)))
 		case k >= 0 && kind == data.Regression:
-			return i, data.ErrFormat.Errorf("%q is not a number; regression needs numbers", l.Text)
+			return i, data.Malformed("%q is not a number; regression needs numbers", l.Text)
 		case kind == "" && (k < 0) != (c.Text(0) < 0):
-			return i, data.ErrFormat.Errorf("%q is among numbers and words; all must be numbers, or all words, unless classification is asked for", l)
+			return i, data.Malformed("%q is among numbers and words; all must be numbers, or all words, unless classification is asked for", l)
 		}
 	}
 	return 0, nil
@@ -131,7 +131,7 @@ func (c *Column) named(names []string) ([]int32, []string, error) {
 	if names == nil {
 		for k, l := range different {
 			if math.Abs(l.Number) >= maxClassNumber {
-				return nil, nil, data.ErrInvalid.Errorf("row %d: it is %v; class numbers must lie within ±2^53", slices.Index(index, int32(k)), l.Number)
+				return nil, nil, data.Invalid("row %d: it is %v; class numbers must lie within ±2^53", slices.Index(index, int32(k)), l.Number)
 			}
 			names = append(names, l.String())
 		}
@@ -139,7 +139,7 @@ func (c *Column) named(names []string) ([]int32, []string, error) {
 	}
 	once := len(slices.Compact(slices.Sorted(slices.Values(names))))
 	if once < len(names) {
-		return nil, nil, data.ErrInvalid.Errorf("the %d names are only %d different ones", len(names), once)
+		return nil, nil, data.Invalid("the %d names are only %d different ones", len(names), once)
 	}
 	first := 1 // the number of the first name
 	if slices.Contains(different, Label{}) {
@@ -155,7 +155,7 @@ func (c *Column) named(names []string) ([]int32, []string, error) {
 	for i, k := range index {
 		class, ok := known[different[k].String()]
 		if !ok {
-			return nil, nil, data.ErrInvalid.Errorf("row %d: %q is not one of the %d names, which begin with %q, nor a number of one, %d..%d",
+			return nil, nil, data.Invalid("row %d: %q is not one of the %d names, which begin with %q, nor a number of one, %d..%d",
 				i, different[k], len(names), names[0], first, first+len(names)-1)
 		}
 		index[i] = class

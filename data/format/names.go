@@ -37,7 +37,7 @@ func findUsual(names, usual []string) int {
 func FindColumn(names []string, asked string) (int, error) {
 	if j := slices.Index(names, asked); j >= 0 {
 		if slices.Contains(names[j+1:], asked) {
-			return 0, data.ErrInvalid.Errorf("two columns are called %q", asked)
+			return 0, data.Invalid("two columns are called %q", asked)
 		}
 		return j, nil
 	}
@@ -45,9 +45,9 @@ func FindColumn(names []string, asked string) (int, error) {
 		return j, nil
 	}
 	if j := findUsual(names, []string{strings.TrimSpace(asked)}); j >= 0 {
-		return 0, data.ErrInvalid.Errorf("there is no column %q; it is called %q", asked, names[j])
+		return 0, data.Invalid("there is no column %q; it is called %q", asked, names[j])
 	}
-	return 0, data.ErrInvalid.Errorf("there is no column %q; there are %s", asked, Abridge(names))
+	return 0, data.Invalid("there is no column %q; there are %s", asked, Abridge(names))
 }
 
 // Abridge lists a few names.

@@ -102,7 +102,7 @@ var npyType = regexp.MustCompile(`^[<|=]?(?:([biuf]\d)|([SU])([1-9]\d{0,8}))$`)
 // bytes, fewer if it is packed.
 func newArray(r io.Reader, length, stored int64) (*array, error) {
 	fault := func(format string, args ...any) (*array, error) {
-		return nil, data.ErrFormat.Errorf(format, args...)
+		return nil, data.Malformed(format, args...)
 	}
 	var begin struct {
 		Magic  [len(npyMagic)]byte
@@ -171,7 +171,7 @@ func (a *array) count() int {
 // numbersOf reads the entries of an array of numbers, row by row.
 func numbersOf[T float32 | float64](a *array) ([]T, error) {
 	if a.kind == textKind {
-		return nil, data.ErrFormat.Errorf("the array is %v; it must hold numbers", a)
+		return nil, data.Malformed("the array is %v; it must hold numbers", a)
 	}
 	entry, err := entriesOf(a, func(b []byte) T { return T(a.number(b)) })
 	if err != nil || !a.fortran || len(a.shape) != 2 {
@@ -189,7 +189,7 @@ func numbersOf[T float32 | float64](a *array) ([]T, error) {
 // textsOf reads the entries of an array of text.
 func textsOf(a *array) ([]string, error) {
 	if a.kind != textKind {
-		return nil, data.ErrFormat.Errorf("the array is %v; it must hold text", a)
+		return nil, data.Malformed("the array is %v; it must hold text", a)
 	}
 	return entriesOf(a, a.text)
 }
@@ -209,7 +209,7 @@ func entriesOf[T any](a *array, decode func([]byte) T) ([]T, error) {
 	for len(entry) < n {
 		b := buf[:min(len(buf), (n-len(entry))*a.size)]
 		if _, err := io.ReadFull(a.entries, b); err != nil {
-			return nil, data.ErrFormat.Errorf("the array is damaged or cut short after %d of %d entries: %w", len(entry), n, err)
+			return nil, data.Malformed("the array is damaged or cut short after %d of %d entries: %w", len(entry), n, err)
 		}
 		for b := range slices.Chunk(b, a.size) {
 			entry = append(entry, decode(b))
@@ -217,7 +217,7 @@ func entriesOf[T any](a *array, decode func([]byte) T) ([]T, error) {
 	}
 	// The end has the checksum of packed entries.
 	if _, err := io.ReadFull(a.entries, make([]byte, 1)); err != io.EOF {
-		return nil, data.ErrFormat.Errorf("the array is damaged: %v at its end", err)
+		return nil, data.Malformed("the array is damaged: %v at its end", err)
 	}
 	return entry, nil
 }

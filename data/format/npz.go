@@ -48,7 +48,7 @@ func readNPZ(path string, o Options) (*Frame, error) {
 func parseNPZ(r io.ReaderAt, size int64, o Options) (*Frame, error) {
 	packed, err := zip.NewReader(r, size)
 	if err != nil {
-		return nil, data.ErrFormat.Errorf("it is no .npz file, or cut short: %w", err)
+		return nil, data.Malformed("it is no .npz file, or cut short: %w", err)
 	}
 	p := &npzParser{size: size, entry: map[string]*zip.File{}}
 	for _, f := range packed.File {
@@ -57,7 +57,7 @@ func parseNPZ(r io.ReaderAt, size int64, o Options) (*Frame, error) {
 			return nil, fmt.Errorf("array %s: %w", name, err)
 		}
 		if p.entry[name] != nil {
-			return nil, data.ErrFormat.Errorf("array %s: two arrays have this name", name)
+			return nil, data.Malformed("array %s: two arrays have this name", name)
 		}
 		p.names = append(p.names, name)
 		p.entry[name] = f
@@ -77,14 +77,14 @@ func parseNPZ(r io.ReaderAt, size int64, o Options) (*Frame, error) {
 func checkName(r io.ReaderAt, f *zip.File) error {
 	start, err := f.DataOffset()
 	if err != nil {
-		return data.ErrFormat.Errorf("the archive is damaged")
+		return data.Malformed("the archive is damaged")
 	}
 	head := make([]byte, min(start, int64(len(f.Name)+headerRoom)))
 	if _, err = r.ReadAt(head, start-int64(len(head))); err != nil {
 		return err
 	}
 	if !bytes.Contains(head, []byte(f.Name)) {
-		return data.ErrFormat.Errorf("the array has another name in the directory of the .npz file than before its data")
+		return data.Malformed("the array has another name in the directory of the .npz file than before its data")
 	}
 	return nil
 }
@@ -126,12 +126,12 @@ func take[T any](p *npzParser, name string, read func(*array) (T, error)) (
 func (p *npzParser) open(name string) (*array, io.Closer, error) {
 	f := p.entry[name]
 	if f == nil {
-		return nil, nil, data.ErrFormat.Errorf("it is missing")
+		return nil, nil, data.Malformed("it is missing")
 	}
 	stored := int64(min(f.CompressedSize64, uint64(p.size)))
 	r, err := f.Open()
 	if err != nil {
-		return nil, nil, data.ErrFormat.Errorf("the archive is damaged, or packed in a way that NumPy does not use")
+		return nil, nil, data.Malformed("the archive is damaged, or packed in a way that NumPy does not use")
 	}
 	a, err := newArray(r, int64(f.UncompressedSize64), stored)
 	if err != nil {
@@ -169,7 +169,7 @@ func (p *npzParser) frame(o Options) *Frame {
 func (p *npzParser) csr() *data.Stored {
 	format := take(p, "format", textsOf)
 	if p.err == nil && !slices.Equal(format, []string{"csr"}) {
-		p.err = data.ErrFormat.Errorf("array format: the sparse matrix is stored as %q; store it as csr", format)
+		p.err = data.Malformed("array format: the sparse matrix is stored as %q; store it as csr", format)
 	}
 	shape := take(p, "shape", wholesOf[int32])
 	begin := take(p, "indptr", wholesOf[int])
@@ -177,14 +177,14 @@ func (p *npzParser) csr() *data.Stored {
 	value := take(p, "data", numbersOf[float32])
 	if p.err == nil &&
 		(len(shape) != 2 || int(shape[0]) != len(begin)-1) {
-		p.err = data.ErrFormat.Errorf("array shape: it says %v but indptr has %d entries, one more than rows", shape, len(begin))
+		p.err = data.Malformed("array shape: it says %v but indptr has %d entries, one more than rows", shape, len(begin))
 	}
 	if p.err != nil {
 		return nil
 	}
 	x, err := data.NewCSR(int(shape[1]), begin, index, value)
 	if err != nil {
-		p.err = data.ErrFormat.Errorf("the sparse matrix is not in order (SciPy's sum_duplicates puts it so): %w", err)
+		p.err = data.Malformed("the sparse matrix is not in order (SciPy's sum_duplicates puts it so): %w", err)
 	}
 	return x
 }
@@ -204,7 +204,7 @@ func (p *npzParser) find(asked string, usual []string, what string) string {
 		present = append(present, fmt.Sprintf("%s (%v)", name, take(p, name, header)))
 	}
 	if p.err == nil {
-		p.err = data.ErrFormat.Errorf("there is no array %s of %s, only %s; a dataset has features X (n x d) and labels y (n)",
+		p.err = data.Malformed("there is no array %s of %s, only %s; a dataset has features X (n x d) and labels y (n)",
 			cmp.Or(asked, strings.Join(usual, ", ")), what, Abridge(present))
 	}
 	return ""
@@ -225,7 +225,7 @@ func (p *npzParser) text(name string) []string {
 
 func denseOf(a *array) (*data.Stored, error) {
 	if len(a.shape) != 2 || a.count() == 0 {
-		return nil, data.ErrInvalid.Errorf("it is %v; features are n x d", a)
+		return nil, data.Invalid("it is %v; features are n x d", a)
 	}
 	n := a.shape[0]
 	d := a.shape[1]
@@ -249,7 +249,7 @@ func wholesOf[T int | int32](a *array) ([]T, error) {
 	for i, v := range entry {
 		whole[i] = T(v)
 		if v < 0 || v > maxClassNumber || float64(whole[i]) != v {
-			return nil, data.ErrFormat.Errorf("entry %d is %v; it must be a whole number from 0", i, v)
+			return nil, data.Malformed("entry %d is %v; it must be a whole number from 0", i, v)
 		}
 	}
 	return whole, nil
@@ -261,7 +261,7 @@ func (p *npzParser) column(name, target string) (c Column, several []string) {
 	names := p.text("targets")
 	c = take(p, name, func(a *array) (c Column, err error) {
 		if len(a.shape) == 0 || len(a.shape) > 2 || a.count() == 0 {
-			return c, data.ErrInvalid.Errorf("it is %v; it must have one entry, or one row, for each row of features", a)
+			return c, data.Invalid("it is %v; it must have one entry, or one row, for each row of features", a)
 		}
 		width := a.count() / a.shape[0]
 		j := 0
@@ -298,7 +298,7 @@ func (p *npzParser) column(name, target string) (c Column, several []string) {
 // whole or not at all.
 func Write(path string, d *data.Dataset) error {
 	if strings.ToLower(filepath.Ext(path)) != ".npz" {
-		return data.ErrFormat.Errorf("%s: datasets are written as .npz; name it so", path)
+		return data.Malformed("%s: datasets are written as .npz; name it so", path)
 	}
 	return files.Write(path, func(w io.Writer) error { return WriteNPZ(w, d) })
 }
@@ -332,7 +332,7 @@ func arraysOf(d *data.Dataset) ([]output, error) {
 	for _, names := range [][]string{d.Classes, d.Groups, d.Features} {
 		for _, name := range names {
 			if !utf8.ValidString(name) || strings.HasSuffix(name, "\x00") {
-				return nil, data.ErrInvalid.Errorf("name %q: NumPy cannot hold it; it must be UTF-8 and not end in a zero", name)
+				return nil, data.Invalid("name %q: NumPy cannot hold it; it must be UTF-8 and not end in a zero", name)
 			}
 		}
 	}

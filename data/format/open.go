@@ -33,7 +33,7 @@ func unpack(f io.Reader, name string) (*text, error) {
 	if string(start) == gzipMagic || strings.HasSuffix(strings.ToLower(name), ".gz") {
 		z, err := gzip.NewReader(in)
 		if err != nil {
-			return nil, data.ErrFormat.Errorf("it is not a sound gzip file: %w", err)
+			return nil, data.Malformed("it is not a sound gzip file: %w", err)
 		}
 		t.Reader = &inflated{gzip: z, packed: packed}
 	}
@@ -65,7 +65,7 @@ func (c *counter) Read(b []byte) (int, error) {
 func limit(stored int64) int64 { return max(minInflated, maxInflation*stored) }
 
 func tooMuch(stored int64) error {
-	return data.ErrFormat.Errorf("it unpacks to more than %d bytes, over %d times its size; unpack it yourself if that is right", limit(stored), maxInflation)
+	return data.Malformed("it unpacks to more than %d bytes, over %d times its size; unpack it yourself if that is right", limit(stored), maxInflation)
 }
 
 // inflated is unpacked text that ends in an error if it grows too much.
@@ -82,7 +82,7 @@ func (t *inflated) Read(b []byte) (int, error) {
 		return n, tooMuch(t.packed.n)
 	}
 	if err != nil && err != io.EOF {
-		err = data.ErrFormat.Errorf("the gzip file is damaged or cut short: %w", err)
+		err = data.Malformed("the gzip file is damaged or cut short: %w", err)
 	}
 	return n, err
 }
@@ -100,19 +100,19 @@ func readNames(path string) (names []string, err error) {
 	}
 	content, err := io.ReadAll(text)
 	if err != nil {
-		return nil, data.ErrFormat.Errorf("%s: %w", path, err)
+		return nil, data.Malformed("%s: %w", path, err)
 	}
 	line := map[string]int{"": 0}
 	for name := range strings.Lines(string(content)) {
 		name = strings.TrimSpace(name)
 		if first, known := line[name]; known {
-			return nil, data.ErrFormat.Errorf("%s: line %d: the name %q is empty or on line %d too; every line needs a name of its own", path, len(names)+1, name, first)
+			return nil, data.Malformed("%s: line %d: the name %q is empty or on line %d too; every line needs a name of its own", path, len(names)+1, name, first)
 		}
 		names = append(names, name)
 		line[name] = len(names)
 	}
 	if names == nil {
-		return nil, data.ErrFormat.Errorf("%s: it holds no names; it needs one a line", path)
+		return nil, data.Malformed("%s: it holds no names; it needs one a line", path)
 	}
 	return names, nil
 }

@@ -48,7 +48,7 @@ func guard(read func() error) (err error) {
 		}
 		kind := errors.Is(err, data.ErrFormat) || errors.Is(err, data.ErrInvalid)
 		if err != nil && err != io.EOF && !kind {
-			err = data.ErrFormat.Errorf("the Parquet file is damaged or cut short: %w", err)
+			err = data.Malformed("the Parquet file is damaged or cut short: %w", err)
 		}
 	}()
 	return read()
@@ -64,7 +64,7 @@ func (r *Rows) beginParquet(in io.ReaderAt, size int64) error {
 		p := &parquetRows{}
 		for _, column := range file.Root().Columns() {
 			if !column.Leaf() || column.Repeated() {
-				return data.ErrInvalid.Errorf("column %q is a list or a struct; a table has one value in a cell, so write the file without the column", column.Name())
+				return data.Invalid("column %q is a list or a struct; a table has one value in a cell, so write the file without the column", column.Name())
 			}
 			cells, numbers := cellsOf(column.Type())
 			r.Names = append(r.Names, indexName.ReplaceAllString(column.Name(), ""))
@@ -98,7 +98,7 @@ func (p *parquetRows) next(r *Rows) (b *Block, err error) {
 		p.read += n
 		for i, row := range rows[:n] {
 			if len(row) != r.Width {
-				return data.ErrFormat.Errorf("row %d: it has %d cells; the file has %d columns", b.line+i, len(row), r.Width)
+				return data.Malformed("row %d: it has %d cells; the file has %d columns", b.line+i, len(row), r.Width)
 			}
 			for j, v := range row {
 				c := cell{number: math.NaN()}
@@ -106,7 +106,7 @@ func (p *parquetRows) next(r *Rows) (b *Block, err error) {
 					c = p.cells[j](v)
 				}
 				if !utf8.ValidString(c.text) {
-					return data.ErrFormat.Errorf("row %d: column %q: it is no text in UTF-8", b.line+i, r.Names[j])
+					return data.Malformed("row %d: column %q: it is no text in UTF-8", b.line+i, r.Names[j])
 				}
 				b.cells = append(b.cells, c)
 			}
@@ -265,7 +265,7 @@ func (w *ParquetWriter) Write(lines []byte) (int, error) {
 			}
 		}
 		if len(c.Group) < len(c.names) {
-			return 0, data.ErrInvalid.Errorf("two columns have one name; a Parquet file cannot have that: %q", c.names)
+			return 0, data.Invalid("two columns have one name; a Parquet file cannot have that: %q", c.names)
 		}
 		schema := parquet.NewSchema("table", c)
 		w.rows = parquet.NewGenericWriter[any](w.out, schema, parquet.Compression(&parquet.Snappy))

@@ -101,7 +101,7 @@ func Read(path string, o Options) (*data.Dataset, error) {
 	case NPZ:
 		f, err = readNPZ(path, o)
 	default:
-		err = data.ErrInvalid.Errorf("its format is called %s; there are svmlight, csv, tsv, npz and parquet", format)
+		err = data.Invalid("its format is called %s; there are svmlight, csv, tsv, npz and parquet", format)
 	}
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", path, err)
@@ -123,7 +123,7 @@ func Of(path string, o Options) (Format, error) {
 	case o.Format != "":
 		return o.Format, nil
 	case info.IsDir():
-		return "", data.ErrFormat.Errorf("%s: it is a folder; texts are counted by other programs, such as scikit-learn's CountVectorizer and dump_svmlight_file", path)
+		return "", data.Malformed("%s: it is a folder; texts are counted by other programs, such as scikit-learn's CountVectorizer and dump_svmlight_file", path)
 	}
 	return formatOfName(path)
 }
@@ -154,11 +154,11 @@ func formatOfName(path string) (Format, error) {
 	case ok && !(packed && format == NPZ):
 		return format, nil
 	case filepath.Ext(name) == ".npy":
-		return "", data.ErrFormat.Errorf("%s: single arrays are not read; NumPy makes an .npz of one whose last column is the label: a = numpy.load(%q); numpy.savez(\"data.npz\", X=a[:, :-1], y=a[:, -1])", path, filepath.Base(path))
+		return "", data.Malformed("%s: single arrays are not read; NumPy makes an .npz of one whose last column is the label: a = numpy.load(%q); numpy.savez(\"data.npz\", X=a[:, :-1], y=a[:, -1])", path, filepath.Base(path))
 	case filepath.Ext(name) == ".mat":
-		return "", data.ErrFormat.Errorf("%s: MATLAB files are not read; SciPy makes an .npz of it: m = scipy.io.loadmat(%q); numpy.savez(\"data.npz\", X=m[\"fea\"], y=m[\"gnd\"].ravel())", path, filepath.Base(path))
+		return "", data.Malformed("%s: MATLAB files are not read; SciPy makes an .npz of it: m = scipy.io.loadmat(%q); numpy.savez(\"data.npz\", X=m[\"fea\"], y=m[\"gnd\"].ravel())", path, filepath.Base(path))
 	}
-	return "", data.ErrFormat.Errorf("%s: its name does not say what it is; it must end in .svmlight, .libsvm, .svm, .csv, .tsv or .txt (or these with .gz), .npz or .parquet, or say --format; spreadsheets are to be saved as CSV", path)
+	return "", data.Malformed("%s: its name does not say what it is; it must end in .svmlight, .libsvm, .svm, .csv, .tsv or .txt (or these with .gz), .npz or .parquet, or say --format; spreadsheets are to be saved as CSV", path)
 }
 
 // Frame is the content of a file, before labels become classes.

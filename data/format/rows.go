@@ -47,7 +47,7 @@ func OpenRows(path string, o Options) (*Rows, error) {
 		return nil, err
 	}
 	if !kind.HasColumns() {
-		return nil, data.ErrInvalid.Errorf("%s: its format is %s; rows are read from %s, %s and %s", path, kind, CSV, TSV, Parquet)
+		return nil, data.Invalid("%s: its format is %s; rows are read from %s, %s and %s", path, kind, CSV, TSV, Parquet)
 	}
 	in := o.From
 	if in == nil {
@@ -103,9 +103,9 @@ func (r *Rows) begin(in *bufio.Reader, o Options) error {
 	case bytes.HasPrefix(start, []byte("\ufeff")): // the mark that spreadsheets put before UTF-8
 		in.Discard(len("\ufeff"))
 	case bytes.HasPrefix(start, []byte("\xff\xfe")) || bytes.HasPrefix(start, []byte("\xfe\xff")):
-		return data.ErrFormat.Errorf("line 1: it is UTF-16; save it as UTF-8")
+		return data.Malformed("line 1: it is UTF-16; save it as UTF-8")
 	case bytes.IndexByte(start, 0) >= 0:
-		return data.ErrFormat.Errorf("it has zero bytes, which no text has")
+		return data.Malformed("it has zero bytes, which no text has")
 	}
 	r.in = lines{in}
 	b, err := r.next()
@@ -123,14 +123,14 @@ func (r *Rows) begin(in *bufio.Reader, o Options) error {
 	default:
 		separator := []rune(o.Separator)
 		if len(separator) > 1 || strings.ContainsAny(o.Separator, "\"\r\n") {
-			return data.ErrInvalid.Errorf("separator %q: it must be a character, or tab", o.Separator)
+			return data.Invalid("separator %q: it must be a character, or tab", o.Separator)
 		}
 		r.comma = separator[0]
 	}
 	if r.Decimal == "" {
 		r.Decimal = b.decimalOf()
 	} else if written[r.Decimal] == nil {
-		return data.ErrInvalid.Errorf("decimal %q: it must be a point or a comma", r.Decimal)
+		return data.Invalid("decimal %q: it must be a point or a comma", r.Decimal)
 	}
 	var first []string
 	err = b.each(func(_ int, cells []string) error {
@@ -262,7 +262,7 @@ func (r *Rows) next() (*Block, error) {
 			r.line += bytes.Count(b.text, []byte{'\n'})
 			return b, nil
 		case len(text) > maxRow:
-			return nil, data.ErrFormat.Errorf("line %d: the row is longer than %d bytes; is a quote not closed?", r.line, maxRow)
+			return nil, data.Malformed("line %d: the row is longer than %d bytes; is a quote not closed?", r.line, maxRow)
 		case len(text) == cap(text):
 			text = slices.Grow(text, len(text))
 		}
@@ -324,7 +324,7 @@ func (b *Block) Into(columns []*Column) (lines []int, err error) {
 	points := b.rows.Decimal == "."
 	err = b.each(func(line int, cells []string) error {
 		if width := b.rows.Width; len(cells) != width {
-			return data.ErrFormat.Errorf("line %d: it has %d columns but the first line has %d", line, len(cells), width)
+			return data.Malformed("line %d: it has %d columns but the first line has %d", line, len(cells), width)
 		}
 		lines = append(lines, line)
 		for _, c := range columns {
@@ -352,7 +352,7 @@ func (b *Block) each(f func(line int, cells []string) error) error {
 	if !utf8.Valid(b.text) {
 		valid := b.text[:bytes.IndexRune(b.text, utf8.RuneError)]
 		line := b.line + bytes.Count(valid, []byte{'\n'})
-		return data.ErrFormat.Errorf("line %d: it is not UTF-8 but maybe Windows-1252, as old spreadsheets write it; save it as UTF-8", line)
+		return data.Malformed("line %d: it is not UTF-8 but maybe Windows-1252, as old spreadsheets write it; save it as UTF-8", line)
 	}
 	in := csv.NewReader(bytes.NewReader(b.text))
 	in.Comma = b.rows.comma
@@ -365,7 +365,7 @@ func (b *Block) each(f func(line int, cells []string) error) error {
 		case err == io.EOF:
 			return nil
 		case errors.As(err, &fault):
-			return data.ErrFormat.Errorf("line %d, byte %d: %w", b.line+fault.Line-1, fault.Column, fault.Err)
+			return data.Malformed("line %d, byte %d: %w", b.line+fault.Line-1, fault.Column, fault.Err)
 		case err == nil && !header:
 			line, _ := in.FieldPos(0)
 			err = f(b.line+line-1, cells)

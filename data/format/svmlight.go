@@ -53,7 +53,7 @@ func parseSVMLight(r *text) (*Frame, error) {
 		p.Lines = append(p.Lines, line)
 	}
 	if err := rows.Err(); err == bufio.ErrTooLong {
-		return nil, data.ErrFormat.Errorf("line %d: the row is longer than %d bytes", line+1, maxRow)
+		return nil, data.Malformed("line %d: the row is longer than %d bytes", line+1, maxRow)
 	} else if err != nil {
 		return nil, fmt.Errorf("after line %d: %w", line, err)
 	}
@@ -84,7 +84,7 @@ func (p *svmlightParser) row(line []byte) error {
 	label := p.fields[0]
 	pairs := p.fields[1:]
 	if bytes.ContainsAny(label, ":,") {
-		return data.ErrFormat.Errorf("it begins with %q; it must begin with the row's label", label)
+		return data.Malformed("it begins with %q; it must begin with the row's label", label)
 	}
 	p.Label.Add(string(label))
 	var qid []byte
@@ -93,11 +93,11 @@ func (p *svmlightParser) row(line []byte) error {
 		qid, found = bytes.CutPrefix(pairs[0], []byte("qid:"))
 	}
 	if len(p.Lines) > 0 && found != (p.Group.Len() > 0) {
-		return data.ErrFormat.Errorf("either every row has a qid or none")
+		return data.Malformed("either every row has a qid or none")
 	}
 	if found {
 		if _, err := strconv.ParseInt(string(qid), 10, 64); err != nil {
-			return data.ErrFormat.Errorf("the qid %q is not a whole number", qid)
+			return data.Malformed("the qid %q is not a whole number", qid)
 		}
 		p.Group.Add(string(qid))
 		pairs = pairs[1:]
@@ -108,9 +108,9 @@ func (p *svmlightParser) row(line []byte) error {
 		index, err := strconv.Atoi(string(key))
 		switch {
 		case !found || err != nil || index < 0 || index > maxColumns:
-			return data.ErrFormat.Errorf("%q is not index:value, with an index up to %d", pair, maxColumns)
+			return data.Malformed("%q is not index:value, with an index up to %d", pair, maxColumns)
 		case index <= previous:
-			return data.ErrFormat.Errorf("the index %d comes after %d; indices must ascend", index, previous)
+			return data.Malformed("the index %d comes after %d; indices must ascend", index, previous)
 		}
 		v, err := parseFeature(string(value))
 		if err != nil {
@@ -137,9 +137,9 @@ func parseFeature(text string) (float32, error) {
 	v := float32(f)
 	switch {
 	case math.IsNaN(f) || math.IsInf(float64(v), 0):
-		return 0, data.ErrInvalid.Errorf("the feature is %s; it must be finite and fit a float32", text)
+		return 0, data.Invalid("the feature is %s; it must be finite and fit a float32", text)
 	case err != nil:
-		return 0, data.ErrFormat.Errorf("the feature %q is not a number", text)
+		return 0, data.Malformed("the feature %q is not a number", text)
 	}
 	return v, nil
 }

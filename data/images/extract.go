@@ -195,7 +195,7 @@ func (e *extraction) extract(batch []File) (features []safetensors.Tensor, err e
 func (e *extraction) finish() (err error) {
 	for class, n := range e.dataset.ClassSizes() {
 		if n == 0 {
-			return data.ErrInvalid.Errorf("class %s: none of its pictures can be read; remove it, or leave it out", e.dataset.Classes[class])
+			return data.Invalid("class %s: none of its pictures can be read; remove it, or leave it out", e.dataset.Classes[class])
 		}
 	}
 	e.dataset.X, err = data.NewDense(len(e.dataset.Label), e.Features, e.value)

@@ -68,7 +68,7 @@ func Find(dir string, without ...string) (*Collection, error) {
 	}
 	for _, name := range without {
 		if !slices.Contains(classes, name) {
-			return fault(data.ErrInvalid.Errorf("there is no class %q to leave out", name))
+			return fault(data.Invalid("there is no class %q to leave out", name))
 		}
 	}
 	for _, class := range classes {
@@ -79,7 +79,7 @@ func Find(dir string, without ...string) (*Collection, error) {
 		}
 	}
 	if len(c.Classes) == 0 {
-		return fault(data.ErrInvalid.Errorf("it has no classes; it needs a sub-folder with pictures for every class"))
+		return fault(data.Invalid("it has no classes; it needs a sub-folder with pictures for every class"))
 	}
 	return c, nil
 }
@@ -101,7 +101,7 @@ func (c *Collection) add(class string) error {
 			File{path.Join(class, f.Name()), len(c.Classes), f.Size()})
 	}
 	if len(c.Files) == first {
-		return data.ErrInvalid.Errorf("class %s: its folder has no pictures (%s); remove it, or leave the class out", class, strings.Join(extensions, ", "))
+		return data.Invalid("class %s: its folder has no pictures (%s); remove it, or leave the class out", class, strings.Join(extensions, ", "))
 	}
 	c.Classes = append(c.Classes, class)
 	return nil

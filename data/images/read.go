@@ -45,17 +45,17 @@ func decode(path string, maxPixels int) (image.Image, error) {
 	defer f.Close()
 	config, _, err := image.DecodeConfig(bufio.NewReader(f))
 	if err != nil {
-		return nil, data.ErrFormat.Errorf("%s: it is no sound JPEG or PNG file: %w", path, err)
+		return nil, data.Malformed("%s: it is no sound JPEG or PNG file: %w", path, err)
 	}
 	if config.Width < 1 || config.Height < 1 || config.Width > maxPixels/config.Height {
-		return nil, data.ErrInvalid.Errorf("%s: %d x %d pixels; a picture must have 1 to %d", path, config.Width, config.Height, maxPixels)
+		return nil, data.Invalid("%s: %d x %d pixels; a picture must have 1 to %d", path, config.Width, config.Height, maxPixels)
 	}
 	if _, err := f.Seek(0, io.SeekStart); err != nil {
 		return nil, err
 	}
 	picture, _, err := image.Decode(bufio.NewReader(f))
 	if err != nil {
-		return nil, data.ErrFormat.Errorf("%s: the picture is damaged or cut short: %w", path, err)
+		return nil, data.Malformed("%s: the picture is damaged or cut short: %w", path, err)
 	}
 	return picture, nil
 }

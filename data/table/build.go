@@ -244,7 +244,7 @@ func (r *reader) finishTasks() error {
 		err := t.learn(kind, r.Positive, labels, r.classes != nil)
 		if samples := (data.Samples{Y: t.y}); err == nil &&
 			r.SkipTasks && samples.Borrows(kind == data.Classification) {
-			err = data.ErrInvalid.Errorf("task %q: it has a single row, or one class", t.name)
+			err = data.Invalid("task %q: it has a single row, or one class", t.name)
 		}
 		if err == nil {
 			kept = append(kept, t)
@@ -260,7 +260,7 @@ func (r *reader) finishTasks() error {
 		y = append(y, t.y...)
 	}
 	if slices.Min(y) == slices.Max(y) {
-		return data.ErrInvalid.Errorf("target %q: all %d rows are the same; they must differ", kept[0].target.Name, len(y))
+		return data.Invalid("target %q: all %d rows are the same; they must differ", kept[0].target.Name, len(y))
 	}
 	if fault != nil {
 		r.note("%d of %d tasks are left out, the first because: %v", len(r.tasks)-len(kept), len(r.tasks), fault)
@@ -305,7 +305,7 @@ func (r *reader) expand() error {
 	width := r.Recipe.Width()
 	rows := len(r.places)
 	if rows*width > max(freeFeatures, featuresPerCell*rows*len(r.features)) {
-		return data.ErrInvalid.Errorf("%s: words make %d features; leave out columns of many words with --ignore", r.sheets[0].path, width)
+		return data.Invalid("%s: words make %d features; leave out columns of many words with --ignore", r.sheets[0].path, width)
 	}
 	unseen := Unseen{}
 	value, _, err := r.Recipe.Make(r.features, rows, unseen)
@@ -430,7 +430,7 @@ func (r *reader) makes(c *format.Column) (Column, error) {
 	numbers := slices.DeleteFunc(slices.Clone(c.Numbers), math.IsNaN)
 	count += len(numbers)
 	fault := func(what string) (Column, error) {
-		return column, data.ErrInvalid.Errorf("column %q: %s", c.Name, what)
+		return column, data.Invalid("column %q: %s", c.Name, what)
 	}
 	if column.Gaps && count == 0 {
 		return fault("all its values are missing; leave it out with --ignore")

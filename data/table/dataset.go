@@ -74,12 +74,12 @@ func (r *reader) usual(names []string) {
 func (r *reader) readDataset(paths []string) error {
 	lists := slices.Concat(r.Validation, r.Ignore, r.Categorical, r.NA, r.Group)
 	if len(paths) > 1 || lists != nil || r.Time+r.Weight+r.MissingColumns != "" {
-		return data.ErrInvalid.Errorf("%s: several files, files for validation, groups, times, weights, and columns to ignore, of categories or missing go with CSV and TSV; of this format there is one file, in which groups are tasks", paths[0])
+		return data.Invalid("%s: several files, files for validation, groups, times, weights, and columns to ignore, of categories or missing go with CSV and TSV; of this format there is one file, in which groups are tasks", paths[0])
 	}
 	o := r.Format
 	path := paths[0]
 	if r.After != nil {
-		return data.ErrInvalid.Errorf("%s: an older model (--after) goes with CSV and TSV, whose columns have names", path)
+		return data.Invalid("%s: an older model (--after) goes with CSV and TSV, whose columns have names", path)
 	}
 	r.Kind = cmp.Or(r.Kind, o.Kind)
 	o.Kind = r.Kind
@@ -104,7 +104,7 @@ func (r *reader) readDataset(paths []string) error {
 	}
 	switch {
 	case d.Groups != nil && len(names) > 1:
-		return data.ErrInvalid.Errorf("%s: it has groups, which are tasks; then give one --target, not %d", path, len(names))
+		return data.Invalid("%s: it has groups, which are tasks; then give one --target, not %d", path, len(names))
 	case d.Groups != nil && names == nil && len(d.Targets) > 0:
 		r.note("of the targets %s the first is learned; --target names another", format.Abridge(d.Targets))
 	case names == nil:

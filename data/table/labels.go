@@ -43,7 +43,7 @@ func (r *reader) values() error {
 			}
 			l := t.Label(i)
 			if v, _ := strconv.ParseFloat(l.Text, 64); math.IsInf(v, 0) {
-				problem.add(i, data.ErrInvalid.Errorf("column %q, the target: it is %s; it must be finite", t.Name, l))
+				problem.add(i, data.Invalid("column %q, the target: it is %s; it must be finite", t.Name, l))
 			} else if l.Text != "" {
 				t.words.add(i, nil)
 			}
@@ -56,7 +56,7 @@ func (r *reader) values() error {
 			r.faults = append(r.faults, problem)
 		} else if _, why := t.kind(r.Kind); why != "" {
 			word := t.Label(t.words.row)
-			t.words.err = data.ErrFormat.Errorf("column %q: %q: %s", t.Name, word, why)
+			t.words.err = data.Malformed("column %q: %q: %s", t.Name, word, why)
 			r.faults = append(r.faults, t.words)
 		}
 	}
@@ -99,7 +99,7 @@ func (r *reader) kind() (kind data.Kind, err error) {
 			first = t
 			kind = k
 		case k != kind:
-			return "", data.ErrInvalid.Errorf("columns %q and %q: one is %s (%s), the other %s (%s); fit them separately, or say the kind of both", first.Name, t.Name,
+			return "", data.Invalid("columns %q and %q: one is %s (%s), the other %s (%s); fit them separately, or say the kind of both", first.Name, t.Name,
 				kind, first.contents(), k, t.contents())
 		}
 	}
@@ -150,10 +150,10 @@ func (r *reader) findClasses() (classes []format.Label, err error) {
 	classes = slices.Compact(classes)
 	switch {
 	case several && len(classes) > mostClasses:
-		return nil, data.ErrInvalid.Errorf("target %q: it has %d classes, from %q to %q; there can be %d, and regression takes numbers", r.tasks[0].target.Name,
+		return nil, data.Invalid("target %q: it has %d classes, from %q to %q; there can be %d, and regression takes numbers", r.tasks[0].target.Name,
 			len(classes), classes[0], classes[len(classes)-1], mostClasses)
 	case several && r.Positive != "":
-		return nil, data.ErrInvalid.Errorf("--positive: %q: there are %d classes, from %q to %q; of two one is positive", r.Positive,
+		return nil, data.Invalid("--positive: %q: there are %d classes, from %q to %q; of two one is positive", r.Positive,
 			len(classes), classes[0], classes[len(classes)-1])
 	case several:
 		for _, c := range classes {
@@ -169,7 +169,7 @@ func (t *task) learn(kind data.Kind, positive string, classes []format.Label, se
 	t.task = &data.Task{Name: t.name, Kind: kind}
 	t.y = make([]float64, len(t.rows))
 	fault := func(format string, args ...any) error {
-		return data.ErrInvalid.Errorf("task %q: "+format, append([]any{t.name}, args...)...)
+		return data.Invalid("task %q: "+format, append([]any{t.name}, args...)...)
 	}
 	if len(t.rows) == 0 {
 		return fault("no row is labelled")

@@ -74,7 +74,7 @@ type Table struct {
 // and the column.
 func Read(paths []string, o Options) (*Table, error) {
 	if len(paths) == 0 {
-		return nil, data.ErrInvalid.Errorf("there are no files")
+		return nil, data.Invalid("there are no files")
 	}
 	r := newReader(o)
 	kind, err := format.Of(paths[0], o.Format)
@@ -185,7 +185,7 @@ func (r *reader) faulty() error {
 		}
 	}
 	if rest := len(errs) - mostFaults; rest > 0 {
-		errs = append(errs[:mostFaults], data.ErrInvalid.Errorf("(and faults of %d more columns)", rest))
+		errs = append(errs[:mostFaults], data.Invalid("(and faults of %d more columns)", rest))
 	}
 	return errors.Join(errs...)
 }
@@ -232,7 +232,7 @@ func (r *reader) readText(paths []string) error {
 	}
 	r.perFile = r.Task == "" && len(paths) > 1 && len(r.targets) == 1
 	if r.perFile && len(r.Validation) > 0 {
-		return data.ErrInvalid.Errorf("%s: every file is a task, so that it does not say of which its rows are; put the tasks into one file with a column that names them", r.Validation[0])
+		return data.Invalid("%s: every file is a task, so that it does not say of which its rows are; put the tasks into one file with a column that names them", r.Validation[0])
 	}
 	if r.findWords() {
 		if err := read(); err != nil { // numbers among words as they are written
@@ -243,7 +243,7 @@ func (r *reader) readText(paths []string) error {
 	r.date()
 	r.join()
 	if len(r.places) == 0 {
-		return data.ErrInvalid.Errorf("%s: it has no labelled rows", strings.Join(paths, ", "))
+		return data.Invalid("%s: it has no labelled rows", strings.Join(paths, ", "))
 	}
 	return nil
 }
@@ -273,7 +273,7 @@ func (r *reader) readSheet(path string) error {
 	}
 	defer rows.Close()
 	if rows.Width == 0 {
-		return data.ErrInvalid.Errorf("%s: it is empty; it needs a header and rows", path)
+		return data.Invalid("%s: it is empty; it needs a header and rows", path)
 	}
 	if written := rows.Written(); written != "" && len(r.sheets) == 0 {
 		r.note("%s (--separator, --decimal)", written)
@@ -281,7 +281,7 @@ func (r *reader) readSheet(path string) error {
 	s := sheet{path: path, bare: rows.Names == nil, names: map[string]bool{}}
 	names := rows.Names
 	if len(r.sheets) > 0 && s.bare != r.sheets[0].bare {
-		return data.ErrMismatch.Errorf("%s: it has a header and %s has none, or the other way round", path, r.sheets[0].path)
+		return data.Mismatch("%s: it has a header and %s has none, or the other way round", path, r.sheets[0].path)
 	}
 	if s.bare {
 		names = format.Numbered(rows.Width)
@@ -321,7 +321,7 @@ func (r *reader) columnsOf(s sheet, names []string) (columns []*format.Column, e
 	if j := format.LabelColumn(names); len(targets) == 0 && j >= 0 {
 		targets = names[j : j+1]
 	} else if len(targets) == 0 {
-		fault(data.ErrInvalid.Errorf("--target: no column is called label, class, y or target, so say which it is; there are %s", format.Abridge(names)))
+		fault(data.Invalid("--target: no column is called label, class, y or target, so say which it is; there are %s", format.Abridge(names)))
 	}
 	if r.wordsAreCategories() {
 		categorical = nil
@@ -362,7 +362,7 @@ func (r *reader) columnsOf(s sheet, names []string) (columns []*format.Column, e
 				case former == isIgnored && of.role == isTarget: // a pattern matches it
 				case of.role == isGroup: // its role stays
 				default:
-					fault(data.ErrInvalid.Errorf("column %q: it cannot be %s and %s", names[j], former, of.role))
+					fault(data.Invalid("column %q: it cannot be %s and %s", names[j], former, of.role))
 				}
 			}
 		}
@@ -374,10 +374,10 @@ func (r *reader) columnsOf(s sheet, names []string) (columns []*format.Column, e
 		case role == isIgnored:
 			continue
 		case role == "" && name == "":
-			fault(data.ErrInvalid.Errorf("column %d has no name, as if it were the numbers of the rows; name it, or leave it out with --ignore %d", j, j))
+			fault(data.Invalid("column %d has no name, as if it were the numbers of the rows; name it, or leave it out with --ignore %d", j, j))
 			continue
 		case s.names[name]:
-			fault(data.ErrInvalid.Errorf("two columns are called %q; rename one, or leave it out by its number with --ignore %d", name, j))
+			fault(data.Invalid("two columns are called %q; rename one, or leave it out by its number with --ignore %d", name, j))
 			continue
 		}
 		s.names[name] = true
@@ -390,11 +390,11 @@ func (r *reader) columnsOf(s sheet, names []string) (columns []*format.Column, e
 	switch {
 	case err != nil:
 	case count[isTarget] == 0:
-		fault(data.ErrInvalid.Errorf("the target is ignored"))
+		fault(data.Invalid("the target is ignored"))
 	case r.Task != "" && count[isTarget] > 1:
-		fault(data.ErrInvalid.Errorf("a column names the task, and %d are targets; give one target", count[isTarget]))
+		fault(data.Invalid("a column names the task, and %d are targets; give one target", count[isTarget]))
 	case count[""]+count[isCategory] == 0:
-		fault(data.ErrInvalid.Errorf("no column is left for features"))
+		fault(data.Invalid("no column is left for features"))
 	}
 	return columns, err
 }
@@ -428,7 +428,7 @@ func (r *reader) align() (err error) {
 		if lacks >= 0 && r.MissingColumns == "" {
 			first := r.sheets[slices.IndexFunc(r.sheets, present)]
 			err = errors.Join(err,
-				data.ErrMismatch.Errorf("%s: there is no column %q, which %s has (--missing-columns mean fills it in)", r.sheets[lacks].path, c.Name, first.path))
+				data.Mismatch("%s: there is no column %q, which %s has (--missing-columns mean fills it in)", r.sheets[lacks].path, c.Name, first.path))
 		}
 	}
 	r.Recipe.Task = r.Task
@@ -470,7 +470,7 @@ func (r *reader) labelled() {
 		case len(r.targets) == 1 && !r.SkipUnlabelled:
 			c := r.targets[0].Column
 			missing.add(i,
-				data.ErrInvalid.Errorf("column %q, the target: it is missing (%q); fill it in, leave such rows out with --skip-unlabelled, or say with --na what means missing", c.Name, c.Texts[c.Text(i)]))
+				data.Invalid("column %q, the target: it is missing (%q); fill it in, leave such rows out with --skip-unlabelled, or say with --na what means missing", c.Name, c.Texts[c.Text(i)]))
 		}
 	}
 	floats.Scale(float64(len(rows))/floats.Sum(r.weights), r.weights)
@@ -495,7 +495,7 @@ func (r *reader) weightOf(row int) (float64, error) {
 	}
 	l := r.weight.Label(row)
 	if r.weight.Text(row) >= 0 || !(l.Number >= 0 && l.Number <= math.MaxFloat32) {
-		return 0, data.ErrInvalid.Errorf("column %q, the weight: it is %q; it must be a number of 0 or more", r.weight.Name, l)
+		return 0, data.Invalid("column %q, the weight: it is %q; it must be a number of 0 or more", r.weight.Name, l)
 	}
 	return l.Number, nil
 }
@@ -519,7 +519,7 @@ func (r *reader) split() error {
 	if r.perFile {
 		for i, s := range r.sheets {
 			if add(baseName(s.path), r.targets[0]); len(r.tasks) == i {
-				return data.ErrInvalid.Errorf("%s: two files make a task %q; give them different names", s.path, baseName(s.path))
+				return data.Invalid("%s: two files make a task %q; give them different names", s.path, baseName(s.path))
 			}
 		}
 	}
@@ -530,7 +530,7 @@ func (r *reader) split() error {
 			switch {
 			case r.task != nil:
 				if name = r.task.Texts[r.task.Text(i)]; r.Recipe.IsMissing(name) {
-					missing.add(i, data.ErrInvalid.Errorf("column %q, the task: it is missing (%q); every row needs one, or say with --na what means missing", r.task.Name, name))
+					missing.add(i, data.Invalid("column %q, the task: it is missing (%q); every row needs one, or say with --na what means missing", r.task.Name, name))
 				}
 			case r.perFile:
 				name = r.tasks[p.sheet].name

@@ -87,11 +87,11 @@ func (c *Column) values(text string) []float64 {
 func (c *Column) validate() error {
 	for _, values := range [][]float64{c.Mean, c.Offset} {
 		if values != nil && len(values) != c.parts() {
-			return data.ErrInvalid.Errorf("column %q: %d means or offsets; it makes %d features", c.Name, len(values), c.parts())
+			return data.Invalid("column %q: %d means or offsets; it makes %d features", c.Name, len(values), c.parts())
 		}
 		for _, v := range values {
 			if !(math.Abs(v) <= math.MaxFloat32/2) {
-				return data.ErrInvalid.Errorf("column %q: a mean or an offset is %v; it must fit a float32", c.Name, v)
+				return data.Invalid("column %q: a mean or an offset is %v; it must fit a float32", c.Name, v)
 			}
 		}
 	}
@@ -166,7 +166,7 @@ func (r *Recipe) Width() int { return len(r.Features()) }
 func (r *Recipe) Validate() error {
 	width := r.Width()
 	if len(r.Columns) == 0 {
-		return data.ErrInvalid.Errorf("features are made of no columns")
+		return data.Invalid("features are made of no columns")
 	}
 	for _, c := range r.Columns {
 		if err := c.validate(); err != nil {
@@ -179,7 +179,7 @@ func (r *Recipe) Validate() error {
 			return err
 		}
 		if s.Low != nil && (cols != width || i != len(r.Steps)-1) {
-			return data.ErrInvalid.Errorf("step %q: it must be the last one, of columns as they are", s.Kind)
+			return data.Invalid("step %q: it must be the last one, of columns as they are", s.Kind)
 		}
 		cols = s.Makes()
 	}
@@ -196,23 +196,23 @@ func (r *Recipe) Bind(names []string, width int, absent bool) (places []int, err
 	}
 	switch {
 	case names == nil && !r.ByPosition:
-		return nil, data.ErrMismatch.Errorf("it has no header; the columns %s are known by name", format.Abridge(ours))
+		return nil, data.Mismatch("it has no header; the columns %s are known by name", format.Abridge(ours))
 	case names == nil:
 		names = format.Numbered(width)
 	case r.ByPosition:
-		return nil, data.ErrMismatch.Errorf("it has a header, which begins with %q; the columns are known by their numbers, as the tables fitted had no header", names[0])
+		return nil, data.Mismatch("it has a header, which begins with %q; the columns are known by their numbers, as the tables fitted had no header", names[0])
 	}
 	for _, name := range ours {
 		j := slices.Index(names, name)
 		if j < 0 {
 			missing = append(missing, name)
 		} else if slices.Contains(names[j+1:], name) {
-			return nil, data.ErrInvalid.Errorf("two columns are called %q", name)
+			return nil, data.Invalid("two columns are called %q", name)
 		}
 		places = append(places, j)
 	}
 	if len(missing) > 0 && !absent {
-		return nil, data.ErrMismatch.Errorf("there is no column %s; there are %s (--missing-columns mean fills it in)", format.Abridge(missing), format.Abridge(names))
+		return nil, data.Mismatch("there is no column %s; there are %s (--missing-columns mean fills it in)", format.Abridge(missing), format.Abridge(names))
 	}
 	return places, nil
 }
@@ -289,7 +289,7 @@ func (r *Recipe) features(c *Column, value []float32,
 				problem.add(i, numberError(c.Name, from.Label(i).String()))
 			}
 		case missing[t] && (r.Strict || c.Mean == nil):
-			problem.add(i, data.ErrInvalid.Errorf("column %q: the value is missing (%q); fill it in, or fit without --strict or without the column (--ignore)", c.Name, from.Texts[t]))
+			problem.add(i, data.Invalid("column %q: the value is missing (%q); fill it in, or fit without --strict or without the column (--ignore)", c.Name, from.Texts[t]))
 		case missing[t]:
 			if copy(part, mean); c.Gaps {
 				part[c.parts()] = 1
@@ -301,7 +301,7 @@ func (r *Recipe) features(c *Column, value []float32,
 		case values[t] != nil:
 			copy(part, values[t])
 		case c.Date != "":
-			problem.add(i, data.ErrFormat.Errorf("column %q: %q is not a date such as %s; write it so", c.Name, from.Texts[t], c.Date))
+			problem.add(i, data.Malformed("column %q: %q is not a date such as %s; write it so", c.Name, from.Texts[t], c.Date))
 		default:
 			unseen[UnseenLevel{c.Name, from.Texts[t]}]++
 		}
@@ -327,9 +327,9 @@ func (r *Recipe) IsMissing(cell string) bool {
 // numberError says why the cell of a column of numbers is none.
 func numberError(column, cell string) error {
 	if v, _ := strconv.ParseFloat(cell, 64); math.Abs(v) > math.MaxFloat32 {
-		return data.ErrInvalid.Errorf("column %q: it is %s; numbers must be finite and fit a float32", column, cell)
+		return data.Invalid("column %q: it is %s; numbers must be finite and fit a float32", column, cell)
 	}
-	return data.ErrFormat.Errorf("column %q: %q is not a number; correct it, say --na if it means that there is none, or fit with the column as --categorical or without it (--ignore)", column, cell)
+	return data.Malformed("column %q: %q is not a number; correct it, say --na if it means that there is none, or fit with the column as --categorical or without it (--ignore)", column, cell)
 }
 
 // match returns the column of a name or number or, if they may be several, the columns that a

@@ -22,7 +22,7 @@ func (r *reader) date() {
 			moment = parts["day"]
 		} else {
 			text := r.time.Texts[k]
-			problem.add(i, data.ErrFormat.Errorf("column %q, the time: %q is no number, nor are all rows dates of one form; write them as 2006-01-31", r.time.Name, text))
+			problem.add(i, data.Malformed("column %q, the time: %q is no number, nor are all rows dates of one form; write them as 2006-01-31", r.time.Name, text))
 		}
 		r.times = append(r.times, moment)
 	}

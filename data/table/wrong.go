@@ -114,7 +114,7 @@ func (r *reader) ordered(tasks []*task, columns *[]string) error {
 		}
 		switch {
 		case equals:
-			return data.ErrInvalid.Errorf("column %q: it equals the target %q in every row; leave it out with --ignore", name, target.Name)
+			return data.Invalid("column %q: it equals the target %q in every row; leave it out with --ignore", name, target.Name)
 		case counts:
 			r.note("column %q only counts the rows; if it is their number, leave it out with --ignore", name)
 		case math.Abs(stat.Correlation(data.Ranks(values), data.Ranks(order), nil)) > sameOrder:

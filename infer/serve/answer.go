@@ -57,7 +57,7 @@ func (s *Server) named(do func(http.ResponseWriter, *http.Request, *model)) http
 			m = s.models[0]
 		}
 		if m == nil {
-			refuse(w, http.StatusNotFound, data.ErrInvalid.Errorf("there is no model %q; GET /models lists those that are here", name))
+			refuse(w, http.StatusNotFound, data.Invalid("there is no model %q; GET /models lists those that are here", name))
 			return
 		}
 		do(w, r, m)

@@ -32,7 +32,7 @@ func newModel(given string) (*model, error) {
 		m.name = filepath.Base(path)
 	}
 	if m.name == "" || strings.Contains(m.name, "/") {
-		return nil, data.ErrInvalid.Errorf("--model=%s: the name must not be empty or have a slash", given)
+		return nil, data.Invalid("--model=%s: the name must not be empty or have a slash", given)
 	}
 	_, err := m.load()
 	return m, err

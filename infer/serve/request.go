@@ -53,7 +53,7 @@ type records struct {
 // UnmarshalJSON reads a list of lists or of objects. The decoder has seen that it is sound.
 func (r *records) UnmarshalJSON(raw []byte) error {
 	if raw[0] != '[' {
-		return data.ErrFormat.Errorf("rows are a list, of lists or of objects")
+		return data.Malformed("rows are a list, of lists or of objects")
 	}
 	if bytes.HasPrefix(bytes.TrimLeft(raw[1:], " \t\r\n"), []byte("{")) {
 		return r.objects(raw)
@@ -74,12 +74,12 @@ func (r *records) UnmarshalJSON(raw []byte) error {
 				break
 			}
 			if len(r.text) == begin {
-				return data.ErrFormat.Errorf("row %d is empty; a missing value is null", r.rows+1)
+				return data.Malformed("row %d is empty; a missing value is null", r.rows+1)
 			}
 			r.rows++
 			r.text = append(r.text, '\n')
 		case c == '[' || c == '{' || depth < 2:
-			return data.ErrFormat.Errorf("row %d: a row is a list of numbers, texts, true, false and null", r.rows+1)
+			return data.Malformed("row %d: a row is a list of numbers, texts, true, false and null", r.rows+1)
 		default:
 			size = wordSize(raw)
 			r.text = appendCell(r.text, raw[:size])
@@ -162,7 +162,7 @@ func (f *frame) table(fit *saved.Fit, limit int) (o saved.RowOptions, err error)
 		found = f.Records
 	}
 	if found.rows == 0 {
-		return o, data.ErrInvalid.Errorf("there are no rows; give some as dataframe_split, dataframe_records or instances")
+		return o, data.Invalid("there are no rows; give some as dataframe_split, dataframe_records or instances")
 	}
 	if found.rows > limit {
 		return o, errMany.Errorf("%d rows; a request may have %d (--max-rows)", found.rows, limit)
@@ -190,22 +190,22 @@ func (q *request) readJSON(body io.Reader) error {
 	in.DisallowUnknownFields()
 	err := in.Decode(q)
 	if err == nil && in.More() {
-		return data.ErrFormat.Errorf("there is more behind the object; a request is one")
+		return data.Malformed("there is more behind the object; a request is one")
 	}
 	var syntax *json.SyntaxError
 	var kind *json.UnmarshalTypeError
 	switch {
 	case errors.Is(err, io.EOF):
-		return data.ErrFormat.Errorf("the body is empty; give an object with rows as dataframe_split, dataframe_records or instances")
+		return data.Malformed("the body is empty; give an object with rows as dataframe_split, dataframe_records or instances")
 	case errors.Is(err, io.ErrUnexpectedEOF):
-		return data.ErrFormat.Errorf("the object does not end")
+		return data.Malformed("the object does not end")
 	case errors.As(err, &syntax):
-		return data.ErrFormat.Errorf("byte %d: %w; numbers are finite, and a missing value is null", syntax.Offset, err)
+		return data.Malformed("byte %d: %w; numbers are finite, and a missing value is null", syntax.Offset, err)
 	case errors.As(err, &kind):
-		return data.ErrFormat.Errorf("byte %d: field %q cannot be a %s", kind.Offset, strings.TrimPrefix(kind.Field, "frame."), kind.Value)
+		return data.Malformed("byte %d: field %q cannot be a %s", kind.Offset, strings.TrimPrefix(kind.Field, "frame."), kind.Value)
 	}
 	if err != nil && strings.HasPrefix(err.Error(), "json: ") {
-		return data.ErrFormat.Errorf("%s", strings.TrimPrefix(err.Error(), "json: "))
+		return data.Malformed("%s", strings.TrimPrefix(err.Error(), "json: "))
 	}
 	return err
 }
@@ -222,7 +222,7 @@ func (p *params) read(query url.Values) (err error) {
 	p.MissingColumns = query.Get("missing_columns")
 	if text := query.Get("interval"); text != "" {
 		if p.Interval, err = strconv.ParseFloat(text, 64); err != nil {
-			return data.ErrFormat.Errorf("interval=%s: it must be a number between 0 and 1", text)
+			return data.Malformed("interval=%s: it must be a number between 0 and 1", text)
 		}
 	}
 	return nil

@@ -31,7 +31,7 @@ type Options struct {
 // Validate refuses bounds that let nothing through.
 func (o *Options) Validate() error {
 	if o.MaxBody < 1 || o.MaxRows < 1 || o.Timeout <= 0 || o.Connections < 1 {
-		return data.ErrInvalid.Errorf("--max-body, --max-rows, --timeout and --connections must be positive")
+		return data.Invalid("--max-body, --max-rows, --timeout and --connections must be positive")
 	}
 	return nil
 }
@@ -65,7 +65,7 @@ func New(given []string, o Options) (*Server, error) {
 			return nil, err
 		}
 		if s.find(m.name) != nil {
-			return nil, data.ErrInvalid.Errorf("--model: two models are called %q; name one of them, NAME=DIRECTORY", m.name)
+			return nil, data.Invalid("--model: two models are called %q; name one of them, NAME=DIRECTORY", m.name)
 		}
 		s.models = append(s.models, m)
 	}

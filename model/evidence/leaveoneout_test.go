@@ -234,8 +234,8 @@ func TestPairsOfClassesHaveNoSign(t *testing.T) {
 			p.Tasks[i].Positive = fmt.Sprint(i)
 		}
 		floats.Scale(sign, p.Tasks[2].TrainSet.Y)
-		model := must(multitask.GivenWith(omega, 5, false))(t)
-		held := hold(t, must(NewLeaveOneOut(p))(t), Of(model), 0.05)
+		model := datatest.Must(multitask.GivenWith(omega, 5, false))(t)
+		held := hold(t, datatest.Must(NewLeaveOneOut(p))(t), Of(model), 0.05)
 		floats.Scale(sign, held.Scores[2])
 		return append(held.Scores, held.Fits[0].B[:2])
 	}

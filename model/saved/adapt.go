@@ -30,10 +30,10 @@ func (s *Fit) Adapt(ctx context.Context, path string, o RowOptions) (*Fit, error
 	sink := func(b *Block) error {
 		for i, a := range b.Answers {
 			if a.Task != Average {
-				return data.ErrInvalid.Errorf("%s: task %q is one of the model's; rows of new tasks adapt it", path, a.Name)
+				return data.Invalid("%s: task %q is one of the model's; rows of new tasks adapt it", path, a.Name)
 			}
 			if math.IsNaN(a.Label) {
-				return data.ErrInvalid.Errorf("%s: a row of task %q has no label; rows that adapt a model need one", path, a.Name)
+				return data.Invalid("%s: a row of task %q has no label; rows that adapt a model need one", path, a.Name)
 			}
 			n.add(a, b.x.Row(i).Value)
 		}
@@ -43,7 +43,7 @@ func (s *Fit) Adapt(ctx context.Context, path string, o RowOptions) (*Fit, error
 		return nil, err
 	}
 	if n.names == nil {
-		return nil, data.ErrInvalid.Errorf("%s: it has no rows", path)
+		return nil, data.Invalid("%s: it has no rows", path)
 	}
 	return n.fit(ctx, s)
 }

@@ -42,12 +42,12 @@ func (s *Fit) checkInterval(level float64) error {
 	case level == 0:
 		return nil
 	case !(level > 0 && level < 1):
-		return data.ErrInvalid.Errorf("--interval=%v: it must be between 0 and 1", level)
+		return data.Invalid("--interval=%v: it must be between 0 and 1", level)
 	case held == 0:
-		return data.ErrInvalid.Errorf("--interval: the model has no residuals of rows held out; classes have probabilities instead")
+		return data.Invalid("--interval: the model has no residuals of rows held out; classes have probabilities instead")
 	case math.IsInf(s.Interval(level), 1):
 		highest := 1 - 1/float64(held+1)
-		return data.ErrInvalid.Errorf("--interval=%v: %d rows were held out, which are enough for %.2f at most", level, held, highest)
+		return data.Invalid("--interval=%v: %d rows were held out, which are enough for %.2f at most", level, held, highest)
 	}
 	return nil
 }

@@ -37,11 +37,11 @@ func (s *Fit) Prior() (*Prior, error) {
 	varies := s.Doubt != nil && s.Shared != nil
 	switch {
 	case !varies || n < 0 || !viewed(steps[n:]):
-		return nil, data.ErrInvalid.Errorf("the model %q has no variances of weights; fit it with --view curves, to numbers or two classes", s.Model)
+		return nil, data.Invalid("the model %q has no variances of weights; fit it with --view curves, to numbers or two classes", s.Model)
 	case s.Log:
-		return nil, data.ErrInvalid.Errorf("the model is of logarithms of the target; fit it with --target-scale identity")
+		return nil, data.Invalid("the model is of logarithms of the target; fit it with --target-scale identity")
 	case len(s.Recipe.Targets) > 1:
-		return nil, data.ErrInvalid.Errorf("the tasks of the model are %d targets, which tell nothing of another one; a column must name the tasks", len(s.Recipe.Targets))
+		return nil, data.Invalid("the tasks of the model are %d targets, which tell nothing of another one; a column must name the tasks", len(s.Recipe.Targets))
 	}
 	p := &Prior{Recipe: s.Recipe, Steps: steps[n:], kind: s.Kind}
 	p.classes = s.ClassesOf(0)
@@ -96,7 +96,7 @@ func Affine(weights []float64, row []float32) float64 {
 // Check tells why the tasks of a problem are not of the kind of the older ones.
 func (p *Prior) Check(problem *data.ProblemData) error {
 	if problem.OwnUnits {
-		return data.ErrMismatch.Errorf("there are several targets, of which an older model knows nothing; fit one, with a column that names the tasks")
+		return data.Mismatch("there are several targets, of which an older model knows nothing; fit one, with a column that names the tasks")
 	}
 	for _, t := range problem.Tasks {
 		classes := problem.Classes
@@ -104,7 +104,7 @@ func (p *Prior) Check(problem *data.ProblemData) error {
 			classes = []string{t.Negative, t.Positive}
 		}
 		if t.Kind != p.kind || !slices.Equal(classes, p.classes) {
-			return data.ErrMismatch.Errorf("task %q is a %s %q; the tasks of the older model are a %s %q", t.Name, t.Kind, classes, p.kind, p.classes)
+			return data.Mismatch("task %q is a %s %q; the tasks of the older model are a %s %q", t.Name, t.Kind, classes, p.kind, p.classes)
 		}
 	}
 	return nil

@@ -76,7 +76,7 @@ type Block struct {
 }
 
 // ErrNoTask marks a table whose rows name no task.
-var ErrNoTask = data.ErrMismatch.Errorf("its rows name no task")
+var ErrNoTask = data.Mismatch("its rows name no task")
 
 // OpenRows opens a CSV, TSV or Parquet file of rows to predict. Close the rows after use.
 func (s *Fit) OpenRows(path string, o RowOptions) (r *Rows, err error) {
@@ -115,7 +115,7 @@ func (s *Fit) numbers() map[string]int {
 // bind finds the columns.
 func (r *Rows) bind() (err error) {
 	if r.in.Width == 0 {
-		return data.ErrInvalid.Errorf("it is empty; it needs a header")
+		return data.Invalid("it is empty; it needs a header")
 	}
 	if r.places, err = r.fit.Recipe.Bind(r.in.Names,
 		r.in.Width, r.o.MissingColumns == table.Mean); err != nil {
@@ -137,13 +137,13 @@ func (r *Rows) bind() (err error) {
 	labelled := slices.Max(r.labels) >= 0
 	r.weight = slices.Index(r.in.Names, r.fit.Recipe.Weight)
 	if r.o.Target != "" && !labelled {
-		return data.ErrMismatch.Errorf("there is no column %q of labels", r.o.Target)
+		return data.Mismatch("there is no column %q of labels", r.o.Target)
 	}
 	if b := r.fit.Beside; b != nil && labelled {
 		r.Fits = append(r.Fits, b)
 		same := slices.Equal(b.TaskNames(), r.fit.TaskNames()) && b.Kind == r.fit.Kind
 		if !same || !slices.Equal(b.Classes, r.fit.Classes) {
-			return data.ErrMismatch.Errorf("the fit beside has other tasks or classes; it must be of the same tables")
+			return data.Mismatch("the fit beside has other tasks or classes; it must be of the same tables")
 		}
 	}
 	return nil
@@ -160,7 +160,7 @@ func (r *Rows) findTasks() error {
 		r.Asked = []Answer{{Task: number, Name: task}}
 	case column != "" && j >= 0:
 		if slices.Contains(r.in.Names[j+1:], column) {
-			return data.ErrInvalid.Errorf("two columns are called %q, which names the task", column)
+			return data.Invalid("two columns are called %q, which names the task", column)
 		}
 		r.column = j
 		r.Asked = []Answer{{Task: Average}}

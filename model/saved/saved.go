@@ -608,7 +608,7 @@ func (s *Fit) scores(task int, x data.Matrix) []float64 {
 // fitted on.
 func (s *Fit) Prepare(x data.Matrix) (features data.Matrix, strangers []int, err error) {
 	if d := s.Recipe.Width(); x.Cols() != d {
-		return nil, nil, data.ErrMismatch.Errorf("predict: the rows have %d features; the model takes %d", x.Cols(), d)
+		return nil, nil, data.Mismatch("predict: the rows have %d features; the model takes %d", x.Cols(), d)
 	}
 	for _, step := range s.Recipe.Steps {
 		if step.Low != nil {

@@ -297,7 +297,7 @@ func (c *Collector) count(ctx context.Context, problems Problems) (had, missing 
 			continue
 		}
 		if first, twice := known[t.id]; twice {
-			faults = append(faults, data.ErrInvalid.Errorf("problems %q and %q are the same", first, t.problem.Name))
+			faults = append(faults, data.Invalid("problems %q and %q are the same", first, t.problem.Name))
 		}
 		known[t.id] = t.problem.Name
 		had += t.had

@@ -38,7 +38,7 @@ type trial struct {
 // newTrial checks that a problem can be trained on, tuned and tested.
 func newTrial(p *data.ProblemData, measured Measured) (*trial, error) {
 	missing := func(t data.TaskData, split string) error {
-		return data.ErrInvalid.Errorf("task %q, field %q: there are no rows; experience needs them", t.Name, split)
+		return data.Invalid("task %q, field %q: there are no rows; experience needs them", t.Name, split)
 	}
 	for _, t := range p.Tasks {
 		if len(t.ValidationSet.Y) == 0 && measured != OfLabelled {

@@ -75,7 +75,7 @@ func (c *experienceCheckCmd) Run(e *env) error {
 		fmt.Fprintf(w, "%d records, %d faults\n", records, n)
 	})
 	if n > 0 && err == nil {
-		err = data.ErrInvalid.Errorf("%d faults in %d records; the first: %s", n, records, result.Faults[0])
+		err = data.Invalid("%d faults in %d records; the first: %s", n, records, result.Faults[0])
 	}
 	return err
 }

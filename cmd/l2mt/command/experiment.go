@@ -93,7 +93,7 @@ func (c *sweepCmd) read() (*experiment, error) {
 		raw, err = os.ReadFile(c.Experiment)
 	}
 	if len(raw) > maxExperiment {
-		return nil, data.ErrFormat.Errorf("%s: it has %d bytes; an experiment has at most %d", c.Experiment, len(raw), maxExperiment)
+		return nil, data.Malformed("%s: it has %d bytes; an experiment has at most %d", c.Experiment, len(raw), maxExperiment)
 	}
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, errUsage.Errorf("there is no file %s, and the shipped experiments are %s", c.Experiment, strings.Join(experimentNames(), ", "))

@@ -96,7 +96,7 @@ func loadMetrics(dir string) (metrics []train.Metrics, err error) {
 }
 
 func damaged(path string) error {
-	return data.ErrFormat.Errorf("%s: it is damaged; remove it, and the command that wrote it makes it again", path)
+	return data.Malformed("%s: it is damaged; remove it, and the command that wrote it makes it again", path)
 }
 
 // optional forgives that a file is not there.

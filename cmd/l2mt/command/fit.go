@@ -266,13 +266,13 @@ func readOmega(path string, m int) (multitask.Model, error) {
 			v, bad := strconv.ParseFloat(strings.TrimSpace(text), 64)
 			numbers[i] = append(numbers[i], v)
 			if bad != nil && err == nil {
-				err = data.ErrFormat.Errorf("row %d, column %d: %q is not a number", i+1, len(numbers[i]), text)
+				err = data.Malformed("row %d, column %d: %q is not a number", i+1, len(numbers[i]), text)
 			}
 		}
 	}
 	omega, invalid := data.NewCovariance(numbers)
 	if err = cmp.Or(err, invalid); err == nil && len(numbers) != m {
-		err = data.ErrMismatch.Errorf("%d rows; the covariance of %d tasks has %d", len(numbers), m, m)
+		err = data.Mismatch("%d rows; the covariance of %d tasks has %d", len(numbers), m, m)
 	}
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", path, err)

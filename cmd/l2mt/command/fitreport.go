@@ -117,7 +117,7 @@ func (r *fitReport) fill(ctx context.Context, b *solve.Bench,
 	begin := time.Now()
 	p := r.table.Problem
 	if r.threshold != "" && (p.Kind() != data.Classification || p.Several() > 0) {
-		return data.ErrInvalid.Errorf("--threshold=%s: it is of two classes; leave it out", r.threshold)
+		return data.Invalid("--threshold=%s: it is of two classes; leave it out", r.threshold)
 	}
 	parts := solve.Parts{View: view}
 	b, choice, err := b.Scaled(r.scale,

@@ -102,7 +102,7 @@ func (c *problemsSampleCmd) study(d *data.Dataset, train, test *data.ProblemFile
 			return isPair(t, class, c.Case[0])
 		})
 		if i < 0 {
-			return data.ErrInvalid.Errorf("--case: %s has no pair of classes %q and %q; its classes are %q", d.Name, class, c.Case[0], d.Classes)
+			return data.Invalid("--case: %s has no pair of classes %q and %q; its classes are %q", d.Name, class, c.Case[0], d.Classes)
 		}
 		tasks[i].Name = class + " vs " + c.Case[0]
 		tasks[i].Positive = class
@@ -158,7 +158,7 @@ func (c *problemsSampleCmd) save(e *env, train, test *data.ProblemFile) error {
 		case errors.Is(err, fs.ErrNotExist):
 			err = set.file.Save(path)
 		case err == nil && !bytes.Equal(old, raw):
-			err = data.ErrInvalid.Errorf("%s has other problems; remove it, or give another --out", path)
+			err = data.Invalid("%s has other problems; remove it, or give another --out", path)
 		}
 		if err != nil {
 			return err

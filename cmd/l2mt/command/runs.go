@@ -50,7 +50,7 @@ func readRuns(dirs []string) (rows []*seeds, err error) {
 			return nil, err
 		}
 		if len(metrics) == 0 {
-			return nil, data.ErrInvalid.Errorf("%s: %s has no epochs", dir, metricsFile)
+			return nil, data.Invalid("%s: %s has no epochs", dir, metricsFile)
 		}
 		i := slices.IndexFunc(rows, func(s *seeds) bool {
 			return slices.Equal(s.Settings, used.settings())

@@ -147,7 +147,7 @@ func (p *Picture) encode(format string) ([]byte, error) {
 	}
 	c, err := draw.NewFormattedCanvas(p.width, p.height, format)
 	if err != nil {
-		return nil, data.ErrFormat.Errorf("pictures are written as .png or .svg: %w", err)
+		return nil, data.Malformed("pictures are written as .png or .svg: %w", err)
 	}
 	if err := p.draw(draw.New(c)); err != nil {
 		return nil, err
@@ -166,7 +166,7 @@ const largest = 1e150
 func drawable(a *plot.Axis) error {
 	size := max(math.Abs(a.Min), math.Abs(a.Max))
 	if !(size < largest) && !math.IsInf(a.Min, 1) { // an axis without data begins at +Inf
-		return data.ErrInvalid.Errorf("numbers from %v to %v cannot be drawn", a.Min, a.Max)
+		return data.Invalid("numbers from %v to %v cannot be drawn", a.Min, a.Max)
 	}
 	if margin := 1e-9 * size; a.Max > a.Min && a.Max-a.Min < margin {
 		a.Min -= margin
