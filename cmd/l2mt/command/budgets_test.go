@@ -46,7 +46,7 @@ var budgets = map[string]int{
 	"layers/linalg":                 6638,
 	"layers/linalg/gen":             3489,
 	"layers/vgg":                    3018,
-	"model":                         20533, // 50: graphs by shape
+	"model":                         20222, // 50: graphs by shape
 	"model/evidence":                10171, // 49: time, groups, weights
 	"model/mixed":                   6505,  // 47: the mixed model
 	"model/modeltest":               4075,
@@ -63,7 +63,7 @@ var budgets = map[string]int{
 const (
 	// whole bounds the sum of all packages, which issues 46 to 51 have brought from 207,895 to here.
 	// They might add 29,000: the rest is to be taken out again, and issue 52 goes to 210,000.
-	whole = 257201
+	whole = 256710
 	// testLines bounds the lines of all tests. Each fault of issue 46 has a test, and the models of
 	// issues 47 and 48 have some 2,300 lines; serve (51) has 600.
 	testLines = 30903
