@@ -223,13 +223,12 @@ func (k *known) distances(
 // some has the rows of a class, some at a time.
 func some(class data.TaskData, size int) (parts []data.Matrix) {
 	x := class.TrainSet.X
-	var rows []int
-	for i := range x.Rows() {
-		rows = append(rows, i)
-		if len(rows) == size || i == x.Rows()-1 {
-			parts = append(parts, x.Take(rows))
-			rows = nil
-		}
+	rows := make([]int, x.Rows())
+	for i := range rows {
+		rows[i] = i
+	}
+	for part := range slices.Chunk(rows, size) {
+		parts = append(parts, x.Take(part))
 	}
 	return parts
 }
@@ -276,11 +275,11 @@ func (k *known) draw(r *rand.Rand, classes []data.TaskData) *data.ProblemData {
 
 // join adds rows of a class.
 func join(s *data.Samples, class data.TaskData, rows []int, side int) {
-	x := []data.Matrix{class.TrainSet.X.Take(rows)}
+	x := class.TrainSet.X.Take(rows)
 	if s.X != nil {
-		x = append(x, s.X)
+		x = data.Stack([]data.Matrix{x, s.X})
 	}
-	s.X = data.Stack(x)
+	s.X = x
 	y := slices.Repeat([]float64{float64(1 - 2*side)}, len(rows))
 	s.Y = append(y, s.Y...)
 }
