@@ -120,14 +120,22 @@ func (c Curve) at(bend []float64, x float64) float64 {
 // width is how many columns a curve makes of one.
 func (c Curve) width() int { return 1 + len(c.Bends) }
 
-// curvesRow makes the columns of a row: each unchanged, and then its bends.
+// reach is how far outside of its values a column goes on, over their range. What is further is
+// oftener a typing error than a row of the future.
+const reach = 1
+
+// curvesRow makes the columns of a row: each within reach, and then its bends.
 func (s Step) curvesRow(dst []float32, r Row) {
-	for j, v := range r.Value {
+	for j, value := range r.Value {
 		c := s.Curves[j]
-		dst[0] = v
+		low := float64(s.Low[j])
+		high := float64(s.High[j])
+		margin := reach * (high - low)
+		v := min(max(float64(value), low-margin), high+margin)
+		dst[0] = float32(v)
 		for l, bend := range c.Bends {
-			dst[1+l] = float32(
-				min(max(c.at(bend, float64(v)), -math.MaxFloat32), math.MaxFloat32))
+			f := c.at(bend, v)
+			dst[1+l] = float32(min(max(f, -math.MaxFloat32), math.MaxFloat32))
 		}
 		dst = dst[c.width():]
 	}

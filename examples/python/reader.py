@@ -54,11 +54,15 @@ def bend(x, knots, c):
     slope = 3 * d * np.abs(d) @ c[:-2] + c[-2]
     return np.abs(d) ** 3 @ c[:-2] + c[-2] * near + c[-1] + slope * (x - near)
 
+def within(s, X):
+    low, high = single([s["low"], s["high"]])
+    return X.clip(low - (high - low), high + (high - low))
+
 STEPS = {
     "tfidf": lambda s, X: (X > 0) * (1 + np.log(np.maximum(X, 1))) * (1 + np.log((1 + s["documents"]) / (1 + np.array(s["frequency"])))),
     "unit": lambda s, X: X / np.maximum(np.linalg.norm(X, axis=1, keepdims=True), 1e-300),
     "standardise": lambda s, X: (X - s["mean"]) / [d or np.inf for d in s["deviation"]],
-    "curves": lambda s, X: np.stack([f for x, c in zip(X.T, s["curves"]) for f in [x, *(bend(x, c["knots"], b) for b in c.get("bends", []))]], 1),
+    "curves": lambda s, X: np.stack([f for x, c in zip(within(s, X).T, s["curves"]) for f in [x, *(bend(x, c["knots"], b) for b in c.get("bends", []))]], 1),
     "laplace": lambda s, X: np.exp(-s["width"] * np.abs(X[:, None] - single(s["landmarks"])).sum(2)),
     "views": lambda s, X: np.hstack([step(part, X) for part in s["parts"]]),
 }
