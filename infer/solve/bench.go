@@ -67,7 +67,8 @@ type Bench struct {
 	// Weights are then of the logarithm of the expectation.
 	counts float64
 
-	found  map[bool][]*Found // by the network for every part, as it is or learned
+	whole  map[[2]bool]*features // of all rows, where these are many, with curves and a kernel or not
+	found  map[bool][]*Found     // by the network for every part, as it is or learned
 	spaces map[place]*space
 	judged map[string]*Judged
 }
@@ -131,6 +132,7 @@ func newBench(f *Finder, p *data.ProblemData, o Options) (*Bench, error) {
 		options: o, judged: map[string]*Judged{}}
 	b.spaces = map[place]*space{}
 	b.found = map[bool][]*Found{}
+	b.whole = map[[2]bool]*features{}
 	b.options.Progress = cmp.Or(o.Progress, progress.Silent())
 	var err error
 	b.rows = b.problem.TrainingOnly() // test rows choose nothing, and take time in a metric
@@ -450,12 +452,8 @@ func (b *Bench) measure(ctx context.Context, structures []*Judged) error {
 	if len(structures) == 0 {
 		return nil
 	}
-	scores := make([][][][]float64, len(structures)) // by fold and task
-	variances := make([][][][]float64, len(structures))
-	for k := range scores {
-		scores[k] = make([][][]float64, len(b.folds))
-		variances[k] = make([][][]float64, len(b.folds))
-	}
+	scores := make([][][][]float64, len(b.folds)) // by structure and task
+	variances := make([][][][]float64, len(b.folds))
 	var views []string
 	for _, j := range structures {
 		views = append(views, j.View)
@@ -464,7 +462,7 @@ func (b *Bench) measure(ctx context.Context, structures []*Judged) error {
 		if err := ctx.Err(); err != nil {
 			return err
 		}
-		f, err := b.features(b.folds[k].ProblemData, views...)
+		f, err := b.foldFeatures(b.folds[k], views...)
 		if err != nil {
 			return err
 		}
@@ -473,7 +471,7 @@ func (b *Bench) measure(ctx context.Context, structures []*Judged) error {
 			held = append(held, t.ValidationSet.X)
 		}
 		largest := b.largest()
-		for n, j := range structures {
+		for _, j := range structures {
 			p, err := f.fit(ctx, j.Structure, workers, j.first)
 			if err != nil {
 				return err
@@ -481,17 +479,20 @@ func (b *Bench) measure(ctx context.Context, structures []*Judged) error {
 			if k == 0 {
 				j.first = p.fits
 			}
-			variances[n][k] = f.doubt(p).Variances(0, held...)
-			for i, variance := range variances[n][k] {
+			var each [][]float64
+			variance := f.doubt(p).Variances(0, held...)
+			for i, v := range variance {
 				score := p.Scores(i, held[i])
 				if !b.regression() {
-					saved.Moderate(score, variance)
+					saved.Moderate(score, v)
 				} else if b.counts > 0 {
 					saved.Expect(score, largest)
-					saved.Disperse(variance, score, b.counts)
+					saved.Disperse(v, score, b.counts)
 				}
-				scores[n][k] = append(scores[n][k], score)
+				each = append(each, score)
 			}
+			scores[k] = append(scores[k], each)
+			variances[k] = append(variances[k], variance)
 			b.options.Progress.Advance(1, j.Title())
 		}
 		return nil
@@ -509,19 +510,19 @@ func (b *Bench) measure(ctx context.Context, structures []*Judged) error {
 	}
 	for n, j := range structures {
 		var err error
-		if j.HeldOut, err = b.predicted(joined(scores[n])); err != nil {
+		if j.HeldOut, err = b.predicted(joined(scores, n)); err != nil {
 			return err
 		}
-		j.Variance = joined(variances[n])
+		j.Variance = joined(variances, n)
 	}
 	return nil
 }
 
-// joined are the scores of each task, one fold behind the other.
-func joined(folds [][][]float64) [][]float64 {
-	scores := make([][]float64, len(folds[0]))
+// joined are the scores of each task by a structure, one fold behind the other.
+func joined(folds [][][][]float64, structure int) [][]float64 {
+	scores := make([][]float64, len(folds[0][structure]))
 	for _, fold := range folds {
-		for i, v := range fold {
+		for i, v := range fold[structure] {
 			scores[i] = append(scores[i], v...)
 		}
 	}

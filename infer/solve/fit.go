@@ -164,7 +164,7 @@ func (b *Bench) seen(f *Fitted) (*features, error) {
 	if !mixed {
 		return nil, nil
 	}
-	view, err := b.features(b.problem, views...)
+	view, err := b.foldFeatures(data.Fold{ProblemData: b.problem}, views...)
 	if err == nil {
 		f.steps = view.steps
 		f.problem = view.ProblemData

@@ -1,7 +1,6 @@
 package solve
 
 import (
-	"cmp"
 	"context"
 	"math"
 	"slices"
@@ -13,6 +12,7 @@ import (
 
 	"l2mt/data"
 	"l2mt/data/table"
+	"l2mt/layers/linalg"
 	"l2mt/model/mixed"
 	"l2mt/model/multitask"
 	"l2mt/model/saved"
@@ -127,9 +127,17 @@ type feature struct {
 	column int
 }
 
-// features fits the steps that make some views to the training rows of a problem, or takes the steps
-// of an older model.
+// features are of the training rows of a problem, as the steps fitted to them make some views.
 func (b *Bench) features(p *data.ProblemData, views ...string) (*features, error) {
+	f, err := b.fitSteps(p, views)
+	if err != nil {
+		return nil, err
+	}
+	return f.trained(b, f.ProblemData), nil
+}
+
+// fitSteps fits the steps to the training rows of a problem, or takes the steps of an older model.
+func (b *Bench) fitSteps(p *data.ProblemData, views []string) (*features, error) {
 	names := table.Numbers(p.Features, p.Cols())
 	older := b.options.After
 	f := &features{ProblemData: p, names: names.Features(), counts: b.counts}
@@ -163,18 +171,54 @@ func (b *Bench) features(p *data.ProblemData, views ...string) (*features, error
 	for range f.landmarks {
 		f.columns = append(f.columns, feature{view: Kernel})
 	}
+	return f, nil
+}
+
+// trained are the features of a problem whose rows the steps have made.
+func (f features) trained(b *Bench, p *data.ProblemData) *features {
+	f.ProblemData = p
+	f.columns = slices.Clip(f.columns)
 	f.center, f.scale = b.moments(p, labels(p))
 	f.loading = slices.Repeat([]float64{1}, len(f.Tasks))
 	if f.OwnUnits {
 		f.loading = f.leading()
 	}
-	if older != nil {
+	if older := b.options.After; older != nil {
 		f.recall(older)
 	}
 	for _, t := range f.Tasks {
 		f.kernelRows = append(f.kernelRows, f.nearness(t.TrainSet.X))
 	}
-	return f, nil
+	return &f
+}
+
+// manySeen is the number of rows from which on the folds have the steps of all rows. No target is
+// in them, and of so many rows a fifth hardly moves them.
+const manySeen = 20000
+
+// foldFeatures are the features of what a fold trains on, or of all rows where it holds out none.
+func (b *Bench) foldFeatures(fold data.Fold, views ...string) (*features, error) {
+	rows := len(slices.Concat(labels(b.rows)...))
+	if rows < manySeen || b.rows.OwnUnits || b.options.Times != nil {
+		return b.features(fold.ProblemData, views...)
+	}
+	key := [2]bool{slices.Contains(views, Curves), slices.Contains(views, Kernel)}
+	whole := b.whole[key]
+	if whole == nil {
+		var err error
+		if whole, err = b.fitSteps(b.problem, views); err != nil {
+			return nil, err
+		}
+		b.whole[key] = whole
+	}
+	if fold.Rows == nil {
+		return whole.trained(b, whole.ProblemData), nil
+	}
+	part, err := whole.Hold(fold.Rows)
+	if err != nil {
+		return nil, err
+	}
+	return whole.trained(b, part.ProblemData), nil
 }
 
 // steps standardise columns, and make their views.
@@ -248,13 +292,11 @@ func (f *features) leading() []float64 {
 	}
 	var products mat.SymDense
 	products.SymOuterK(1, y)
-	var e mat.EigenSym
-	if !e.Factorize(&products, true) {
+	spectrum, err := linalg.Eigen(&products)
+	if err != nil {
 		return f.loading
 	}
-	var vectors mat.Dense
-	e.VectorsTo(&vectors)
-	first := mat.Col(nil, m-1, &vectors)
+	first := mat.Col(nil, m-1, spectrum.Vectors)
 	floats.Scale(math.Copysign(math.Sqrt(float64(m)), floats.Sum(first)), first)
 	return first
 }
@@ -476,7 +518,7 @@ func begin(p *mixed.Problem, start *mixed.Fit) {
 }
 
 // mostWork is how many multiplications a step of the variances may take. Of more rows a part has a
-// say in them: some tasks or, of few tasks, some rows of each.
+// say in them.
 const mostWork = 3e7
 
 // sampledFit fits a mixed model.
@@ -507,50 +549,55 @@ func work(p mixed.Problem) (total float64) {
 	return total
 }
 
-// fewestSampled is the number of tasks below which rows are sampled in place of tasks.
-const fewestSampled = 30
+// fewestSampled is the number of tasks that are sampled at least and, where there are more, of
+// their rows: a single row of a task does not tell its weights from noise.
+const fewestSampled = 50
 
-// sampled is a share of a problem: of the tasks in the order of their mean targets, or of the rows
-// of each task in the order of their targets, evenly spaced.
+// sampled is a share of a problem: of the rows of each task in the order of their targets and,
+// where that leaves too many, of the tasks in the order of their mean targets, evenly spaced.
 func sampled(p mixed.Problem, share float64) mixed.Problem {
-	q := p
-	q.Tasks = nil
-	if share*float64(len(p.Tasks)) >= fewestSampled {
-		level := func(i int) float64 { return stat.Mean(p.Tasks[i].Y, nil) }
-		for _, i := range spaced(len(p.Tasks), share, level) {
-			q.Tasks = append(q.Tasks, p.Tasks[i])
-		}
-		return q
-	}
 	d := len(p.Part)
-	for _, t := range p.Tasks {
+	tasks := p.Tasks
+	fewest := 0
+	if len(tasks) > fewestSampled {
+		fewest = fewestSampled
+	}
+	rows := make([][]int, len(tasks))
+	p.Tasks = slices.Clone(tasks)
+	var levels []float64
+	for i, t := range tasks {
+		levels = append(levels, stat.Mean(t.Y, nil))
+		rows[i] = spaced(t.Y, fewest, share)
+		p.Tasks[i].Y = t.Y[:len(rows[i])]
+	}
+	share = mostWork / work(p)
+	p.Tasks = nil
+	for _, i := range spaced(levels, fewestSampled, share) {
+		t := tasks[i]
 		part := mixed.Task{Loading: t.Loading}
-		target := func(r int) float64 { return t.Y[r] }
-		for _, r := range spaced(len(t.Y), share, target) {
+		for _, r := range rows[i] {
 			part.Features = append(part.Features, t.Features[r*d:][:d]...)
 			part.Y = append(part.Y, t.Y[r])
 			if t.Weight != nil {
 				part.Weight = append(part.Weight, t.Weight[r])
 			}
 		}
-		q.Tasks = append(q.Tasks, part)
+		p.Tasks = append(p.Tasks, part)
 	}
-	return q
+	return p
 }
 
-// spaced are a share of n things, evenly spaced in the order of their values.
-func spaced(n int, share float64, value func(i int) float64) (rows []int) {
-	order := make([]int, n)
-	for i := range order {
-		order[i] = i
+// spaced are the places of a share of values, but not of fewer than some, evenly spaced in their
+// order.
+func spaced(values []float64, fewest int, share float64) (places []int) {
+	n := float64(len(values))
+	order := make([]int, len(values))
+	floats.ArgsortStable(slices.Clone(values), order)
+	share = min(1, max(share, float64(fewest)/n))
+	for k := 0.5; k < n; k += 1 / share {
+		places = append(places, order[int(k)])
 	}
-	slices.SortStableFunc(order, func(a, b int) int {
-		return cmp.Compare(value(a), value(b))
-	})
-	for k := 0.5; k < float64(n); k += 1 / share {
-		rows = append(rows, order[int(k)])
-	}
-	return rows
+	return places
 }
 
 // doubt says how sure the fit is of rows that the steps make; nil of several classes.

@@ -398,3 +398,43 @@ func TestSeveralClasses(t *testing.T) {
 		t.Errorf("%d of %v rows are right", right, commonest)
 	}
 }
+
+// What is sampled of many tasks tells the variances of their weights: fifty rows of a task, and not
+// one.
+func TestSampledRowsTellVariances(t *testing.T) {
+	r := data.Stream(3, "sampled")
+	p := mixed.Problem{Part: []int{0, 1, 1}, Components: []mixed.Component{
+		{Name: "level", Common: 1, Own: 1}, {Name: "slopes", Common: 1, Own: 1}}}
+	for range 80 {
+		task := mixed.Task{Loading: 1}
+		own := []float64{r.NormFloat64(), r.NormFloat64(), r.NormFloat64()}
+		for range 60 {
+			row := []float64{1, r.NormFloat64(), r.NormFloat64()}
+			task.Features = append(task.Features, row...)
+			task.Y = append(task.Y, floats.Dot(own, row)+r.NormFloat64())
+		}
+		p.Tasks = append(p.Tasks, task)
+	}
+	found := datatest.Must(mixed.New(t.Context(), sampled(p, 1e-3), mixed.Options{}))(t)
+	for _, v := range []float64{found.Noise, found.Components[0].Own, found.Components[1].Own} {
+		if !(v > 0.7 && v < 1.4) {
+			t.Errorf("noise %v and own variances %v, all drawn with 1", found.Noise, found.Components)
+		}
+	}
+}
+
+// Folds of many rows have the steps of all rows, which see a row nearly as steps of the fold would.
+func TestFoldsOfManyRowsSeeAlike(t *testing.T) {
+	p := levelled(t, 5, data.Regression, 1, manySeen, 5)
+	b := bench(t, nil, p, Options{})
+	fold := b.folds[1]
+	got := datatest.Must(b.foldFeatures(fold))(t)
+	own := datatest.Must(b.features(fold.ProblemData))(t)
+	chosen := []int{0, 1}
+	for i := range p.Tasks {
+		far := floats.Distance(got.rows(i, chosen), own.rows(i, chosen), math.Inf(1))
+		if !(far > 0 && far < 0.1) || got.scale[i] != own.scale[i] {
+			t.Errorf("task %d: rows are %g apart", i, far)
+		}
+	}
+}

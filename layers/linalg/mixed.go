@@ -17,14 +17,8 @@ func DotMixed(ker Kernels, x []float32, y []float64) float64 {
 		dotMixed(n, &x[0], &y[0], &s[0])
 		j = n
 	}
-	for ; j+4 <= len(x); j += 4 { // four sums hide the latency of the additions
-		s[0] += float64(x[j]) * y[j]
-		s[1] += float64(x[j+1]) * y[j+1]
-		s[2] += float64(x[j+2]) * y[j+2]
-		s[3] += float64(x[j+3]) * y[j+3]
-	}
 	for ; j < len(x); j++ {
-		s[0] += float64(x[j]) * y[j]
+		s[j%mixedLanes] += float64(x[j]) * y[j]
 	}
 	return total(s)
 }
