@@ -1,10 +1,11 @@
 package data
 
 import (
-	"l2mt/data/datatest"
 	"math"
 	"slices"
 	"testing"
+
+	"l2mt/data/datatest"
 )
 
 // Groups of a dataset with three classes are tasks of those that they have, and

@@ -2,12 +2,13 @@ package data
 
 import (
 	"errors"
-	"l2mt/data/datatest"
 	"math"
 	"strings"
 	"testing"
 
 	"gonum.org/v1/gonum/mat"
+
+	"l2mt/data/datatest"
 )
 
 func TestCovariancesAreChecked(t *testing.T) {

@@ -1,7 +1,6 @@
 package data
 
 import (
-	"l2mt/data/datatest"
 	"math"
 	"math/rand/v2"
 	"slices"
@@ -9,6 +8,8 @@ import (
 
 	"gonum.org/v1/gonum/mat"
 	"gonum.org/v1/gonum/stat"
+
+	"l2mt/data/datatest"
 )
 
 // column is a problem of one task with one column.

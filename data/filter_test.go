@@ -1,9 +1,10 @@
 package data
 
 import (
-	"l2mt/data/datatest"
 	"slices"
 	"testing"
+
+	"l2mt/data/datatest"
 )
 
 func TestFilterKeepsWholeClassesOfTheRightSize(t *testing.T) {

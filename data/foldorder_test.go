@@ -2,10 +2,11 @@ package data
 
 import (
 	"fmt"
-	"l2mt/data/datatest"
 	"math/rand/v2"
 	"slices"
 	"testing"
+
+	"l2mt/data/datatest"
 )
 
 // numbered is a problem whose rows keep the numbers that they had before they were moved.

@@ -1,10 +1,11 @@
 package data
 
 import (
-	"l2mt/data/datatest"
 	"math/rand/v2"
 	"slices"
 	"testing"
+
+	"l2mt/data/datatest"
 )
 
 // labelled makes a task whose row j is (j, task) and whose first rows are +1.

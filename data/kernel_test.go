@@ -3,7 +3,6 @@ package data
 import (
 	"encoding/json"
 	"fmt"
-	"l2mt/data/datatest"
 	"math"
 	"slices"
 	"strings"
@@ -12,6 +11,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"gonum.org/v1/gonum/mat"
 	"gonum.org/v1/gonum/stat"
+
+	"l2mt/data/datatest"
 )
 
 // kernelOf is the kernel of two rows, of the width g over what columns vary by.

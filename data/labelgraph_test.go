@@ -4,7 +4,6 @@ import (
 	gocmp "cmp"
 	"encoding/json"
 	"errors"
-	"l2mt/data/datatest"
 	"math"
 	"math/rand/v2"
 	"os"
@@ -13,6 +12,8 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"l2mt/data/datatest"
 )
 
 // full writes G out as n x n.

@@ -1,7 +1,6 @@
 package data
 
 import (
-	"l2mt/data/datatest"
 	"math"
 	"math/rand/v2"
 	"slices"
@@ -9,6 +8,8 @@ import (
 
 	"gonum.org/v1/gonum/floats"
 	"gonum.org/v1/gonum/mat"
+
+	"l2mt/data/datatest"
 )
 
 // sparseCopy returns the nonzero entries of x as a CSR.

@@ -1,12 +1,13 @@
 package data
 
 import (
-	"l2mt/data/datatest"
 	"math"
 	"math/rand/v2"
 	"testing"
 
 	"gonum.org/v1/gonum/mat"
+
+	"l2mt/data/datatest"
 )
 
 // scattered has tasks of n rows of d features each, with classes or targets, two

@@ -4,11 +4,12 @@ package data
 
 import (
 	"errors"
-	"l2mt/data/datatest"
 	"os"
 	"path/filepath"
 	"syscall"
 	"testing"
+
+	"l2mt/data/datatest"
 )
 
 // A problem file reaches its own directory and nothing else, by whatever road.

@@ -3,7 +3,6 @@ package data
 import (
 	"errors"
 	"fmt"
-	"l2mt/data/datatest"
 	"maps"
 	"math"
 	"math/rand/v2"
@@ -12,6 +11,8 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"l2mt/data/datatest"
 )
 
 // madeClasses returns a dataset with the given class sizes, rows shuffled.

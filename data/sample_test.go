@@ -1,10 +1,11 @@
 package data
 
 import (
-	"l2mt/data/datatest"
 	"slices"
 	"strings"
 	"testing"
+
+	"l2mt/data/datatest"
 )
 
 // Without training problems, or test problems, the other set draws on all there is, and

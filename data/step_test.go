@@ -3,7 +3,6 @@ package data
 import (
 	"encoding/json"
 	"errors"
-	"l2mt/data/datatest"
 	"math"
 	"math/rand/v2"
 	"slices"
@@ -11,6 +10,8 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"l2mt/data/datatest"
 )
 
 // randomCounts draws a matrix of counts, mostly zeros.

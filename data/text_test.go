@@ -1,10 +1,11 @@
 package data
 
 import (
-	"l2mt/data/datatest"
 	"slices"
 	"strings"
 	"testing"
+
+	"l2mt/data/datatest"
 )
 
 func TestSelectTerms(t *testing.T) {

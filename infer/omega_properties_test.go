@@ -2,7 +2,6 @@ package infer
 
 import (
 	"errors"
-	"l2mt/data/datatest"
 	"math"
 	"math/rand/v2"
 	"regexp"
@@ -10,6 +9,8 @@ import (
 
 	"gonum.org/v1/gonum/mat"
 	"pgregory.net/rapid"
+
+	"l2mt/data/datatest"
 )
 
 // drawMatrix returns a Phi with simple or repeated eigenvalues in a random basis.

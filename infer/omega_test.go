@@ -3,7 +3,6 @@ package infer
 import (
 	"encoding/json"
 	"fmt"
-	"l2mt/data/datatest"
 	"math"
 	"os"
 	"path/filepath"
@@ -12,6 +11,8 @@ import (
 
 	"gonum.org/v1/gonum/floats"
 	"gonum.org/v1/gonum/mat"
+
+	"l2mt/data/datatest"
 )
 
 // kktTolerance bounds the residuals of the optimality conditions, relative to

@@ -1,12 +1,13 @@
 package infer
 
 import (
-	"l2mt/data/datatest"
 	"math"
 	"math/rand/v2"
 	"testing"
 
 	"gonum.org/v1/gonum/mat"
+
+	"l2mt/data/datatest"
 )
 
 // Central differences of a linear function of Omega agree with the slopes: with a

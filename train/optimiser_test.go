@@ -4,12 +4,13 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"l2mt/data/datatest"
 	"math"
 	"os"
 	"path/filepath"
 	"slices"
 	"testing"
+
+	"l2mt/data/datatest"
 )
 
 func init() {

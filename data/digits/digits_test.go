@@ -1,8 +1,9 @@
 package digits
 
 import (
-	"l2mt/data/datatest"
 	"testing"
+
+	"l2mt/data/datatest"
 )
 
 // The numbers are those that the UCI repository gives for the test set.

@@ -6,13 +6,14 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
-	"l2mt/data/datatest"
 	"os"
 	"path/filepath"
 	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
+
+	"l2mt/data/datatest"
 )
 
 func TestAFileIsWrittenWholeOrNotAtAll(t *testing.T) {

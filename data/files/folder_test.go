@@ -5,11 +5,12 @@ import (
 	"errors"
 	"io"
 	"io/fs"
-	"l2mt/data/datatest"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"testing"
+
+	"l2mt/data/datatest"
 )
 
 // writeSet returns what writes a set of files with one content.

@@ -2,9 +2,10 @@ package files
 
 import (
 	"errors"
-	"l2mt/data/datatest"
 	"strings"
 	"testing"
+
+	"l2mt/data/datatest"
 )
 
 type document struct {

@@ -3,10 +3,11 @@ package files
 import (
 	"bytes"
 	"errors"
-	"l2mt/data/datatest"
 	"os"
 	"path/filepath"
 	"testing"
+
+	"l2mt/data/datatest"
 )
 
 var (

@@ -2,10 +2,11 @@ package format
 
 import (
 	"io"
-	"l2mt/data/datatest"
 	"slices"
 	"strings"
 	"testing"
+
+	"l2mt/data/datatest"
 )
 
 // Cells and numbers are found as people write them.

@@ -3,10 +3,11 @@ package format
 import (
 	"cmp"
 	"fmt"
-	"l2mt/data"
 	"math"
 	"slices"
 	"strconv"
+
+	"l2mt/data"
 )
 
 // Labels become classes here, in the same way for every file format, so that

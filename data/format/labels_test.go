@@ -1,10 +1,11 @@
 package format
 
 import (
-	"l2mt/data"
-	"l2mt/data/datatest"
 	"slices"
 	"testing"
+
+	"l2mt/data"
+	"l2mt/data/datatest"
 )
 
 // columnOf adds cells as a reader of text does.

@@ -2,10 +2,11 @@ package format
 
 import (
 	"fmt"
-	"l2mt/data"
 	"slices"
 	"strconv"
 	"strings"
+
+	"l2mt/data"
 )
 
 // Numbered are the names of columns without a header.

@@ -4,13 +4,14 @@ import (
 	"encoding/binary"
 	"fmt"
 	"io"
-	"l2mt/data"
 	"math"
 	"math/bits"
 	"regexp"
 	"slices"
 	"strconv"
 	"strings"
+
+	"l2mt/data"
 )
 
 // An array of NumPy is a header, in text, and the entries of one array. It is

@@ -1,11 +1,12 @@
 package format
 
 import (
-	"l2mt/data"
-	"l2mt/data/datatest"
 	"slices"
 	"strings"
 	"testing"
+
+	"l2mt/data"
+	"l2mt/data/datatest"
 )
 
 // Whatever a file of names holds, packed or not, it is refused or gives one name

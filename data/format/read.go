@@ -5,11 +5,12 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"l2mt/data"
 	"os"
 	"path/filepath"
 	"strconv"
 	"strings"
+
+	"l2mt/data"
 )
 
 // Format is a file format that datasets are read from.

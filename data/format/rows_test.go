@@ -6,11 +6,12 @@ import (
 	"encoding/csv"
 	"fmt"
 	"io"
-	"l2mt/data/datatest"
 	"slices"
 	"strings"
 	"testing"
 	"testing/iotest"
+
+	"l2mt/data/datatest"
 )
 
 // allRows are the rows of a text that comes in blocks of about the given size.

@@ -4,11 +4,12 @@ import (
 	"bufio"
 	"bytes"
 	"fmt"
-	"l2mt/data"
 	"math"
 	"os"
 	"slices"
 	"strconv"
+
+	"l2mt/data"
 )
 
 // The svmlight format, which is libsvm's too, has a row a line,

@@ -1,10 +1,11 @@
 package table
 
 import (
-	"l2mt/data/datatest"
 	"slices"
 	"strings"
 	"testing"
+
+	"l2mt/data/datatest"
 )
 
 // A table after an older one has the older features of its rows: its columns are found by name, in

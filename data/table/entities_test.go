@@ -2,11 +2,12 @@ package table
 
 import (
 	"fmt"
-	"l2mt/data/datatest"
 	"math/rand/v2"
 	"slices"
 	"strings"
 	"testing"
+
+	"l2mt/data/datatest"
 )
 
 // Six visits of a patient are noticed by its number, its name, or three measures of it, unless the

@@ -2,12 +2,13 @@ package table
 
 import (
 	"fmt"
-	"l2mt/data/datatest"
 	"math"
 	"math/rand/v2"
 	"slices"
 	"strings"
 	"testing"
+
+	"l2mt/data/datatest"
 )
 
 // Times, dates and identifiers far from zero are centred before they are narrowed: rows differ by

@@ -2,10 +2,11 @@ package table
 
 import (
 	"fmt"
-	"l2mt/data/datatest"
 	"slices"
 	"strings"
 	"testing"
+
+	"l2mt/data/datatest"
 )
 
 // A column of years, dates, or numbers that ascend within tasks may be a time, and is one if it is

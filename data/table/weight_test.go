@@ -2,9 +2,10 @@ package table
 
 import (
 	"fmt"
-	"l2mt/data/datatest"
 	"slices"
 	"testing"
+
+	"l2mt/data/datatest"
 )
 
 // Weights are no features, count 1 in the mean, and leave rows of 0 out, labelled or not; others

@@ -3,6 +3,7 @@ package table
 import (
 	"fmt"
 	"maps"
+	"math"
 	"slices"
 	"strings"
 	"time"
@@ -18,7 +19,25 @@ var layouts = []string{
 	"2006-01", "2006/1", "1/2006", "1.2006", "Jan 2006", "January 2006", "Jan-06",
 }
 
-// findWords takes columns of dates, and columns of more words than numbers, for texts.
+const (
+	// fewestAlike is how often a word among numbers comes that is no mistake, in the mean, if the
+	// numbers are codes: mostCodes different ones at most.
+	fewestAlike = 10
+	mostCodes   = 10
+)
+
+// differ counts the different numbers of a column.
+func differ(numbers []float64) int {
+	different := map[float64]bool{}
+	for _, v := range numbers {
+		if !math.IsNaN(v) {
+			different[v] = true
+		}
+	}
+	return len(different)
+}
+
+// findWords takes columns of dates, of more words than numbers, and of codes for texts.
 // It reports whether there are any.
 func (r *reader) findWords() (any bool) {
 	for _, c := range r.features {
@@ -46,7 +65,8 @@ func (r *reader) findWords() (any bool) {
 			if dayFirst != layout && layoutOf(words, []string{dayFirst}) != "" {
 				r.note("column %q: dates are read with the month first; write them as 2006-01-31 if it is the day", c.Name)
 			}
-		case 2*rows <= filled && !r.wordsAreCategories(): // numbers with a mistake
+		case r.wordsAreCategories() || 2*rows > filled:
+		case rows < fewestAlike*len(words) || differ(c.Numbers) > mostCodes: // numbers with a mistake
 			continue
 		}
 		r.found[c.Name] = r.dates[c.Name] == ""

@@ -2,12 +2,15 @@ package table
 
 import (
 	"fmt"
-	"l2mt/data/datatest"
 	"math"
 	"math/rand/v2"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
+
+	"l2mt/data"
+	"l2mt/data/datatest"
 )
 
 // noted is the one note that begins with a text, or nothing.
@@ -190,5 +193,34 @@ func TestFaultsOfHeadersAreNamedTogether(t *testing.T) {
 	_, err = Read(inFiles(t, "a.csv", "x,u,v,y\n1,2,3,4\n", "b.csv", "x,y\n1,2\n"), Options{})
 	if said = fmt.Sprint(err); !strings.Contains(said, `no column "u"`) || !strings.Contains(said, `no column "v"`) {
 		t.Errorf("of two columns that a file lacks it says %q", said)
+	}
+}
+
+// A word that repeats among a few codes is a category. A single one, or one among numbers that
+// differ, is a mistake.
+func TestCodesAreCategories(t *testing.T) {
+	for want, c := range map[string]struct {
+		word  string
+		rows  int
+		codes int
+	}{
+		"":                       {"4 or more", 80, 4},
+		"\"2x\" is not a number": {"2x", 4, 4},
+		"\"-9x\" is not":         {"-9x", 400, 40},
+	} {
+		text := "child,y\n"
+		for i := range c.rows {
+			code := strconv.Itoa(i % c.codes)
+			if i%c.codes == 0 {
+				code = c.word
+			}
+			text += fmt.Sprintf("%s,%d\n", code, i*i%97)
+		}
+		tab, err := Read(inFiles(t, "a.csv", text), Options{})
+		if want != "" {
+			datatest.Says(t, err, data.ErrFormat, want)
+		} else if err != nil || len(tab.Recipe.Columns[0].Levels) != c.codes {
+			t.Errorf("%d rows of %d codes: %v", c.rows, c.codes, err)
+		}
 	}
 }

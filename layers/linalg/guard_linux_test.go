@@ -1,12 +1,13 @@
 package linalg
 
 import (
-	"l2mt/data/datatest"
 	"runtime/debug"
 	"testing"
 	"unsafe"
 
 	"golang.org/x/sys/unix"
+
+	"l2mt/data/datatest"
 )
 
 // guarded returns a function that gives memory for n numbers, at most max,

@@ -2,11 +2,12 @@ package linalg
 
 import (
 	"hash/fnv"
-	"l2mt/data/datatest"
 	"math"
 	"math/rand/v2"
 	"slices"
 	"testing"
+
+	"l2mt/data/datatest"
 )
 
 // seed is that of all tests; failures print it.

@@ -1,10 +1,11 @@
 package settings
 
 import (
-	"l2mt/data/datatest"
 	"math"
 	"strings"
 	"testing"
+
+	"l2mt/data/datatest"
 )
 
 type colour string

@@ -1,12 +1,13 @@
 package command
 
 import (
-	"l2mt/data/datatest"
 	"os"
 	"path/filepath"
 	"regexp"
 	"strings"
 	"testing"
+
+	"l2mt/data/datatest"
 )
 
 // The files for clusters run commands of l2mt, in as many shards as there are pods.

@@ -1,11 +1,12 @@
 package command
 
 import (
-	"l2mt/data/datatest"
 	"os/exec"
 	"slices"
 	"strings"
 	"testing"
+
+	"l2mt/data/datatest"
 )
 
 // arrows is the design: which packages of this module a package imports, no more
