@@ -90,6 +90,20 @@ for seed in 1, 2, 3:
                 test.append([*row, 1, "%.3f" % f])
     for flags in ["--ignore", "n"], ["--weight", "n"]:
         measure("means of n", ["t", "a", "b", "c", "d", "n", "y"], train, test, "t", "y", *flags)
+for freedom in 2, 3, 1e6:  # of Student's t: the noise of the rows; the new ones have none, and then as much
+    for seed in 11, 12, 13:
+        r, train, exact, noisy = np.random.default_rng(seed), [], [], []
+        common = r.normal(size=4)
+        for t in range(30):
+            w, level = common + .4 * r.normal(size=4), r.normal()
+            for k in range(30):
+                x, noise = r.normal(size=4), r.standard_t(freedom)
+                f, row = level + x @ w + np.sin(2 * x[3]), ["t%02d" % t, *("%.3f" % v for v in x)]
+                for rows, y in ((train, f + noise),) if k < 15 else ((exact, f), (noisy, f + noise)):
+                    rows.append([*row, "%.3f" % y])
+        for flags in ["--target-scale", "identity"], []:
+            for test in exact, noisy:
+                measure("t%g" % freedom, ["t", "a", "b", "c", "d", "y"], train, test, "t", "y", *flags)
 head, rows = from_r("mlmRev", "Exam")
 keep = [head.index(c) for c in ("school", "normexam", "standLRT", "sex", "type")]
 for seed in 1, 2, 3:

@@ -66,6 +66,8 @@ type Bench struct {
 	// counts is the variance of counts over their expectation, 0 where targets are no counts.
 	// Weights are then of the logarithm of the expectation.
 	counts float64
+	// unit is what residuals are measured in for Huber's loss, 0 for the squared one.
+	unit float64
 
 	whole  map[[2]bool]*features // of all rows, where these are many, with curves and a kernel or not
 	found  map[bool][]*Found     // by the network for every part, as it is or learned
@@ -167,6 +169,7 @@ func (b *Bench) Regrouped(together [][]int) (*Bench, error) {
 	regrouped, err := newBench(b.finder, b.rows, o)
 	if err == nil {
 		regrouped.counts = b.counts
+		regrouped.unit = b.unit
 	}
 	if err == nil && b.target != nil {
 		regrouped.target, err = b.target.Regrouped(together)
@@ -341,8 +344,8 @@ func (b *Bench) check(c Candidate) error {
 	switch {
 	case c.Structure == Structure{View: After} && b.options.After != nil:
 		return nil
-	case c.View == "" && b.counts > 0:
-		fault = "counts take a structure; leave --target-scale count out"
+	case c.View == "" && b.counts+b.unit > 0:
+		fault = "counts and Huber's loss take a structure; leave --target-scale out"
 	case c.Structure != (Structure{}) && !slices.Contains(Structures(), c.Structure):
 		fault = "it is no structure"
 	case !(c.Ridge >= 0 && c.Drawn >= 0):

@@ -43,12 +43,7 @@ const (
 // newBlend gathers the predictions of the rows that a fold did not hold out, or of all with the fold
 // -1. A row of several classes counts once for every class.
 func newBlend(b *Bench, parts []*evidence.HeldOut, without int) *blend {
-	e := &blend{}
-	if !b.regression() {
-		e.loss = mixed.Logistic{}
-	} else if b.counts > 0 {
-		e.loss = mixed.Poisson{}
-	}
+	e := &blend{loss: b.loss(b.rows.Kind())}
 	first := parts[0]
 	rivals := make([][]float64, len(first.Y))
 	for i, targets := range first.Y {
@@ -122,7 +117,8 @@ func countWeights(weights []float64, center, dispersion float64) []float64 {
 }
 
 // moments are the means and the deviations of the targets, of all tasks or, in units of their own,
-// of each; 0 and 1 of classes, and of counts the logarithm of the mean and 1.
+// of each; 0 and 1 of classes, and of counts the logarithm of the mean and 1. Huber's loss has its
+// unit.
 func (b *Bench) moments(p *data.ProblemData, y [][]float64) (mean, deviation []float64) {
 	groups := y
 	tasks := 1
@@ -141,6 +137,7 @@ func (b *Bench) moments(p *data.ProblemData, y [][]float64) (mean, deviation []f
 		if scale == 0 || b.counts > 0 {
 			scale = 1
 		}
+		scale = cmp.Or(b.unit, scale)
 		mean = append(mean, slices.Repeat([]float64{center}, tasks)...)
 		deviation = append(deviation, slices.Repeat([]float64{scale}, tasks)...)
 	}

@@ -34,6 +34,7 @@ type Fitted struct {
 	log     bool    // of targets, or of their expectation
 	counts  float64 // of the Bench
 	largest float64 // logarithm
+	unit    float64 // of the Bench
 }
 
 // Share is a part of the variance of targets.
@@ -60,7 +61,7 @@ func Fit(ctx context.Context, f *Finder, p *data.ProblemData, o Options) (*Fitte
 // Fit fits the candidates of a choice to all labelled rows, and adds them up by their weights.
 func (b *Bench) Fit(ctx context.Context, c *Choice) (*Fitted, error) {
 	begin := time.Now()
-	f := &Fitted{Choice: c, problem: b.problem, counts: b.counts}
+	f := &Fitted{Choice: c, problem: b.problem, counts: b.counts, unit: b.unit}
 	if f.log = b.target != nil || b.counts > 0; f.log {
 		f.largest = b.largest()
 	}
@@ -278,6 +279,8 @@ func (f *Fitted) Scale() string {
 	switch {
 	case f.counts > 0:
 		return Count
+	case f.unit > 0:
+		return Huber
 	case f.log:
 		return Log
 	}

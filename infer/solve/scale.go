@@ -5,6 +5,7 @@ import (
 	"math"
 	"slices"
 
+	"gonum.org/v1/gonum/floats"
 	"gonum.org/v1/gonum/stat"
 
 	"l2mt/data"
@@ -17,24 +18,39 @@ const (
 	Identity = "identity" // as they are
 	Log      = "log"      // their logarithms
 	Count    = "count"    // the logarithm of the counts that are expected
+	Huber    = "huber"    // as they are, by Huber's loss
 )
 
-// skewed is the skewness of targets from which on other scales are tried.
-const skewed = 1.0
+const (
+	// skewed is the skewness of targets from which on other scales are tried.
+	skewed = 1.0
+	// tails is how many median sizes of residuals the largest 2 % of them have from which on Huber's
+	// loss is tried. Normal ones have 3.4, those of Student with 3 degrees 5.9.
+	tails = 4.3
+	// unitOfMedian makes a median size the unit of Huber's loss. Of normal noise the deviation is
+	// 1.48 median sizes, but residuals have the error of the fit too.
+	unitOfMedian = 1.2
+)
 
 // Chooser chooses among the candidates of a bench.
 type Chooser func(*Bench) (*Choice, error)
 
 // Scaled chooses on the scale of the targets, of their logarithms, or of the logarithm of expected
-// counts, and returns the bench whose scale it is. Without a scale the rows held out decide, where
-// targets are skewed: by their likelihood.
+// counts, or by Huber's loss, and returns the bench whose scale it is. Without a scale the rows held
+// out decide: where targets are skewed by their likelihood, and where residuals have heavy tails by
+// Huber's loss.
 func (b *Bench) Scaled(scale string, choose Chooser) (*Bench, *Choice, error) {
 	if scale == Log {
 		return b.chosen(b.logarithms, choose)
 	}
 	best, err := choose(b)
-	if err != nil || scale == Identity || scale == "" && !b.skewed() {
+	if err != nil || scale == Identity || scale == "" && !b.scales() {
 		return b, best, err
+	}
+	asTheyAre := residuals(best)
+	robust := func() (*Bench, error) { return b.robust(asTheyAre) }
+	if scale == Huber {
+		return b.chosen(robust, choose)
 	}
 	_, all := best.ScoresOf(b.rows)
 	counts := func() (*Bench, error) { return b.expectations(float64(all.Error)) }
@@ -42,11 +58,17 @@ func (b *Bench) Scaled(scale string, choose Chooser) (*Bench, *Choice, error) {
 		return b.chosen(counts, choose)
 	}
 	var others []func() (*Bench, error)
-	if b.counted() == nil && !b.wide() {
+	skewed := stat.Skew(slices.Concat(labels(b.rows)...), nil) > skewed
+	if skewed && b.counted() == nil && !b.wide() {
 		others = append(others, counts)
 	}
-	if slices.Min(slices.Concat(labels(b.rows)...)) > 0 {
+	if skewed && slices.Min(slices.Concat(labels(b.rows)...)) > 0 {
 		others = append(others, b.logarithms)
+	}
+	sizes := sizesOf(asTheyAre)
+	n := len(sizes)
+	if !b.wide() && sizes[n*49/50] > tails*sizes[n/2] {
+		others = append(others, robust)
 	}
 	bench := b
 	for k, other := range others {
@@ -63,7 +85,11 @@ func (b *Bench) Scaled(scale string, choose Chooser) (*Bench, *Choice, error) {
 			return nil, nil, err
 		}
 		_, closer := told.ScoresOf(b.rows)
-		if scaled.surprise(c) < bench.surprise(best) && closer.Error < all.Error {
+		better := closer.Error < all.Error && scaled.surprise(c) < bench.surprise(best)
+		if scaled.unit > 0 {
+			better = bench == b && scaled.saves(residuals(c), asTheyAre)
+		}
+		if better {
 			bench = scaled
 			best = c
 		}
@@ -106,13 +132,55 @@ func (b *Bench) chosen(
 	return scaled, c, err
 }
 
-// skewed says that the targets may have a simpler model on another scale.
-func (b *Bench) skewed() bool {
-	y := slices.Concat(labels(b.rows)...)
-	if b.options.After != nil || b.rows.OwnUnits || len(b.folds) == 0 {
-		return false
+// scales says that the targets may have a simpler model on another scale.
+func (b *Bench) scales() bool {
+	return b.options.After == nil && !b.rows.OwnUnits && len(b.folds) > 0 && b.regression()
+}
+
+// residuals are what predictions of rows held out miss.
+func residuals(c *Choice) (missed []float64) {
+	for i, task := range c.Y {
+		for j, y := range task {
+			missed = append(missed, y-c.Scores[i][j])
+		}
 	}
-	return b.regression() && stat.Skew(y, nil) > skewed
+	return missed
+}
+
+// sizesOf are the sizes of residuals, in order.
+func sizesOf(residuals []float64) (sizes []float64) {
+	for _, r := range residuals {
+		sizes = append(sizes, math.Abs(r))
+	}
+	slices.Sort(sizes)
+	return sizes
+}
+
+// robust is the bench of Huber's loss, in a unit of the residuals.
+func (b *Bench) robust(residuals []float64) (*Bench, error) {
+	sizes := sizesOf(residuals)
+	if b.options.After != nil || len(sizes) == 0 || !b.regression() || b.rows.OwnUnits {
+		return nil, b.fault("--target-scale huber: it takes a target of numbers, rows to hold out and no older model; leave it out")
+	}
+	robust, err := newBench(b.finder, b.rows, b.options)
+	if err == nil {
+		robust.unit = unitOfMedian * sizes[len(sizes)/2]
+	}
+	return robust, err
+}
+
+// saves says that residuals have less of Huber's loss than others of the same rows, beyond chance, and
+// lean to no side: else the mean of the targets is another than their middle.
+func (b *Bench) saves(residuals, others []float64) bool {
+	loss := b.loss(data.Regression)
+	var less []float64
+	for k, r := range residuals {
+		ours, _, _ := loss.At(r/b.unit, 0)
+		theirs, _, _ := loss.At(others[k]/b.unit, 0)
+		less = append(less, theirs-ours)
+	}
+	leans := math.Abs(floats.Sum(residuals)) > 2*floats.Norm(residuals, 2)
+	return !leans && floats.Sum(less) > 2*floats.Norm(less, 2)
 }
 
 // counted says what keeps targets from being counts.

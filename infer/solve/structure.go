@@ -114,6 +114,7 @@ type features struct {
 	separate          bool // columns have variances of their own
 	center, scale     []float64
 	counts            float64 // of the Bench
+	loss              mixed.Loss
 	loading           []float64
 	kernelRows        [][]float64 // coordinates of every task's rows
 	mean              []float64   // a level and weights of the rows made, by an older model
@@ -141,6 +142,7 @@ func (b *Bench) fitSteps(p *data.ProblemData, views []string) (*features, error)
 	names := table.Numbers(p.Features, p.Cols())
 	older := b.options.After
 	f := &features{ProblemData: p, names: names.Features(), counts: b.counts}
+	f.loss = b.loss(p.Kind())
 	var err error
 	if f.steps, err = steps(p, views, older); err != nil {
 		return nil, err
@@ -219,6 +221,22 @@ func (b *Bench) foldFeatures(fold data.Fold, views ...string) (*features, error)
 		return nil, err
 	}
 	return whole.trained(b, part.ProblemData), nil
+}
+
+// huberWidth is where Huber's loss turns into a line. Of normal noise it takes a twentieth more rows.
+const huberWidth = 1.345
+
+// loss is the one of a row; nil is the squared error.
+func (b *Bench) loss(k data.Kind) mixed.Loss {
+	switch {
+	case k == data.Classification:
+		return mixed.Logistic{}
+	case b.counts > 0:
+		return mixed.Poisson{}
+	case b.unit > 0:
+		return mixed.Huber{Width: huberWidth}
+	}
+	return nil
 }
 
 // steps standardise columns, and make their views.
@@ -361,11 +379,7 @@ func (f *features) components(s Structure) (p mixed.Problem, chosen []int) {
 		p.Part = append(p.Part, k)
 		chosen = append(chosen, j)
 	}
-	if f.Kind() == data.Classification {
-		p.Loss = mixed.Logistic{}
-	} else if f.counts > 0 {
-		p.Loss = mixed.Poisson{}
-	}
+	p.Loss = f.loss
 	if s.View == After {
 		p.Components[0].Own = 1
 		p.Noise = f.noise

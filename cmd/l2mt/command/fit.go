@@ -30,7 +30,7 @@ type fitCmd struct {
 	View          string  `enum:",${views}" default:"" help:"How columns are seen: ${views}. By default the rows held out choose. A kernel compares rows with some of those fitted on, which the model then contains."`
 	ClassWeight   string  `enum:",balanced" default:"" help:"\"balanced\" weighs rows so that the classes of a task count the same in a fit. Probabilities mean the frequencies in the tables all the same, and the class predicted is the likeliest."`
 	Threshold     string  `help:"When a row is taken for the positive of two classes: cost=10 where one that is missed costs as much as 10 false alarms, or f1. Rows held out choose the probability, which predict then takes. By default the likeliest class."`
-	TargetScale   string  `enum:",identity,log,count" default:"" help:"Fit the targets as they are (identity), their logarithms (log), or as counts (count), whole numbers of which the logarithm is expected. By default rows held out choose, where targets are skewed."`
+	TargetScale   string  `enum:",identity,log,count,huber" default:"" help:"Fit the targets as they are (identity), their logarithms (log), or as counts (count), whole numbers of which the logarithm is expected, or with rows that are far off counting by their distance, not its square (huber). By default rows held out choose, where targets are skewed or some are far off."`
 	Lambda1       float64 `name:"lambda1" help:"Strength of tr(W Omega^-1 W')/2; by default the rows held out choose."`
 	After         string  `type:"existingdir" xor:"after" help:"Saved model of older tasks of the same kind: rows held out say how much the new tasks take of it. Columns are matched by name."`
 	listing       `embed:""`

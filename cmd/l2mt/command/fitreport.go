@@ -194,7 +194,7 @@ func (r *fitReport) fill(ctx context.Context, b *solve.Bench,
 			fmt.Sprintf("rows are taken for %s from a probability of %.3g on, which suits the rows held out best (--threshold %s)", r.PositiveClass(), r.decided, r.threshold))
 	}
 	if how := scaleWords[r.fit.Scale()]; how != "" {
-		r.Notes = append(r.Notes, how+"; --target-scale identity fits them as they are")
+		r.Notes = append(r.Notes, how+"; --target-scale identity takes targets as they are")
 	}
 	if err := r.warn(ctx, b, choice); err != nil {
 		return err
@@ -214,6 +214,7 @@ func (r *fitReport) fill(ctx context.Context, b *solve.Bench,
 // scaleWords say how targets are fitted.
 var scaleWords = map[string]string{
 	solve.Log:   "targets are fitted as logarithms, and predictions and intervals are of targets",
+	solve.Huber: "rows that are far off count by their distance, not by its square (Huber's loss)",
 	solve.Count: "targets are fitted as counts, by the logarithm of what is expected",
 }
 
