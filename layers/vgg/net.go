@@ -5,7 +5,8 @@ import (
 
 	"golang.org/x/sync/errgroup"
 
-	"l2mt/data/safetensors"
+	"l2mt/data"
+	"l2mt/layers"
 	"l2mt/layers/linalg"
 )
 
@@ -18,13 +19,13 @@ const (
 type Net struct {
 	config  Config
 	kernels linalg.Kernels
-	layers  []layer   // the convolutions first
+	layers  []layer // the convolutions
+	head    layers.Head
 	pool    sync.Pool // of *workspace
 }
 
-// layer is y = ReLU(x * weight + bias), without ReLU if it is the last. A convolution has
-// the weights of the nine taps one after the other, row by row; each is in x out. A fully
-// connected layer has out x in weights.
+// layer is y = ReLU(x * weight + bias). It has the weights of the nine taps one after the other, row
+// by row; each is in x out.
 type layer struct {
 	name         string // in the file
 	shape        []int  // of its weights there, four numbers if it is a convolution
@@ -46,22 +47,27 @@ func (n *Net) Features(pictures [][]byte, workers int) ([][]float32, error) {
 	if len(pictures) == 0 {
 		return nil, nil
 	}
-	workers = max(1, workers)
 	width := n.config.Width(Pool5)
 	rows := make([]float32, len(pictures)*width)
-	each(len(pictures), workers, func(i int) {
+	each(len(pictures), max(1, workers), func(i int) {
 		n.convolve(pictures[i], rows[i*width:][:width])
 	})
-	columns := safetensors.Transposed(rows, len(pictures), width)
-	for i, l := range n.layers[n.config.convolutions():] {
-		rectified := i < len(n.config.Dense)-1
-		columns = l.connect(n.kernels, columns, len(pictures), workers, rectified)
-		width = l.out
+	x, err := data.NewDense(len(pictures), width, rows)
+	if err != nil {
+		return nil, err
 	}
-	rows = safetensors.Transposed(columns, width, len(pictures))
+	y, err := n.head.Apply(x, len(n.head))
+	if err != nil {
+		return nil, err
+	}
 	features := make([][]float32, len(pictures))
 	for i := range features {
-		features[i] = rows[i*width:][:width:width]
+		features[i] = y.Row(i).Value
+		for k, v := range features[i] {
+			if len(n.head) < len(n.config.Dense) { // the head leaves out ReLU after its last layer
+				features[i][k] = max(v, 0)
+			}
+		}
 	}
 	return features, nil
 }
@@ -180,26 +186,6 @@ func pool(x, y grid) {
 			}
 		}
 	}
-}
-
-// connect returns the layer's output, out x n, for the input x, in x n. With the
-// pictures as columns, the weights are read where they are, and the product
-// adds up every entry in the same order for any number of them.
-func (d layer) connect(k linalg.Kernels, x []float32, n, workers int, rectified bool) []float32 {
-	k.Threads = workers
-	y := make([]float32, d.out*n)
-	linalg.Gemm(k, linalg.NoTrans, linalg.NoTrans, d.out, n, d.in,
-		1, d.weight, d.in, x, n, 0, y, n)
-	for i, b := range d.bias {
-		row := y[i*n:][:n]
-		for j, v := range row {
-			row[j] = v + b
-			if rectified {
-				row[j] = max(row[j], 0)
-			}
-		}
-	}
-	return y
 }
 
 // each calls f for 0 to n-1, up to so many calls at a time.

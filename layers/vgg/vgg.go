@@ -71,14 +71,6 @@ func VGG19() Config {
 // side is the height and width of the last block's pooled activations.
 func (c Config) side() int { return c.Size >> len(c.Blocks) }
 
-// convolutions is the number of convolutions.
-func (c Config) convolutions() (n int) {
-	for _, b := range c.Blocks {
-		n += b.Convolutions
-	}
-	return n
-}
-
 // Width is the number of features that a layer has.
 func (c Config) Width(l Layer) int {
 	if i := slices.Index(Layers(), l); i > 0 {

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"l2mt/data/safetensors"
+	"l2mt/layers"
 	"l2mt/layers/linalg"
 )
 
@@ -38,9 +39,8 @@ func load(tensors []safetensors.Tensor, c Config, up Layer) (*Net, error) {
 	if err != nil {
 		return nil, err
 	}
-	n := &Net{config: c, kernels: kernels, layers: wanted(c, up)}
-	for i := range n.layers {
-		l := &n.layers[i]
+	n := &Net{config: c, kernels: kernels}
+	for _, l := range wanted(c, up) {
 		l.weight, err = numbers(tensors, c, l.name+".weight", l.shape)
 		if err != nil {
 			return nil, err
@@ -51,7 +51,11 @@ func load(tensors []safetensors.Tensor, c Config, up Layer) (*Net, error) {
 		}
 		if len(l.shape) == 4 {
 			l.weight = tapsFirst(l.weight, l.in, l.out)
+			n.layers = append(n.layers, l)
+			continue
 		}
+		weight := safetensors.Transposed(l.weight, l.out, l.in)
+		n.head = append(n.head, layers.Connected{In: l.in, Out: l.out, W: weight, B: l.bias})
 	}
 	return n, nil
 }

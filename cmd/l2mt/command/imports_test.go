@@ -30,7 +30,7 @@ var arrows = map[string][]string{
 	"model/multitask/multitasktest": {"data", "data/datatest", "model/multitask"},
 	"layers":                        {"data", "data/fault", "layers/linalg"},
 	"layers/linalg":                 {},
-	"layers/vgg":                    {"data/fault", "data/safetensors", "layers/linalg"},
+	"layers/vgg":                    {"data", "data/fault", "data/safetensors", "layers", "layers/linalg"},
 	"model":                         {"data", "data/fault", "data/files", "data/safetensors", "infer", "layers", "model/settings"},
 	"model/modeltest":               {"data", "data/datatest", "layers", "model"},
 	"model/settings":                {},
