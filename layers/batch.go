@@ -178,17 +178,15 @@ func (b *Batch) Shape() string { return fmt.Sprint(b.start) }
 // Tasks is the number of tasks.
 func (b *Batch) Tasks() int { return len(b.start) - 1 }
 
-// Slot is the part of a graph that a batch is put into before a run.
+// Slot is the part of a graph that a batch is put into before a run. A graph has one.
 type Slot struct {
-	name  string
 	start []int // of the tasks' rows, as in a Batch
 	batch *Batch
 	graph any // *aggregation[T] of Regraph in this run, or nil
 }
 
-// NewSlot returns an empty slot for batches of the shape of one. The name distinguishes it
-// from other slots of the same graph.
-func NewSlot(name string, like *Batch) *Slot { return &Slot{name: name, start: like.start} }
+// NewSlot returns an empty slot for batches of the shape of one.
+func NewSlot(like *Batch) *Slot { return &Slot{start: like.start} }
 
 func (s *Slot) rows() int { return s.start[s.Tasks()] }
 

@@ -32,11 +32,11 @@ func TestBatchesRefuseTasksThatDoNotFit(t *testing.T) {
 	b := batchOf(t, Float32, NormSize, good)
 	for _, rows := range [][]int{{4}, {4, 6}, {5, 4}, {4, 5, 1}} {
 		other := batchOf(t, Float32, NormSize, randomTasks(t, r, 3, 1, rows...))
-		if err := NewSlot("p", other).Put(b); !errors.Is(err, data.ErrMismatch) || other.Shape() == b.Shape() {
+		if err := NewSlot(other).Put(b); !errors.Is(err, data.ErrMismatch) || other.Shape() == b.Shape() {
 			t.Errorf("a graph for tasks of %v rows: the error is %v", rows, err)
 		}
 	}
-	if err := NewSlot("p", b).Put(b); err != nil {
+	if err := NewSlot(b).Put(b); err != nil {
 		t.Error(err)
 	}
 }

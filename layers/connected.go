@@ -186,7 +186,7 @@ func (h Head) Apply(x data.Matrix, n int) (data.Matrix, error) {
 // neighbours, and leave the graph of the batch.
 func Regraph(s *Slot, k int, f *Node) *Node {
 	return Apply(Op{
-		Name:  fmt.Sprintf("graph%d#%s", k, s.name),
+		Name:  fmt.Sprint("graph", k),
 		Shape: SameShape,
 		F32:   regraph[float32](s, k),
 		F64:   regraph[float64](s, k),

@@ -20,7 +20,7 @@ func TestHeadOperationsHaveTheGradientsOfTheirValues(t *testing.T) {
 		d, h := 2+r.IntN(4), 1+r.IntN(4)
 		sizes := []int{2 + r.IntN(5), 3 + r.IntN(5)}
 		tasks := randomTasks(t, r, d, 1, sizes...)
-		s := NewSlot("p", batchOf(t, Float64, NormSize, tasks))
+		s := NewSlot(batchOf(t, Float64, NormSize, tasks))
 		put := func(dtype DType) {
 			datatest.Check(t, s.Put(batchOf(t, dtype, NormSize, tasks)))
 		}
@@ -60,7 +60,7 @@ func TestRegraphIsTheLabelGraphOfTheFeatures(t *testing.T) {
 			afresh[j].Graph = datatest.Must(data.NewLabelGraph(x.Take(rows), tasks[j].Graph.Class, k))(t)
 		}
 		run := func(b *Batch, through func(*Slot, *Node) *Node) []float64 {
-			s := NewSlot("p", b)
+			s := NewSlot(b)
 			var sum *Capture
 			g, err := Build(Float64, func(g *Graph) { sum = g.Capture(Aggregate(s, through(s, g.Input("f", s.rows(), width)))) })
 			for range 2 {
@@ -80,7 +80,7 @@ func TestRegraphIsTheLabelGraphOfTheFeatures(t *testing.T) {
 func TestRegraphLeavesFeaturesThatAreNotFiniteAlone(t *testing.T) {
 	r := data.Stream(1, "not finite")
 	tasks := randomTasks(t, r, 2, 1, 5)
-	s := NewSlot("p", batchOf(t, Float64, NormSize, tasks))
+	s := NewSlot(batchOf(t, Float64, NormSize, tasks))
 	var got *Capture
 	g, err := Build(Float64, func(g *Graph) { got = g.Capture(Regraph(s, 2, g.Input("f", 5, 1))) })
 	datatest.Check(t, errors.Join(err, s.Put(batchOf(t, Float64, NormSize, tasks)), g.Set("f", []float64{1, math.NaN(), 3, math.Inf(1), 5}), g.Run()))
@@ -127,7 +127,7 @@ func TestSharedInputsFollowTheirOwner(t *testing.T) {
 		r := data.Stream(2, "shared")
 		w := randomHead(r, 4, 3)[0].W
 		tasks := randomTasks(t, r, 4, 1, 6)
-		s := NewSlot("p", batchOf(t, dtype, NormSize, tasks))
+		s := NewSlot(batchOf(t, dtype, NormSize, tasks))
 		var value *Capture
 		var held []float32
 		var captured *Capture

@@ -11,7 +11,7 @@ import (
 // w_i h_i over the task's rows, with the weights of the batch.
 func Readout(s *Slot, h *Node) *Node {
 	return Apply(Op{
-		Name: "readout#" + s.name,
+		Name: "readout",
 		Shape: func(in []Shape) Shape {
 			s.fit("readout", in[0])
 			return Shape{s.Tasks(), in[0][1]}

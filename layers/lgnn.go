@@ -10,7 +10,7 @@ import (
 // matrix (d x h).
 func Product(s *Slot, l *Node) *Node {
 	return Apply(Op{
-		Name: "X*#" + s.name,
+		Name: "product",
 		Shape: func(in []Shape) Shape {
 			fit(len(in[0]) == 2, "product with the data: the operand has shape %v; it must be a matrix", in[0])
 			return Shape{s.rows(), in[0][1]}
@@ -57,7 +57,7 @@ func columnsSlope[T Float](from int) Body[T] {
 // was made with NormSize. With G = C C' - S it takes O(n h + nnz(S) h) steps.
 func Aggregate(s *Slot, h *Node) *Node {
 	return Apply(Op{
-		Name: "G*#" + s.name,
+		Name: "aggregation",
 		Shape: func(in []Shape) Shape {
 			s.fit("aggregation", in[0])
 			return in[0]

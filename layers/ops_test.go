@@ -47,7 +47,7 @@ func TestSlotOperationsHaveTheGradientsOfTheirValues(t *testing.T) {
 		sizes := []int{1 + r.IntN(6), 2 + r.IntN(6), 1 + r.IntN(3)}
 		tasks := randomTasks(t, r, d, []float64{1, 0.15}[seed%2], sizes...)
 		norm := []Norm{NormNone, NormSize}[seed/2%2]
-		s := NewSlot("p", batchOf(t, Float64, norm, tasks))
+		s := NewSlot(batchOf(t, Float64, norm, tasks))
 		put := func(dtype DType) {
 			datatest.Check(t, s.Put(batchOf(t, dtype, norm, tasks)))
 		}

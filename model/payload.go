@@ -31,7 +31,7 @@ func (p *Payload) slot() (*layers.Slot, error) {
 	if p.batch == nil {
 		return nil, nil
 	}
-	s := layers.NewSlot("problem", p.batch)
+	s := layers.NewSlot(p.batch)
 	return s, s.Put(p.batch)
 }
 
