@@ -27,28 +27,13 @@ func (t TrainHead) frozen(head model.Head) int {
 	return len(head)
 }
 
-// tuning keeps the trained layers: one copy of the weights, shared with the network's head.
-type tuning struct {
-	layers model.Head
-	best   model.Head // where there is no directory to keep it in
-	sum    string     // of the whole head at the start
-}
-
-func newTuning(head model.Head, train TrainHead) tuning {
-	t := tuning{layers: head[train.frozen(head):]}
-	if head != nil {
-		t.sum = head.Sum()
-	}
-	return t
-}
-
 // useBest brings the best weights back.
-func (t *tuning) useBest(out string) error {
+func (t *trainer) useBest() error {
 	if len(t.layers) == 0 {
 		return nil
 	}
 	best := t.best
-	if out != "" {
+	if out := t.options.Out; out != "" {
 		head, err := model.ReadHead(filepath.Join(out, model.HeadFile))
 		if err != nil {
 			return err

@@ -83,7 +83,7 @@ func (t *trainer) save() error {
 	s.Schema = stateSchema
 	s.Config = t.config
 	s.Digest = t.digest
-	s.Head = t.tuning.sum
+	s.Head = t.headSum
 	s.Time = t.optimiser.Time
 	text, err := json.Marshal(s)
 	if err == nil {
@@ -171,7 +171,7 @@ func (t *trainer) check(s state) error {
 		return fmt.Errorf("the run there has other settings: %s; give the same, or another directory", strings.Join(differences, ", "))
 	case s.Digest != t.digest:
 		return errors.New("the run there learns from other experience or problems; give the same, or another directory")
-	case s.Head != t.tuning.sum:
+	case s.Head != t.headSum:
 		return errors.New("the run there began with another head; give the same, or another directory")
 	case len(s.Metrics) == 0 || len(s.Metrics)-1 > t.config.Epochs ||
 		s.Step < 0 || s.Step >= len(t.steps) || s.Time < 0:

@@ -98,7 +98,7 @@ func Run(ctx context.Context, c Config, source Source, o Options) (*Report, erro
 			return nil, err
 		}
 	}
-	if err := t.tuning.useBest(o.Out); err != nil {
+	if err := t.useBest(); err != nil {
 		return nil, err
 	}
 	if err := t.learnSigma(ctx, source); err != nil {
@@ -124,10 +124,12 @@ type trainer struct {
 
 	network   *model.Network // its parameters change
 	params    model.Params   // of the network, and of its head's trained layers
+	layers    model.Head     // the trained ones, which share their weights with the network's head
+	best      model.Head     // of them, where there is no directory to keep it in
+	headSum   string         // of the whole head at the start
 	forward   *model.Forward
 	graph     *model.TrainingGraph
 	optimiser *Optimiser
-	tuning    tuning
 	state     state
 }
 
@@ -151,8 +153,11 @@ func newTrainer(ctx context.Context, c Config, source Source, o Options) (*train
 	}
 	t.network.Provenance = o.Provenance
 	t.network.Head = o.Head
-	t.tuning = newTuning(o.Head, c.TrainHead)
-	arrays := model.HeadArrays(model.HeadPrefix, t.tuning.layers)
+	t.layers = o.Head[c.TrainHead.frozen(o.Head):]
+	if o.Head != nil {
+		t.headSum = o.Head.Sum()
+	}
+	arrays := model.HeadArrays(model.HeadPrefix, t.layers)
 	t.params = slices.Concat(t.network.Params, arrays)
 	for _, a := range arrays {
 		t.rates[a.Name] = c.HeadRate
@@ -162,10 +167,10 @@ func newTrainer(ctx context.Context, c Config, source Source, o Options) (*train
 	}
 	t.steps = steps(t.training, c.Update) // with their testers
 	if t.graph, err = model.NewTrainingGraph(c.Model,
-		outcomes(t.training...), t.tuning.layers...); err != nil {
+		outcomes(t.training...), t.layers...); err != nil {
 		return nil, err
 	}
-	if t.forward, err = model.NewForward(t.network, t.tuning.layers...); err != nil {
+	if t.forward, err = model.NewForward(t.network, t.layers...); err != nil {
 		return nil, err
 	}
 	t.optimiser = NewOptimiser(c.Optimiser, t.params)
@@ -180,7 +185,7 @@ func (t *trainer) begin(ctx context.Context, source Source) error {
 		}
 	}
 	if t.config.Start != FromPreset {
-		if err := regress(t.network, t.training, t.tuning.layers...); err != nil {
+		if err := regress(t.network, t.training, t.layers...); err != nil {
 			return err
 		}
 	}
@@ -344,7 +349,7 @@ func (t *trainer) evaluate(ctx context.Context, m *Metrics) error {
 func (t *trainer) keepBest() error {
 	t.state.best = t.network.Params.Clone()
 	if t.options.Out == "" {
-		t.tuning.best = t.tuning.layers.Clone()
+		t.best = t.layers.Clone()
 		return nil
 	}
 	return t.network.Save(t.options.Out)
