@@ -55,7 +55,8 @@ func load(tensors []safetensors.Tensor, c Config, up Layer) (*Net, error) {
 			continue
 		}
 		weight := safetensors.Transposed(l.weight, l.out, l.in)
-		n.head = append(n.head, layers.Connected{In: l.in, Out: l.out, W: weight, B: l.bias})
+		n.head = append(n.head, layers.Connected{In: l.in, Out: l.out,
+			W: weight, B: l.bias})
 	}
 	return n, nil
 }
