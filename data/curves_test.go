@@ -101,9 +101,7 @@ func TestCurvesAreNaturalSplines(t *testing.T) {
 				if l == k {
 					want = product(0, 0)
 				}
-				if got := product(l, k); math.Abs(got-want) > 1e-6*product(0, 0) {
-					t.Errorf("seed %d: the second derivatives of bends %d and %d have the product %v, want %v", seed, l, k, got, want)
-				}
+				datatest.Near(t, product(l, k), want, 1e-6*product(0, 0), "seed %d: the second derivatives of bends %d and %d have the product", seed, l, k)
 			}
 		}
 	}

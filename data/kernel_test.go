@@ -61,9 +61,7 @@ func TestKernelsAreInnerProducts(t *testing.T) {
 			}
 			for _, l := range landmarks {
 				got := mat.Dot(coordinates.RowView(i), coordinates.RowView(l))
-				if want := kernelOf(c.width, rows, i, l); math.Abs(got-want) > 1e-4 {
-					t.Fatalf("%s: row %d and landmark %d have the product %v, want %v", name, i, l, got, want)
-				}
+				datatest.Near(t, got, kernelOf(c.width, rows, i, l), 1e-4, "%s: row %d and landmark %d have the product", name, i, l)
 			}
 		}
 		checkRoundTrip(t, step)

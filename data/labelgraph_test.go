@@ -11,8 +11,6 @@ import (
 	"slices"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
-
 	"l2mt/data/datatest"
 )
 
@@ -77,9 +75,7 @@ func TestLabelGraphGolden(t *testing.T) {
 					t.Errorf("neighbours of row %d are %v, want %v", i, near[i], want)
 				}
 			}
-			if diff := cmp.Diff(c.Expected.G, connect(near, class).full()); diff != "" {
-				t.Errorf("G (-want +got):\n%s", diff)
-			}
+			datatest.Equal(t, connect(near, class).full(), c.Expected.G, "G")
 		})
 	}
 }
@@ -132,9 +128,7 @@ func TestNeighboursAreTheNearestInFloat64(t *testing.T) {
 			k := 1 + r.IntN(n-1)
 			want := bruteNearest(dense, k)
 			for storage, x := range map[string]Matrix{"dense": dense, "sparse": sparseCopy(t, dense)} {
-				if diff := cmp.Diff(want, nearest(x, k)); diff != "" {
-					t.Fatalf("%s %s rows, seed %d, n %d, d %d, k %d (-want +got):\n%s", storage, name, seed, n, d, k, diff)
-				}
+				datatest.Equal(t, nearest(x, k), want, "%s %s rows, seed %d, n %d, d %d, k %d", storage, name, seed, n, d, k)
 			}
 		}
 	}
@@ -150,9 +144,7 @@ func TestLabelGraphDoesNotDependOnWorkers(t *testing.T) {
 		defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(workers))
 		return datatest.Must(NewLabelGraph(x, class, 6))(t)
 	}
-	if diff := cmp.Diff(graph(1), graph(4)); diff != "" {
-		t.Errorf("one worker against four:\n%s", diff)
-	}
+	datatest.Equal(t, graph(4), graph(1), "one worker against four")
 }
 
 func TestLabelGraphRefusesBadInput(t *testing.T) {

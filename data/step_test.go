@@ -78,9 +78,7 @@ func TestRecordedStepsGiveTheSameBytesAgain(t *testing.T) {
 		if !cmp.Equal(full(again.X), full(d.X)) || again.Fingerprint() != d.Fingerprint() {
 			t.Fatalf("seed %d: the steps %s give other features the second time", seed, text)
 		}
-		if diff := cmp.Diff(d.Steps, again.Steps); diff != "" {
-			t.Fatalf("seed %d: %s", seed, diff)
-		}
+		datatest.Equal(t, again.Steps, d.Steps, "seed %d", seed)
 	}
 }
 
@@ -151,9 +149,7 @@ func TestStepsAgreeWithTheirDefinition(t *testing.T) {
 					}
 				}
 			}
-			if diff := cmp.Diff(entry, full(dense)); diff != "" {
-				t.Fatalf("%s changed its input: %s", c.kind, diff)
-			}
+			datatest.Equal(t, full(dense), entry, "%s changed its input", c.kind)
 		}
 	}
 }

@@ -90,9 +90,7 @@ func TestScanProperties(t *testing.T) {
 		}
 		direct := rho*floats.Dot(mu, mu) + floats.Dot(mu, kappa)
 		size := rho + max(math.Abs(kappa[0]), math.Abs(kappa[len(kappa)-1]))
-		if math.Abs(direct-value) > 1e-13*size {
-			t.Fatalf("objective %v, but from its definition %v", value, direct)
-		}
+		datatest.Near(t, direct, value, 1e-13*size, "objective")
 	})
 }
 

@@ -261,9 +261,7 @@ func TestPrintedAlgorithmIsOffByOne(t *testing.T) {
 		if math.Abs(sum-1) > 1e-3 {
 			wrong++
 		}
-		if math.Abs(sum-c.Printed.SumMu) > 1e-6*sum {
-			t.Errorf("%s: as printed mu sums to %v, the golden file says %v", c.Name, sum, c.Printed.SumMu)
-		}
+		datatest.Near(t, sum, c.Printed.SumMu, 1e-6*sum, "%s: as printed mu sums to", c.Name)
 	}
 	if wrong < 18 {
 		t.Errorf("the printed algorithm is wrong on %d golden spectra; the golden file says 18", wrong)

@@ -36,7 +36,5 @@ func TestBatchesRefuseTasksThatDoNotFit(t *testing.T) {
 			t.Errorf("a graph for tasks of %v rows: the error is %v", rows, err)
 		}
 	}
-	if err := NewSlot(b).Put(b); err != nil {
-		t.Error(err)
-	}
+	datatest.Check(t, NewSlot(b).Put(b))
 }

@@ -239,9 +239,7 @@ func TestBodiesThatDoNotFitAreRefused(t *testing.T) {
 		datatest.Says(t, call(), nil, want)
 	}
 	free := with(func(c *model.Config) { c.Body, c.Estimator, c.Features = "test-pairs", "test-pairs", 0 })
-	if err := free.Validate(); err != nil {
-		t.Errorf("a body free of the features: %v", err)
-	}
+	datatest.Check(t, free.Validate())
 	datatest.Refused(model.Prepare(free, &data.ProblemData{Problem: p.Problem}))(t, data.ErrInvalid)
 }
 

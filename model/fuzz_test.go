@@ -80,9 +80,7 @@ func FuzzReadHead(f *testing.F) {
 		if err != nil {
 			return
 		}
-		if err := head.Validate(); err != nil {
-			t.Error(err)
-		}
+		datatest.Check(t, head.Validate())
 		for i, l := range head {
 			if len(l.W) != l.In*l.Out || len(l.B) != l.Out || i > 0 && l.In != head[i-1].Out {
 				t.Errorf("layer %d: %d x %d with %d weights and %d biases", i, l.In, l.Out, len(l.W), len(l.B))

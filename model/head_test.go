@@ -100,9 +100,7 @@ func TestTheGradientReachesTheHead(t *testing.T) {
 						continue
 					}
 					checked++
-					if got := float64(part.g[j]); math.Abs(got-want) > 1e-5*(1+math.Abs(want)) {
-						t.Errorf("seed %d, layer %d: gradient of %s %d is %v, by central differences %v", seed, frozen+i, part.what, j, got, want)
-					}
+					datatest.Near(t, float64(part.g[j]), want, 1e-5*(1+math.Abs(want)), "seed %d, layer %d: gradient of %s %d", seed, frozen+i, part.what, j)
 				}
 			}
 		}
@@ -160,9 +158,7 @@ func TestANetworkWithAHeadComesBack(t *testing.T) {
 	}
 	n.Head[1].W[0]++ // and when it has changed it is written
 	datatest.Check(t, n.Save(dir))
-	if got, err := model.ReadHead(filepath.Join(dir, model.HeadFile)); err != nil || !reflect.DeepEqual(got, n.Head) {
-		t.Errorf("the head read is %v, saved %v (%v)", got, n.Head, err)
-	}
+	datatest.Equal(t, datatest.Must(model.ReadHead(filepath.Join(dir, model.HeadFile)))(t), n.Head, "the head read")
 	p := modeltest.Problem(r, 5, 4, 4)
 	if q, err := n.Features(p); err != nil || q.Cols() != 3 || p.Cols() != 5 {
 		t.Errorf("the features are %v (%v)", q, err)

@@ -77,17 +77,13 @@ func TestFlippingLabelsIsInvisibleToTheMeanReadoutAndNegatesTheSignedOne(t *test
 					if j == task {
 						want *= sign
 					}
-					if got := after.E[j*h+k]; math.Abs(got-want) > 1e-12 {
-						t.Errorf("seed %d, readout %s: e_%d[%d] is %v after the flip, want %v", seed, n.Config.Readout, j, k, got, want)
-					}
+					datatest.Near(t, after.E[j*h+k], want, 1e-12, "seed %d, readout %s: e_%d[%d]", seed, n.Config.Readout, j, k)
 				}
 				want := before.Phi[task*before.Tasks+j]
 				if j != task {
 					want *= sign
 				}
-				if got := after.Phi[task*before.Tasks+j]; math.Abs(got-want) > 1e-12 {
-					t.Errorf("seed %d, estimator %s: Phi[%d][%d] is %v after the flip, want %v", seed, n.Config.Estimator, task, j, got, want)
-				}
+				datatest.Near(t, after.Phi[task*before.Tasks+j], want, 1e-12, "seed %d, estimator %s: Phi[%d][%d]", seed, n.Config.Estimator, task, j)
 			}
 		}
 	}
@@ -289,9 +285,7 @@ func TestMisfitsAreNamed(t *testing.T) {
 		_, err := model.Prepare(c, p)
 		return err
 	}
-	if err := named("a", "b", "c"); err != nil {
-		t.Error(err)
-	}
+	datatest.Check(t, named("a", "b", "c"))
 	for want, call := range map[string]func() error{
 		`its features are "a", "c", "b", ... (`: func() error { return named("a", "c", "b") },
 		"its features are without names":        func() error { return named() },
@@ -396,9 +390,7 @@ func TestNothingIsRefused(t *testing.T) {
 			t.Errorf("%s: %v", what, err)
 		}
 	}
-	if _, err := model.NewForward(nil); err == nil {
-		t.Error("a forward graph without a network")
-	}
+	datatest.Refused(model.NewForward(nil))(t, nil)
 	payload := datatest.Must(model.Prepare(c, good))(t)
 	c.Objective = model.Scaled
 	graph := datatest.Must(model.NewTrainingGraph(c, []float64{0.9, 1.1}))(t)

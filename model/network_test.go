@@ -7,7 +7,6 @@ import (
 	"math"
 	"os"
 	"path/filepath"
-	"reflect"
 	"slices"
 	"strings"
 	"testing"
@@ -151,9 +150,7 @@ func TestAFileSystemBringsTheNetworkOfItsDirectory(t *testing.T) {
 	dir := t.TempDir()
 	datatest.Check(t, network(t, config(t, "default", 3), 1).Save(dir))
 	want := datatest.Must(model.Load(dir))(t)
-	if got, err := model.LoadFS(os.DirFS(dir)); err != nil || !reflect.DeepEqual(got, want) {
-		t.Errorf("%+v (%v), want %+v", got, err, want)
-	}
+	datatest.Equal(t, datatest.Must(model.LoadFS(os.DirFS(dir)))(t), want, "the network")
 	datatest.Refused(model.LoadFS(fstest.MapFS{}))(t, fs.ErrNotExist)
 	datatest.Check(t, headed(t, 1, randomHead(data.Stream(4, "embedded head"), 5, 4, 3)).Save(dir))
 	datatest.Refused(model.LoadFS(os.DirFS(dir)))(t, model.ErrConfig, "head")

@@ -73,9 +73,7 @@ func TestOpenJoinsRecordsWithTheirProblems(t *testing.T) {
 	}
 	config := datatest.Must(Preset("default", 64))(t).Defaults()
 	config.Model.Hidden, config.Epochs = 4, 1
-	if report, err := Run(t.Context(), config, e, Options{}); err != nil || len(report.Metrics) != 2 {
-		t.Errorf("a run on it: %v, %v", report, err)
-	}
+	datatest.Equal(t, len(datatest.Must(Run(t.Context(), config, e, Options{}))(t).Metrics), 2, "a run on it")
 }
 
 // Tuples belong to features: those of the problems, or those that one head makes.
@@ -101,9 +99,7 @@ func TestOpenChecksWhatTuplesWereMadeOn(t *testing.T) {
 			continue
 		}
 		datatest.Equal(t, e.ThroughHead, c.throughHead, "%s with the head %v: through it", filepath.Base(c.dir), c.head)
-		if x, err := e.Example(0); err != nil || x.Problem.Cols() != 64 {
-			t.Errorf("%s: the examples come through the head: %v", filepath.Base(c.dir), err)
-		}
+		datatest.Equal(t, datatest.Must(e.Example(0))(t).Problem.Cols(), 64, "%s: the examples come through the head", filepath.Base(c.dir))
 	}
 	datatest.Refused(Open(plain, filepath.Join(t.TempDir(), "gone.csv"), nil))(t, os.ErrNotExist)
 	kept, err := filepath.Glob(filepath.Join(plain, "problems-*.json"))

@@ -34,9 +34,7 @@ func TestSchedules(t *testing.T) {
 		Cosine:        {0.5, 1, 1, 0.5 + math.Sqrt(3)/4, 0.75, 0.5, 0.25, 0.5 - math.Sqrt(3)/4},
 	} {
 		for step, share := range want {
-			if got := schedule.share(step, 2, 8); math.Abs(got-share) > 1e-15 {
-				t.Errorf("%s: the share of step %d is %v, want %v", schedule, step, got, share)
-			}
+			datatest.Near(t, schedule.share(step, 2, 8), share, 1e-15, "%s: the share of step %d", schedule, step)
 		}
 	}
 }

@@ -8,6 +8,7 @@ import (
 	"gonum.org/v1/gonum/floats"
 
 	"l2mt/data"
+	"l2mt/data/datatest"
 )
 
 // softly is the soft error by its definition: nMSE, or the mean of logistic curves instead of
@@ -65,9 +66,7 @@ func TestSlopesAreThoseOfTheSoftError(t *testing.T) {
 			}
 		}
 		soft, slopes := softError(scores, y, c.kind)
-		if want := softly(scores, y, c.kind); math.Abs(soft-want) > 1e-12 {
-			t.Errorf("%s: the soft error is %v, want %v", what, soft, want)
-		}
+		datatest.Near(t, soft, softly(scores, y, c.kind), 1e-12, "%s: the soft error", what)
 		for j := range scores {
 			at := func(h float64) float64 {
 				moved := slices.Clone(scores)
@@ -75,9 +74,7 @@ func TestSlopesAreThoseOfTheSoftError(t *testing.T) {
 				return softly(moved, y, c.kind)
 			}
 			const step = 1e-6
-			if want := (at(step) - at(-step)) / (2 * step); math.Abs(slopes[j]-want) > 1e-6 {
-				t.Errorf("%s: slope %d is %v, differences say %v", what, j, slopes[j], want)
-			}
+			datatest.Near(t, slopes[j], (at(step)-at(-step))/(2*step), 1e-6, "%s: slope %d", what, j)
 		}
 	}
 }

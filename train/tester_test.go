@@ -123,13 +123,9 @@ func TestATesterTellsErrorAndSlope(t *testing.T) {
 			}
 			return sum / p.stl
 		}
-		if want := soft(0); math.Abs(got-want) > 1e-3 {
-			t.Errorf("problem %d: the soft error is %v, want %v", i, got, want)
-		}
+		datatest.Near(t, got, soft(0), 1e-3, "problem %d: the soft error", i)
 		want := (soft(1e-5) - soft(-1e-5)) / 4e-5 // the entry stands in Omega twice
-		if math.Abs(slope.At(0, 1)-want) > 1e-3*(1+math.Abs(want)) {
-			t.Errorf("problem %d: the slope is %v, by differences %v", i, slope.At(0, 1), want)
-		}
+		datatest.Near(t, slope.At(0, 1), want, 1e-3*(1+math.Abs(want)), "problem %d: the slope", i)
 		if p.best.O > 1 {
 			t.Errorf("problem %d: the least o of the tuples is %v", i, p.best.O)
 		}

@@ -105,9 +105,7 @@ func TestTheMetricsOfTheStartAreTheMeansOverAllSteps(t *testing.T) {
 		}
 	}
 	for what, pair := range map[string][2]float64{"residual": {start.Residual, residual}, "deviation": {start.Deviation, deviation}, "loss": {start.Loss, residual/deviation + penalty}} {
-		if math.Abs(pair[0]-pair[1]) > 1e-10 {
-			t.Errorf("the %s at the start is %v, want %v", what, pair[0], pair[1])
-		}
+		datatest.Near(t, pair[0], pair[1], 1e-10, "the %s at the start", what)
 	}
 }
 
@@ -154,9 +152,7 @@ func TestTrainingIsAdamAtAFallingRate(t *testing.T) {
 		}
 		for _, tensor := range p {
 			for j, v := range m.Scalars[tensor.Name] {
-				if math.Abs(v-tensor.Value[j]) > 1e-9 {
-					t.Errorf("epoch %d ends with %s[%d] = %v, want %v", epoch, tensor.Name, j, v, tensor.Value[j])
-				}
+				datatest.Near(t, v, tensor.Value[j], 1e-9, "epoch %d ends with %s[%d]", epoch, tensor.Name, j)
 			}
 		}
 	}

@@ -6,6 +6,7 @@ package datatest
 import (
 	"errors"
 	"fmt"
+	"math"
 	"os"
 	"path/filepath"
 	"reflect"
@@ -70,6 +71,14 @@ func Equal[T any](t TB, got, want T, what string, args ...any) {
 	t.Helper()
 	if !reflect.DeepEqual(got, want) {
 		t.Errorf("%s: %+v, want %+v", fmt.Sprintf(what, args...), got, want)
+	}
+}
+
+// Near tests that a number is within a distance of the one wanted.
+func Near(t TB, got, want, within float64, what string, args ...any) {
+	t.Helper()
+	if !(math.Abs(got-want) <= within) {
+		t.Errorf("%s: %v, want %v within %.2g", fmt.Sprintf(what, args...), got, want, within)
 	}
 }
 

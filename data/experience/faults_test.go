@@ -71,9 +71,7 @@ func TestTornLastLineIsDoneAgain(t *testing.T) {
 			datatest.Equal(t, w.Has(r.ID), i < 2, "cut at %d: record %d known", cut, i)
 		}
 		datatest.Check(t, errors.Join(w.Append(records[2]), w.Close()))
-		if again, err := os.ReadFile(path); err != nil || !bytes.Equal(again, whole) {
-			t.Fatalf("cut at %d: the shard differs from the one never cut (%v)", cut, err)
-		}
+		datatest.Equal(t, datatest.Must(os.ReadFile(path))(t), whole, "cut at %d: the shard differs from the one never cut", cut)
 	}
 }
 
@@ -86,9 +84,7 @@ func TestDamagedLineStopsTheWriter(t *testing.T) {
 	datatest.Check(t, os.WriteFile(path, b, 0o644))
 	_, err := experience.OpenWriter(dir, "two", someManifest())
 	datatest.Says(t, err, files.ErrChecksum, path+":1: ", "delete that line")
-	if after, err := os.ReadFile(path); err != nil || !bytes.Equal(after, b) {
-		t.Errorf("the shard changed (%v)", err)
-	}
+	datatest.Equal(t, datatest.Must(os.ReadFile(path))(t), b, "the shard changed")
 }
 
 // Readers hold one line at a time and give up on an endless one.

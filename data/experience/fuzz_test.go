@@ -86,8 +86,6 @@ func FuzzStore(f *testing.F) {
 			whole = shard[:bytes.LastIndexByte(shard, '\n')+1]
 			datatest.Check(t, w.Close())
 		}
-		if now, err := os.ReadFile(path); err != nil || !bytes.Equal(now, whole) {
-			t.Fatalf("the shard was %q and is %q (%v)", shard, now, err)
-		}
+		datatest.Equal(t, string(datatest.Must(os.ReadFile(path))(t)), string(whole), "the shard %q", shard)
 	})
 }

@@ -58,9 +58,7 @@ func TestProblemsComeWithTheirData(t *testing.T) {
 	if err != nil || q.Name != "q" || !slices.Equal(q.Tasks[0].TrainSet.Y, []float64{-1, 1}) || !slices.Equal(q.Tasks[0].TestSet.X.Row(0).Value, []float32{7, 8}) {
 		t.Errorf("%+v, %v", q, err)
 	}
-	if q, err := p.Through(double).Problem(1); err != nil || !slices.Equal(q.Tasks[0].TrainSet.X.Row(0).Value, []float32{2, 4}) {
-		t.Errorf("doubled: %+v, %v", q, err)
-	}
+	datatest.Equal(t, datatest.Must(p.Through(double).Problem(1))(t).Tasks[0].TrainSet.X.Row(0).Value, []float32{2, 4}, "doubled")
 }
 
 // The reference follows everything that the numbers of a tuple depend on, and

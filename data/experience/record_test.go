@@ -10,7 +10,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
 
 	"l2mt/data"
@@ -43,9 +42,7 @@ func TestRecordRoundTrip(t *testing.T) {
 				t.Fatalf("%d newlines in %q", n, line)
 			}
 			back := datatest.Must(experience.Decode(line[:len(line)-1]))(t)
-			if d := cmp.Diff(r, back); d != "" {
-				t.Fatalf("changed on the way:\n%s", d)
-			}
+			datatest.Equal(t, back, r, "changed on the way")
 		}
 	})
 }
@@ -107,9 +104,7 @@ func TestIDsDependOnEverythingThatMakesTheTuple(t *testing.T) {
 		}
 		seen[id] = what
 	}
-	if _, err := tuple("p", "snr", 0, r(math.NaN())); err == nil {
-		t.Error("NaN is a hyperparameter")
-	}
+	datatest.Refused(tuple("p", "snr", 0, r(math.NaN())))(t, nil)
 }
 
 // An id must not change from one version of the program to the next, or stores
@@ -163,9 +158,7 @@ var invalid = []struct {
 func TestValidate(t *testing.T) {
 	for _, c := range invalid {
 		r := someRecords(1, "p", 3, "mtrl")[1]
-		if err := r.Validate(); err != nil {
-			t.Fatalf("valid record: %v", err)
-		}
+		datatest.Check(t, r.Validate())
 		c.spoil(r)
 		err := r.Validate()
 		if !errors.Is(err, data.ErrInvalid) || !strings.Contains(fmt.Sprint(err), c.says) {

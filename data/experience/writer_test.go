@@ -33,15 +33,11 @@ func TestWriteAndRead(t *testing.T) {
 	}
 	datatest.Equal(t, order, []string{"a mtrl 0", "a stl 0", "b mtrl 0", "b mtrl 1", "b snr 0", "b stl 0"}, "the canonical order")
 	slices.SortFunc(records, experience.Compare)
-	if d := cmp.Diff(records, got); d != "" {
-		t.Error(d)
-	}
+	datatest.Equal(t, got, records, "values")
 	s := datatest.Must(experience.Open(dir))(t)
 	want := someManifest()
 	want.Schema, want.Config["lambda1"] = experience.Schema, []any{1e-6, 1e-5}
-	if d := cmp.Diff(want, s.Manifest); d != "" {
-		t.Error(d)
-	}
+	datatest.Equal(t, s.Manifest, want, "values")
 	w := open(t, dir, "one")
 	defer w.Close()
 	for _, r := range records {
@@ -71,9 +67,7 @@ func TestSecondWriterOnAShardIsRefused(t *testing.T) {
 	datatest.Says(t, err, files.ErrLocked, filepath.Join(dir, "one.jsonl"))
 	other := open(t, dir, "two")
 	datatest.Check(t, errors.Join(first.Close(), other.Close()))
-	if err := open(t, dir, "one").Close(); err != nil {
-		t.Error(err)
-	}
+	datatest.Check(t, open(t, dir, "one").Close())
 }
 
 // Two collections that are started on the same new directory at a time cannot
@@ -121,9 +115,7 @@ func TestForeignStoreIsRefusedAndUntouched(t *testing.T) {
 	} {
 		datatest.Says(t, err, nil, says)
 	}
-	if d := cmp.Diff(before, tree(t, dir)); d != "" {
-		t.Errorf("the store changed:\n%s", d)
-	}
+	datatest.Equal(t, tree(t, dir), before, "the store changed")
 	m = someManifest()
 	m.Dataset.Path = "elsewhere/digits.csv"
 	m.Config["lambda1"] = [2]any{1e-6, 1e-5}

@@ -2,12 +2,15 @@ package files
 
 import (
 	"crypto/rand"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
 	"io/fs"
+	"math"
 	"os"
 	"path/filepath"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -21,12 +24,8 @@ func TestAFileIsWrittenWholeOrNotAtAll(t *testing.T) {
 	path := filepath.Join(dir, "file")
 	has := func(want string) {
 		t.Helper()
-		if raw, err := os.ReadFile(path); err != nil || string(raw) != want {
-			t.Errorf("the file has %q, %v; want %q", raw, err, want)
-		}
-		if entries, err := os.ReadDir(dir); err != nil || len(entries) != 1 {
-			t.Errorf("there are %v, %v", entries, err)
-		}
+		datatest.Equal(t, string(datatest.Must(os.ReadFile(path))(t)), want, "the file")
+		datatest.Equal(t, len(datatest.Must(os.ReadDir(dir))(t)), 1, "files there")
 	}
 	datatest.Check(t, WriteFile(path, []byte("first")))
 	has("first")
@@ -45,12 +44,8 @@ func TestAFileIsWrittenWholeOrNotAtAll(t *testing.T) {
 	has("first")
 	datatest.Check(t, WriteFile(path, []byte("third")))
 	has("third")
-	if err := WriteFile(filepath.Join(path, "below"), nil); err == nil {
-		t.Error("a file was written below a file")
-	}
-	if err := WriteFile(dir, nil); err == nil {
-		t.Error("a directory was replaced")
-	}
+	datatest.Says(t, WriteFile(filepath.Join(path, "below"), nil), nil)
+	datatest.Says(t, WriteFile(dir, nil), nil)
 	has("third")
 }
 
@@ -60,9 +55,7 @@ func TestAReplacedFileKeepsItsPermissions(t *testing.T) {
 	datatest.Check(t, os.WriteFile(path, nil, 0o640))
 	datatest.Check(t, os.Chmod(path, 0o440))
 	datatest.Check(t, WriteFile(path, []byte("new")))
-	if info, err := os.Stat(path); err != nil || info.Mode().Perm() != 0o440 {
-		t.Errorf("the permissions are %v, %v; want 0440", info.Mode(), err)
-	}
+	datatest.Equal(t, datatest.Must(os.Stat(path))(t).Mode().Perm(), 0o440, "the permissions")
 }
 
 // A killed process leaves its temporary file. The next one at the place removes it once nobody
@@ -116,10 +109,76 @@ func TestSHA256(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "file")
 	datatest.Check(t, os.WriteFile(path, []byte("abc"), 0o644))
 	const want = "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad"
-	if sum, err := SHA256(path); err != nil || sum != want {
-		t.Errorf("the sum is %s, %v; want %s", sum, err, want)
+	datatest.Equal(t, datatest.Must(SHA256(path))(t), want, "the sum")
+	datatest.Refused(SHA256(path+".not"))(t, nil)
+}
+
+func TestFloatInJSON(t *testing.T) {
+	for _, c := range []struct {
+		value float64
+		text  string
+	}{{0.25, "0.25"}, {math.NaN(), "null"}, {math.Inf(1), `"+Inf"`}, {math.Inf(-1), `"-Inf"`}, {1e-300, "1e-300"}} {
+		raw, err := json.Marshal(Float(c.value))
+		if err != nil || string(raw) != c.text {
+			t.Errorf("%v is written %s, %v", c.value, raw, err)
+		}
+		var back Float
+		if err := json.Unmarshal(raw, &back); err != nil || math.Float64bits(float64(back)) != math.Float64bits(c.value) && !math.IsNaN(c.value) {
+			t.Errorf("%s is read %v, %v", raw, back, err)
+		}
+		if math.IsNaN(c.value) && !math.IsNaN(float64(back)) {
+			t.Errorf("null is read %v", back)
+		}
 	}
-	if _, err := SHA256(path + ".not"); err == nil {
-		t.Error("a file that does not exist has a sum")
+	datatest.Says(t, json.Unmarshal([]byte(`"much"`), new(Float)), nil)
+}
+
+type document struct {
+	Schema int
+	Name   string
+	Parts  []struct{ Size int }
+}
+
+func TestDecodeJSONSaysWhere(t *testing.T) {
+	for text, want := range map[string]string{
+		"{\n \"name\": \"x\",\n \"nmae\": 1}":      `line 3, column 2: json: unknown field "nmae"`,
+		`{"parts": [{"a": 1}, {"a": 1}]}`:          `json: unknown field "a"`, // either could be meant
+		"{\n \"parts\": [{\"size\":\n  \"big\"}]}": "line 3, column 7: json: cannot unmarshal string",
+		"{\"name\": \"x\"\n \"parts\": []}":        "line 2, column 2: invalid character '\"'",
+		"{\"name\": \"x\",\n":                      "line 2, column 0: unexpected end of JSON input",
+		"":                                         "line 1, column 0: unexpected end of JSON input",
+		"{\"name\": \"x\"}\n{\"name\": \"y\"}":     "line 2, column 1: something follows",
+		"{\"name\": \"x\"} rest":                   "line 1, column 14: something follows",
+		"{\"a\\\"b\": 1}":                          `json: unknown field "a\"b"`,
+	} {
+		if err := DecodeJSON([]byte(text), new(document)); err == nil || !strings.HasPrefix(err.Error(), want) {
+			t.Errorf("%q: the error is %v, want %s", text, err, want)
+		}
+	}
+	var d document
+	if err := DecodeJSON([]byte(" {\"name\": \"x\", \"parts\": [{\"size\": 2}]}\n "), &d); err != nil || d.Name != "x" || d.Parts[0].Size != 2 {
+		t.Errorf("%+v, %v", d, err)
+	}
+}
+
+func TestDecodeSchemaLooksAtTheVersionFirst(t *testing.T) {
+	for text, want := range map[string]string{
+		`{"schema": 3, "news": 1}`: "it has schema 3; this program reads schema 2",
+		`{"name": "x"}`:            `the field "schema" is missing; this program reads schema 2`,
+	} {
+		datatest.Says(t, DecodeSchema([]byte(text), 2, new(document)), ErrSchema, want)
+	}
+	for text, want := range map[string]string{
+		`{"schema": "2"}`:          "line 1, column 14: ",
+		`{"schema": 2, "news": 1}`: `line 1, column 15: json: unknown field "news"`,
+		`[]`:                       "line 1, column 1: ",
+	} {
+		if err := DecodeSchema([]byte(text), 2, new(document)); err == nil || errors.Is(err, ErrSchema) || !strings.HasPrefix(err.Error(), want) {
+			t.Errorf("%s: the error is %v, want %s", text, err, want)
+		}
+	}
+	var d document
+	if err := DecodeSchema([]byte(`{"schema": 2, "name": "x"}`), 2, &d); err != nil || d.Name != "x" {
+		t.Errorf("%+v, %v", d, err)
 	}
 }

@@ -46,9 +46,7 @@ func TestWholeNumbersOfEverySize(t *testing.T) {
 		"<u8": {"\x00\x00\x00\x00\x00\x00\x00\x80", 1 << 63}, "<f4": {"\x00\x00\x20\xc0", -2.5},
 		"<f8": {"\x00\x00\x00\x00\x00\x00\x04\xc0", -2.5},
 	} {
-		if got, err := readArray(arrayBytes(t, numpyType, nil, []byte(c.bytes))); err != nil || got[0] != c.want {
-			t.Errorf("%s: %v (%v), want %v", numpyType, got, err, c.want)
-		}
+		datatest.Equal(t, datatest.Must(readArray(arrayBytes(t, numpyType, nil, []byte(c.bytes))))(t)[0], c.want, "%s", numpyType)
 	}
 }
 

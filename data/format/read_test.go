@@ -89,12 +89,8 @@ func TestWriteIsAllOrNothing(t *testing.T) {
 	path := inFile(t, "a.npz", "as it was")
 	bad := &data.Dataset{X: tableDataset(t).X}
 	datatest.Says(t, Write(path, bad), data.ErrInvalid)
-	if content, err := os.ReadFile(path); err != nil || string(content) != "as it was" {
-		t.Errorf("the file became %q (%v)", content, err)
-	}
-	if left, err := os.ReadDir(filepath.Dir(path)); err != nil || len(left) != 1 {
-		t.Errorf("files left behind: %v (%v)", left, err)
-	}
+	datatest.Equal(t, string(datatest.Must(os.ReadFile(path))(t)), "as it was", "the file became")
+	datatest.Equal(t, len(datatest.Must(os.ReadDir(filepath.Dir(path)))(t)), 1, "files left behind")
 	for _, name := range []string{"a.csv", "a.svmlight", "a"} {
 		if err := Write(name, tableDataset(t)); !errors.Is(err, data.ErrFormat) {
 			t.Errorf("%s: error %v, want ErrFormat", name, err)
@@ -141,4 +137,31 @@ func TestRealNamesAndLayers(t *testing.T) {
 		t.Errorf("classes %q, %d features from %q", d.Classes, len(d.Features), d.Features[0])
 	}
 	datatest.Refused(Read(datatest.Path(t, "caltech101", "mobilenetv2_fc.npz"), Options{}))(t, data.ErrFormat, "W (1280 x 1000 float32), b (1000 float32)")
+}
+
+// Whatever a file of names holds, packed or not, it is refused or gives one name
+// a line.
+func FuzzNames(f *testing.F) {
+	for _, s := range []string{"", "a\nb\n", "a\n\nb", " a \r\nb", "a\na\n", strings.Repeat("x", 70_000), "\x1f\x8b", "\xff\x00\n"} {
+		f.Add([]byte(s), false)
+		f.Add([]byte(s), true)
+	}
+	f.Fuzz(func(t *testing.T, text []byte, pack bool) {
+		content := string(text)
+		if pack {
+			content = packed(t, content)
+		}
+		path := inFile(t, "names", content)
+		names, err := readNames(path)
+		if err != nil {
+			datatest.Says(t, err, data.ErrFormat)
+			return
+		}
+		if n := strings.Count(strings.TrimSuffix(string(text), "\n"), "\n") + 1; pack && len(names) != n {
+			t.Errorf("%d names in %d lines", len(names), n)
+		}
+		if slices.Contains(names, "") {
+			t.Errorf("an empty name among %q", names)
+		}
+	})
 }

@@ -117,9 +117,7 @@ func TestInterruptedExtractionsComeToTheSame(t *testing.T) {
 			}
 			torn += tear(t, path)
 		}
-		if got, err := bytesOf(r); err != nil || !bytes.Equal(got, want) {
-			t.Errorf("another dataset, or %v", err)
-		}
+		datatest.Equal(t, datatest.Must(bytesOf(r))(t), want, "the bytes")
 		if !slices.Equal(r.Files, whole.Files) || len(r.Skipped) == 0 {
 			t.Errorf("files %q, %d skipped", r.Files, len(r.Skipped))
 		}

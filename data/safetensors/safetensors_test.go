@@ -119,9 +119,7 @@ func TestWriteRefusesWhatCannotBeRead(t *testing.T) {
 			t.Errorf("%s: the error is %v", name, err)
 		}
 	}
-	if _, err := os.Stat(path); err == nil {
-		t.Error("a file was written")
-	}
+	datatest.Refused(os.Stat(path))(t, nil)
 }
 
 // Arrays in single precision have the bytes of the same numbers as float64, and come one
@@ -136,9 +134,7 @@ func TestSinglePrecision(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "x.safetensors")
 	metadata := map[string]string{"step": "12"}
 	datatest.Check(t, Write(path, append(some[:4:4], single), metadata))
-	if got, err := os.ReadFile(path); err != nil || !bytes.Equal(got, encode(t, append(some[:4:4], double), metadata)) {
-		t.Fatalf("the files differ (%v)", err)
-	}
+	datatest.Equal(t, datatest.Must(os.ReadFile(path))(t), encode(t, append(some[:4:4], double), metadata), "the files differ")
 	got, said, err := Read(path, func(name string) DType {
 		if name == "W0" {
 			return F32

@@ -42,9 +42,7 @@ func TestColumnsAreCentredInDoublePrecision(t *testing.T) {
 		}
 		for i, v := range values {
 			want := (v - values[0] - mean) / math.Sqrt(square)
-			if got := float64(x.Row(i).Value[j]); math.Abs(got-want) > 1e-6*max(1, math.Abs(want)) {
-				t.Fatalf("%s, row %d: %v, want %v", name, i, got, want)
-			}
+			datatest.Near(t, float64(x.Row(i).Value[j]), want, 1e-6*max(1, math.Abs(want)), "%s, row %d", name, i)
 		}
 	}
 	for _, note := range tab.Notes {

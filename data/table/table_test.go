@@ -204,9 +204,7 @@ func TestGroupsAndValidationFiles(t *testing.T) {
 	if y := fold.Tasks[1].ValidationSet.Y; !slices.Equal(y, []float64{7.5}) || len(fold.Tasks[1].TrainSet.Y) != 3 {
 		t.Errorf("b validates %v", y)
 	}
-	if tab, err := Read(files[:1], Options{Task: "t", Group: []string{"0"}, Ignore: []string{"who"}}); err != nil || fmt.Sprint(tab.Together) != "[[0 0 0] [1 1 1]]" {
-		t.Errorf("groups that are the tasks: %v, %v", tab.Together, err)
-	}
+	datatest.Equal(t, fmt.Sprint(datatest.Must(Read(files[:1], Options{Task: "t", Group: []string{"0"}, Ignore: []string{"who"}}))(t).Together), "[[0 0 0] [1 1 1]]", "groups that are the tasks")
 	if tab, err := Read(files[:1], Options{Task: "t", Ignore: []string{"who"}}); err != nil || tab.Together != nil || tab.Held != nil {
 		t.Errorf("%v, %v, %v", tab.Together, tab.Held, err)
 	}
@@ -278,9 +276,7 @@ func TestRecipesRepeatWhatWasDone(t *testing.T) {
 		got := datatest.Must(featuresOf(&recipe, at, row, unseen))(t)
 		datatest.Equal(t, got, x.Row(i).Value, "row %d", i)
 	}
-	if got, err := featuresOf(&recipe, at, []string{"1", "", "2", "Bonn"}, unseen); err != nil || !slices.Equal(got, []float32{0, 0, 0, 2, 0, 1}) {
-		t.Errorf("%v, %v", got, err)
-	}
+	datatest.Equal(t, datatest.Must(featuresOf(&recipe, at, []string{"1", "", "2", "Bonn"}, unseen))(t), []float32{0, 0, 0, 2, 0, 1}, "features")
 	if len(unseen) != 1 || unseen[UnseenLevel{"city", "Bonn"}] != 1 {
 		t.Errorf("unseen levels %v", unseen)
 	}

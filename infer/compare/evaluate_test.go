@@ -65,9 +65,7 @@ func timeless(outcomes []Outcome) []Outcome {
 
 func same(t *testing.T, what string, got, want []Outcome) {
 	t.Helper()
-	if d := cmp.Diff(want, got); d != "" {
-		t.Errorf("%s: %s", what, d)
-	}
+	datatest.Equal(t, got, want, "%s", what)
 }
 
 // Every method has its outcomes, in order, and each is what the packages give

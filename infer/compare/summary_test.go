@@ -5,8 +5,6 @@ import (
 	"slices"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
-
 	"l2mt/data/datatest"
 	"l2mt/infer"
 	"l2mt/model/evidence"
@@ -39,13 +37,6 @@ func row(t *testing.T, table *Table, model string, v Variant) Row {
 	return table.Rows[i]
 }
 
-func near(t *testing.T, what string, got, want float64) {
-	t.Helper()
-	if !(math.Abs(got-want) <= 1e-12) {
-		t.Errorf("%s is %v, want %v", what, got, want)
-	}
-}
-
 // A table worked out by hand.
 func TestTableByHand(t *testing.T) {
 	table := summarise(t,
@@ -62,20 +53,20 @@ func TestTableByHand(t *testing.T) {
 	}
 	datatest.Equal(t, order, []string{"MTRL", "STL", "L2MT"}, "rows")
 	m := row(t, table, "mtrl", Refitted)
-	near(t, "error", m.Error, 0.2)
-	near(t, "relative error", float64(m.Relative), 2./3) // 0.6 over 0.9
+	datatest.Near(t, m.Error, 0.2, 1e-12, "error")
+	datatest.Near(t, float64(m.Relative), 2./3, 1e-12, "relative error") // 0.6 over 0.9
 	// Of the ratio of two means: the errors less 2/3 of those of STL are -1/30, 4/30 and -3/30.
-	near(t, "standard error", float64(m.StandardError), math.Sqrt(26./900/2/3)/0.3)
-	near(t, "difference to STL", float64(m.AgainstSTL.Difference), 2./3-1)
+	datatest.Near(t, float64(m.StandardError), math.Sqrt(26./900/2/3)/0.3, 1e-12, "standard error")
+	datatest.Near(t, float64(m.AgainstSTL.Difference), 2./3-1, 1e-12, "difference to STL")
 	if a := m.AgainstSTL; a.Wins != 2 || a.Ties != 1 || a.Losses != 0 || a.P != 0.5 { // two differences of one sign: 2/4
 		t.Errorf("MTRL against STL: %+v", a)
 	}
 	n := row(t, table, L2MT, Plain)
-	near(t, "difference of L2MT to the best", float64(n.AgainstBest.Difference), (1.0-0.6)/0.9)
+	datatest.Near(t, float64(n.AgainstBest.Difference), (1.0-0.6)/0.9, 1e-12, "difference of L2MT to the best")
 	if a := n.AgainstBest; a.Wins != 1 || a.Ties != 1 || a.Losses != 1 {
 		t.Errorf("L2MT against MTRL: %+v", a)
 	}
-	near(t, "seconds", n.Seconds, 2)
+	datatest.Near(t, n.Seconds, 2, 1e-12, "seconds")
 }
 
 // What is chosen is chosen by validation errors, however bad for the test error, and costs
@@ -108,9 +99,7 @@ func TestChoicesAreByValidation(t *testing.T) {
 	for i, want := range order {
 		r := table.Rows[i]
 		got := Row{Title: r.Title, Method: r.Method, Test: r.Test, Seconds: r.Seconds, Published: r.Published}
-		if d := cmp.Diff(want, got); d != "" {
-			t.Errorf("row %d: %s", i, d)
-		}
+		datatest.Equal(t, got, want, "row %d", i)
 	}
 }
 
@@ -121,9 +110,9 @@ func TestTableWithoutErrors(t *testing.T) {
 		results("mtrl", Refitted, [2]float64{0, 0.1}, [2]float64{0.2, 0.2}),
 	)
 	m := row(t, table, "mtrl", Refitted)
-	near(t, "relative error", float64(m.Relative), 0.75)
+	datatest.Near(t, float64(m.Relative), 0.75, 1e-12, "relative error")
 	// The errors less 0.75 of those of STL are 0.1 and -0.1.
-	near(t, "standard error", float64(m.StandardError), 0.1/0.2)
+	datatest.Near(t, float64(m.StandardError), 0.1/0.2, 1e-12, "standard error")
 	none := summarise(t, results(STL, Labelled, [2]float64{0, 0}), results("mtrl", Refitted, [2]float64{0, 0}))
 	m = row(t, none, "mtrl", Refitted)
 	if !math.IsNaN(float64(m.Relative)) || !math.IsNaN(float64(m.StandardError)) || m.AgainstSTL.P != 1 || m.AgainstSTL.Ties != 1 {

@@ -402,12 +402,8 @@ func TestSlowClientsAndTheEnd(t *testing.T) {
 	if !strings.HasPrefix(text, "HTTP/1.1 200 ") {
 		t.Errorf("the last request is answered %q", text)
 	}
-	if err := <-ended; err != nil {
-		t.Error(err)
-	}
-	if _, err := net.Dial("tcp", address); err == nil {
-		t.Error("the server takes connections after its end")
-	}
+	datatest.Check(t, <-ended)
+	datatest.Refused(net.Dial("tcp", address))(t, nil)
 }
 
 // Neither requests nor their mistakes stay in memory.

@@ -38,14 +38,10 @@ func TestMixtureIsTheSumOfItsParts(t *testing.T) {
 				if i == j {
 					want += (1 - x.Network - x.Pooled) / m
 				}
-				if math.Abs(got.At(i, j)-want) > 1e-12 {
-					t.Errorf("%+v: entry (%d, %d) is %v, want %v", x, i, j, got.At(i, j), want)
-				}
+				datatest.Near(t, got.At(i, j), want, 1e-12, "%+v: entry (%d, %d)", x, i, j)
 			}
 		}
-		if math.Abs(trace-1) > 1e-12 {
-			t.Errorf("%+v: the trace is %v", x, trace)
-		}
+		datatest.Near(t, trace, 1, 1e-12, "%+v: the trace", x)
 	}
 }
 
@@ -124,12 +120,8 @@ func TestWhatNoCandidateIs(t *testing.T) {
 			t.Errorf("%+v is judged as %v, %v", c, j, err)
 		}
 	}
-	if _, err := alone.ask(false); err == nil {
-		t.Error("there is no network, and it finds something")
-	}
-	if _, err := alone.Best(t.Context(), nil); err == nil {
-		t.Error("there is a best one of no candidates")
-	}
+	datatest.Refused(alone.ask(false))(t, nil)
+	datatest.Refused(alone.Best(t.Context(), nil))(t, nil)
 }
 
 // Two covariances are two candidates, though they are called the same.

@@ -167,9 +167,7 @@ func TestProblemsThatANetworkRefuses(t *testing.T) {
 func TestTasksTheNetworkIsNotAskedAbout(t *testing.T) {
 	near := func(what string, got, want float64) {
 		t.Helper()
-		if !(math.Abs(got-want) <= 1e-9) {
-			t.Errorf("%s: %v, want %v", what, got, want)
-		}
+		datatest.Near(t, got, want, 1e-9, "%s", what)
 	}
 	n, silent := random(t, 1, nil), func(p *data.ProblemData, tasks ...int) *data.ProblemData {
 		for _, i := range tasks {
@@ -194,9 +192,7 @@ func TestTasksTheNetworkIsNotAskedAbout(t *testing.T) {
 	near("variance", of.Omega.At(3, 3), scale*mat.Sum(others.Omega)/9)
 	near("trace", mat.Trace(of.Omega), 1)
 	near("expected", of.Estimated, others.Estimated)
-	if err := data.CheckCovariance(of.Omega, 5); err != nil {
-		t.Error(err)
-	}
+	datatest.Check(t, data.CheckCovariance(of.Omega, 5))
 	p = silent(made(1, "p", data.Classification, 3), 0, 1)
 	if found := datatest.Must(n.find(p, metricOf(p)))(t); !mat.Equal(found.Omega, multitask.Uniform(3)) || found.Estimated != 1 {
 		t.Errorf("of one task that tells the network says\n%v", mat.Formatted(found.Omega))
@@ -223,17 +219,13 @@ func TestNetworkIsShared(t *testing.T) {
 		}()
 	}
 	for range problems {
-		if err := <-done; err != nil {
-			t.Error(err)
-		}
+		datatest.Check(t, <-done)
 	}
 }
 
 // A problem or a network that is empty or nil is refused in a sentence.
 func TestNothingToSolve(t *testing.T) {
-	if _, err := NewFinder(nil); err == nil {
-		t.Error("a finder without a network")
-	}
+	datatest.Refused(NewFinder(nil))(t, nil)
 	f := shipped(t)
 	good, _ := family{data.Regression, false, 2, 6, 3, 1, 6}.problem(t)
 	for what, p := range map[string]*data.ProblemData{

@@ -67,9 +67,7 @@ func TestAScaleAskedForIsChosenOnOnce(t *testing.T) {
 	if err != nil || len(chosen) != 1 || chosen[0] != logs || logs.rows.Cols() != b.rows.Cols() {
 		t.Errorf("%d benches are chosen on (%v)", len(chosen), err)
 	}
-	if apart, err := logs.Regrouped(nil); err != nil || apart.rows.Cols() != b.rows.Cols() {
-		t.Errorf("a bench of other groups: %v", err)
-	}
+	datatest.Equal(t, datatest.Must(logs.Regrouped(nil))(t).rows.Cols(), b.rows.Cols(), "a bench of other groups")
 }
 
 // Rows held out tell targets that columns multiply from those that they add to. Predictions,
@@ -114,9 +112,7 @@ func TestScaleOfTheTarget(t *testing.T) {
 		if far := datatest.Must(s.Predict("a", outside))(t)[0]; far < most/10 || far > 10*most {
 			t.Errorf("seed %d: far outside of its rows a task has %v, the largest of all rows is %v", seed, far, most)
 		}
-		if _, err := s.Prior(); err == nil {
-			t.Error("logarithms are taken for what an older model knows of targets")
-		}
+		datatest.Refused(s.Prior())(t, nil)
 		plain := datatest.Must(choose(b))(t)
 		if told.Loss >= plain.Loss {
 			t.Errorf("seed %d: logarithms lose %.3f, the targets as they are %.3f", seed, told.Loss, plain.Loss)

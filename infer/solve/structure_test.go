@@ -114,9 +114,7 @@ func TestWeightsPredictAsTheMixedModel(t *testing.T) {
 			for r, s := range scores {
 				f := row(task.TestSet.X.Row(r))
 				hand := center + deviation*(floats.Dot(f, want.Common)+floats.Dot(f, want.Own[i]))
-				if math.Abs(s-hand) > 1e-4*deviation {
-					t.Fatalf("%s, task %d, row %d: %v, by hand %v", kind, i, r, s, hand)
-				}
+				datatest.Near(t, s, hand, 1e-4*deviation, "%s, task %d, row %d", kind, i, r)
 			}
 		}
 	}
@@ -139,9 +137,7 @@ func TestStepsPredictAsTheFeatures(t *testing.T) {
 				for r := range task.Y {
 					f := task.Features[r*len(q.Part):][:len(q.Part)]
 					hand := seen.center[i] + seen.scale[i]*(floats.Dot(f, want.Common)+floats.Dot(f, want.Own[i]))
-					if math.Abs(scores[r]-hand) > 1e-4*seen.scale[i] {
-						t.Fatalf("%s, %s, task %d, row %d: %v, by hand %v", s.Name(), kind, i, r, scores[r], hand)
-					}
+					datatest.Near(t, scores[r], hand, 1e-4*seen.scale[i], "%s, %s, task %d, row %d", s.Name(), kind, i, r)
 				}
 			}
 		}
@@ -277,9 +273,7 @@ func TestLevelsAreDrawnByTheirRows(t *testing.T) {
 		for i, task := range p.Tasks {
 			n := float64(len(task.TrainSet.Y))
 			want := common + n*own/(n*own+noise)*(stat.Mean(task.TrainSet.Y, nil)-common)
-			if got := found.B[i]; math.Abs(got-want) > 1e-6*deviation {
-				t.Errorf("deviation %v, task of %v rows: level %v, want %v", deviation, n, got, want)
-			}
+			datatest.Near(t, found.B[i], want, 1e-6*deviation, "deviation %v, task of %v rows: level", deviation, n)
 		}
 		// With columns a task of one row has what is left of its row.
 		got := solved(t, nil, p, Options{}, Parts{})

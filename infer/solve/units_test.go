@@ -96,9 +96,7 @@ func TestTargetsInOtherUnits(t *testing.T) {
 			t.Errorf("target %d: test error %v", i, want.Test.Task[i])
 		}
 	}
-	if sum := sumOfShares(want.Shares); math.Abs(sum-1) > 1e-9 {
-		t.Errorf("shares add up to %v", sum)
-	}
+	datatest.Near(t, sumOfShares(want.Shares), 1, 1e-9, "sum of the shares")
 }
 
 func sumOfShares(shares []Share) (sum float64) {

@@ -60,9 +60,7 @@ func testCholesky(t *testing.T, ker Kernels) {
 				if j <= i && !(math.Abs(product-a[i*n+j]) <= tolerance*a[i*n+i]) {
 					t.Fatalf("seed %d, n = %d: entry (%d, %d) of L L' is %v, not %v", seed, n, i, j, product, a[i*n+j])
 				}
-				if want := one(i == j); !(math.Abs(unit-want) <= tolerance) {
-					t.Fatalf("seed %d, n = %d: entry (%d, %d) of L^-1 L is %v", seed, n, i, j, unit)
-				}
+				datatest.Near(t, unit, one(i == j), tolerance, "seed %d, n = %d: entry (%d, %d) of L^-1 L", seed, n, i, j)
 				if j > i && inverse[i*ld+j] != 0 {
 					t.Fatalf("n = %d: the inverse has %v above the diagonal", n, inverse[i*ld+j])
 				}

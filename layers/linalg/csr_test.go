@@ -65,9 +65,7 @@ func checkCSR[T Float](t *testing.T, ker Kernels, s *CSR[T], h int, l, y []T, ad
 				want, scale = want+p, scale+math.Abs(p)
 			}
 			tol := float64(s.ptr[i+1]-s.ptr[i]+2) * epsilon[T]() * scale
-			if got := float64(y[i*h+j]); !(math.Abs(got-want) <= tol) {
-				t.Fatalf("%s: entry (%d, %d) is %v, want %v", what, i, j, got, want)
-			}
+			datatest.Near(t, float64(y[i*h+j]), want, tol, "%s: entry (%d, %d)", what, i, j)
 		}
 	}
 }
@@ -208,9 +206,7 @@ func TestCSRGram(t *testing.T) {
 		}
 		CSRGram(s, s.Transpose(), a)
 		for i := range a {
-			if math.Abs(a[i]-want[i]) > 1e-12 {
-				t.Fatalf("seed %d, %d x %d: entry %d is %v; the plain sum is %v", seed, n, d, i, a[i], want[i])
-			}
+			datatest.Near(t, a[i], want[i], 1e-12, "seed %d, %d x %d: entry %d", seed, n, d, i)
 		}
 	}
 }

@@ -22,9 +22,7 @@ func guarded[T Float](tb testing.TB, max int) func(n int, behind bool) []T {
 	fault := debug.SetPanicOnFault(true)
 	tb.Cleanup(func() {
 		debug.SetPanicOnFault(fault)
-		if err := unix.Munmap(mem); err != nil {
-			tb.Error(err)
-		}
+		datatest.Check(tb, unix.Munmap(mem))
 	})
 	for _, guard := range [][]byte{mem[:page], mem[page+bytes:]} {
 		datatest.Check(tb, unix.Mprotect(guard, unix.PROT_NONE))

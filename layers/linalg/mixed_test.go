@@ -1,6 +1,7 @@
 package linalg
 
 import (
+	"l2mt/data/datatest"
 	"math"
 	"testing"
 )
@@ -22,23 +23,17 @@ func TestMixed(t *testing.T) {
 					want, scale = want+float64(v)*y[j], scale+math.Abs(float64(v)*y[j])
 					added[j] = y[j] + a*float64(v)
 				}
-				if got := DotMixed(ker, x, y); !(math.Abs(got-want) <= float64(n)*epsilon[float64]()*scale) {
-					t.Fatalf("%s, seed %d: the product of %d entries is %v; the plain sum is %v", ker.Name(), seed, n, got, want)
-				}
+				datatest.Near(t, DotMixed(ker, x, y), want, float64(n)*epsilon[float64]()*scale, "%s, seed %d: the product of %d entries", ker.Name(), seed, n)
 				z := zMem(n, behind)
 				copy(z, random[float32](r, n))
 				apart := 0.0
 				for j, v := range x {
 					apart += math.Abs(float64(v) - float64(z[j]))
 				}
-				if got := Distance(ker, x, z); !(math.Abs(got-apart) <= float64(n)*epsilon[float64]()*apart) {
-					t.Fatalf("%s, seed %d: the distance of %d entries is %v; the plain sum is %v", ker.Name(), seed, n, got, apart)
-				}
+				datatest.Near(t, Distance(ker, x, z), apart, float64(n)*epsilon[float64]()*apart, "%s, seed %d: the distance of %d entries", ker.Name(), seed, n)
 				AxpyMixed(ker, a, x, y)
 				for j := range y {
-					if !(math.Abs(y[j]-added[j]) <= epsilon[float64]()*(math.Abs(added[j])+math.Abs(a*float64(x[j])))) {
-						t.Fatalf("%s, seed %d: entry %d of %d is %v, want %v", ker.Name(), seed, j, n, y[j], added[j])
-					}
+					datatest.Near(t, y[j], added[j], epsilon[float64]()*(math.Abs(added[j])+math.Abs(a*float64(x[j]))), "%s, seed %d: entry %d of %d", ker.Name(), seed, j, n)
 				}
 			}
 		}

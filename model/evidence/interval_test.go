@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"l2mt/data"
+	"l2mt/data/datatest"
 	"l2mt/model/saved"
 )
 
@@ -98,9 +99,7 @@ func TestIntervalsFollowTheVariance(t *testing.T) {
 				inside++
 			}
 		}
-		if share := inside / all; math.Abs(share-0.9) > 0.03 {
-			t.Errorf("small variances %t: %.3f of the rows lie in intervals of 0.9", sure, share)
-		}
+		datatest.Near(t, inside/all, 0.9, 0.03, "small variances %t", sure)
 	}
 }
 

@@ -71,9 +71,7 @@ func TestSlope(t *testing.T) {
 			slope := datatest.Must(c.train.Slope(at, c.rows, derivatives))(t)
 			// Third order, one-sided: the other side may not be feasible.
 			got, want := dot(slope, direction), (-11*sum(at)+18*sum(fit(h))-9*sum(fit(2*h))+2*sum(fit(3*h)))/(6*h)
-			if !(math.Abs(got-want) <= accuracy*math.Max(math.Abs(want), 1)) {
-				t.Errorf("%s, rank %d: slope %v, differences say %v", what, rank, got, want)
-			}
+			datatest.Near(t, got, want, accuracy*math.Max(math.Abs(want), 1), "%s, rank %d: slope", what, rank)
 		}
 	}
 }

@@ -187,9 +187,7 @@ func TestModeratedProbabilitiesAreMeans(t *testing.T) {
 			}
 			moderate := []float64{score}
 			Moderate(moderate, []float64{variance})
-			if got := sigmoid(moderate[0]); math.Abs(got-mean) > 0.02 {
-				t.Errorf("score %g of variance %g: probability %.4f, the mean is %.4f", score, variance, got, mean)
-			}
+			datatest.Near(t, sigmoid(moderate[0]), mean, 0.02, "score %g of variance %g: probability", score, variance)
 		}
 	}
 }

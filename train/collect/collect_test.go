@@ -12,8 +12,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
-
 	"l2mt/data"
 	"l2mt/data/datatest"
 	"l2mt/data/experience"
@@ -58,9 +56,7 @@ func TestEveryPlannedTupleIsRecordedOnce(t *testing.T) {
 	}
 	slices.Sort(want)
 	slices.Sort(got)
-	if d := cmp.Diff(want, got); d != "" {
-		t.Error(d)
-	}
+	datatest.Equal(t, got, want, "values")
 
 	again := run(t, dir, small, problems, ref, 2)
 	datatest.Equal(t, again, (collect.Summary{Had: 3 * smallTuples}), "the second run")
@@ -76,9 +72,7 @@ func TestSameTuplesForAnyDivisionOfTheWork(t *testing.T) {
 	for _, workers := range []int{2, 7} {
 		dir := storeDir(t)
 		run(t, dir, small, problems, ref, workers)
-		if d := cmp.Diff(want, merged(t, dir)); d != "" {
-			t.Errorf("%d workers: %s", workers, d)
-		}
+		datatest.Equal(t, merged(t, dir), want, "%d workers", workers)
 	}
 	for _, n := range []int{2, 6} { // one more than there are problems
 		var parts []string
@@ -92,12 +86,8 @@ func TestSameTuplesForAnyDivisionOfTheWork(t *testing.T) {
 			parts = append(parts, dir)
 		}
 		data.Stream(uint64(n), "order").Shuffle(n, func(i, j int) { parts[i], parts[j] = parts[j], parts[i] })
-		if d := cmp.Diff(want, merged(t, parts...)); d != "" {
-			t.Errorf("%d shards in stores of their own: %s", n, d)
-		}
-		if d := cmp.Diff(want, merged(t, together)); d != "" {
-			t.Errorf("%d shards in one store: %s", n, d)
-		}
+		datatest.Equal(t, merged(t, parts...), want, "%d shards in stores of their own", n)
+		datatest.Equal(t, merged(t, together), want, "%d shards in one store", n)
 	}
 }
 
@@ -148,9 +138,7 @@ func TestInterruptedAndResumed(t *testing.T) {
 			t.Errorf("round %d: no error, though %d tuples of %d were made", round, s.Made, stop.total)
 		}
 	}
-	if d := cmp.Diff(want, merged(t, dir)); d != "" {
-		t.Error(d)
-	}
+	datatest.Equal(t, merged(t, dir), want, "values")
 }
 
 // An interruption ends the run with its error also where the store has the last problems whole.
@@ -241,9 +229,7 @@ func TestLargerCollectionAddsWhatIsNew(t *testing.T) {
 	datatest.Equal(t, s, (collect.Summary{Made: 2*smallTuples - 2, Had: 2}), "summary")
 	whole := storeDir(t)
 	run(t, whole, small, problems, ref, 1)
-	if d := cmp.Diff(merged(t, whole), merged(t, dir)); d != "" {
-		t.Error(d)
-	}
+	datatest.Equal(t, merged(t, dir), merged(t, whole), "values")
 }
 
 func TestUnusableProblemsAreFoundBeforeTheFirstFit(t *testing.T) {

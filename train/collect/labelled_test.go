@@ -1,7 +1,6 @@
 package collect_test
 
 import (
-	"math"
 	"slices"
 	"strings"
 	"testing"
@@ -42,9 +41,7 @@ func TestFitsOnAllLabelledRows(t *testing.T) {
 		omega := mat.NewSymDense(len(r.Omega), slices.Concat(r.Omega...))
 		fit := datatest.Must(multitask.FitFixed(t.Context(), omega, train, r.Result.Lambda1, multitask.Options{Tolerance: 1e-12}))(t)
 		held := test.Measure(fit)
-		if math.Abs(held.Error-r.Result.MeanTest()) > 1e-3 {
-			t.Errorf("%s on %s: the error is recorded as %v; it is %v", r.Source, r.Problem, r.Result.MeanTest(), held.Error)
-		}
+		datatest.Near(t, held.Error, r.Result.MeanTest(), 1e-3, "%s on %s: the error is recorded as", r.Source, r.Problem)
 		if r.Source == experience.STL {
 			var scores []data.Samples
 			for _, k := range p.Tasks {

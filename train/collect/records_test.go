@@ -8,7 +8,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
 	"gonum.org/v1/gonum/mat"
 
 	"l2mt/data"
@@ -170,9 +169,7 @@ func TestRecordsAgreeWithTheFits(t *testing.T) {
 				test = append(test, task.TestSet)
 			}
 			e := datatest.Must(evidence.Evaluate(fit, p.Kind(), test))(t)
-			if d := cmp.Diff(e.Task, r.Result.Test); d != "" {
-				t.Errorf("%s: %s on %s: the recorded test errors are not those of the fit: %s", measured, r.Source, r.Problem, d)
-			}
+			datatest.Equal(t, r.Result.Test, e.Task, "%s: %s on %s: the recorded test errors are not those of the fit", measured, r.Source, r.Problem)
 			if r.Source == experience.STL && r.Result.O != 1 {
 				t.Errorf("single-task learning has the error %v", r.Result.O)
 			}
@@ -202,9 +199,7 @@ func TestPoisonedTestRows(t *testing.T) {
 		if changed == 0 {
 			t.Errorf("%s: no test error changed", measured)
 		}
-		if d := cmp.Diff(before, after); d != "" {
-			t.Errorf("%s: more than test errors changed: %s", measured, d)
-		}
+		datatest.Equal(t, after, before, "%s: more than test errors changed", measured)
 	}
 }
 
@@ -219,9 +214,7 @@ func TestPoisonedValidationRows(t *testing.T) {
 	before, after := load(t, clean), load(t, poisoned)
 	changed := 0
 	for i, r := range after {
-		if d := cmp.Diff(before[i].Omega, r.Omega); d != "" {
-			t.Errorf("%s on %s: %s", r.Source, r.Problem, d)
-		}
+		datatest.Equal(t, r.Omega, before[i].Omega, "%s on %s", r.Source, r.Problem)
 		if r.Result.Lambda1 != before[i].Result.Lambda1 {
 			changed++
 		}
@@ -298,9 +291,7 @@ func TestExplorations(t *testing.T) {
 		for seed := range uint64(30) {
 			m := 1 + int(seed)%9
 			omega := draw(data.Stream(seed, name), m)
-			if trace := mat.Trace(omega); math.Abs(trace-1) > 1e-12 {
-				t.Errorf("%s, seed %d: trace %v", name, seed, trace)
-			}
+			datatest.Near(t, mat.Trace(omega), 1, 1e-12, "%s, seed %d: trace", name, seed)
 			s := datatest.Must(linalg.Eigen(omega))(t)
 			got := 0
 			for _, v := range s.Values {

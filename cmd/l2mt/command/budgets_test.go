@@ -63,10 +63,10 @@ var budgets = map[string]int{
 const (
 	// whole bounds the sum of all packages, which issues 46 to 51 have brought from 207,895 to here.
 	// They might add 29,000: the rest is to be taken out again, and issue 52 goes to 210,000.
-	whole = 257622
+	whole = 257688
 	// testLines bounds the lines of all tests. Each fault of issue 46 has a test, and the models of
 	// issues 47 and 48 have some 2,300 lines; serve (51) has 600.
-	testLines = 31077
+	testLines = 30753
 	// spare is what a package may take before its own number is raised.
 	spare = 100
 	// slack is how far a package may fall below its budget, so that gains are kept.
@@ -120,6 +120,7 @@ type code struct {
 
 // countCode measures all packages below a folder, examples and testdata too.
 func countCode(t *testing.T, root string) code {
+	datatest.Long(t)
 	sum := code{tokens: map[string]int{}, wide: map[string][]int{}}
 	datatest.Check(t, filepath.WalkDir(root, func(file string, entry fs.DirEntry, err error) error {
 		if err != nil || filepath.Ext(file) != ".go" {

@@ -309,9 +309,7 @@ func (v *victim) fullDisk() int {
 		v.t.Skipf("no file system can be mounted: %v", err)
 	}
 	v.t.Cleanup(func() {
-		if err := unix.Unmount(dir, 0); err != nil {
-			v.t.Error(err)
-		}
+		datatest.Check(v.t, unix.Unmount(dir, 0))
 	})
 	var disk unix.Statfs_t
 	datatest.Check(v.t, errors.Join(os.CopyFS(dir, os.DirFS(v.half)), unix.Statfs(dir, &disk)))

@@ -78,6 +78,7 @@ func pictures(t *testing.T, n int) string {
 }
 
 func TestFeaturesOfPictures(t *testing.T) {
+	datatest.Long(t)
 	t.Parallel()
 	dir, weights, out := pictures(t, 20), tinyWeights(t, 1), filepath.Join(t.TempDir(), "x.npz")
 	for _, layer := range vgg.Layers() {

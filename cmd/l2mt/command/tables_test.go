@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"math"
 	"os"
 	"path/filepath"
 	"slices"
@@ -135,9 +134,7 @@ func TestPartsOfTheVarianceAreCalledAsColumns(t *testing.T) {
 		total += s.Common + s.Own
 		names[s.Name] = true
 	}
-	if !(math.Abs(total-1) < 1e-9) {
-		t.Errorf("the parts are %v of the variance", total)
-	}
+	datatest.Near(t, total, 1, 1e-9, "the parts")
 	for _, name := range []string{"level", "straight a", "straight b", "noise"} {
 		if !names[name] {
 			t.Errorf("no part is called %q: %v", name, report.Shares)
