@@ -1,9 +1,10 @@
 package linalg
 
 import (
-	"l2mt/data/datatest"
 	"math"
 	"testing"
+
+	"l2mt/data/datatest"
 )
 
 // TestMixed compares with plain sums, for every length about those of the blocks, and

@@ -5,7 +5,6 @@ import (
 	"go/scanner"
 	"go/token"
 	"io/fs"
-	"l2mt/data/datatest"
 	"maps"
 	"os"
 	"path"
@@ -14,6 +13,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"l2mt/data/datatest"
 )
 
 // budgets are Go tokens a package, comments, tests and generated files apart. A number
