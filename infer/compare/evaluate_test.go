@@ -71,6 +71,7 @@ func same(t *testing.T, what string, got, want []Outcome) {
 // Every method has its outcomes, in order, and each is what the packages give
 // when they are called directly.
 func TestOutcomesAreThoseOfTheModels(t *testing.T) {
+	datatest.Long(t)
 	n, p, o := asking(t), twoProblems()[1], quick(t)
 	o.Joint = []*data.ProblemData{solvetest.Problem(3, "c", data.Classification, 3)}
 	outcomes := evaluate(t, n, []*data.ProblemData{p}, o)
@@ -234,6 +235,7 @@ func closed(t *testing.T, j *Journal) {
 // An evaluation that is interrupted goes on where it was, and comes to the same
 // outcomes as one that is not.
 func TestInterruptedEvaluationGoesOn(t *testing.T) {
+	datatest.Long(t)
 	n, o := asking(t), quick(t)
 	want := evaluate(t, n, easy(), o)
 	for stop := int32(1); stop <= 7; stop += 6 {
