@@ -58,7 +58,7 @@ func Rows(s *Slot, h *Node, j int) *Node {
 	return Slice(h, s.start[j], s.start[j+1])
 }
 
-// Slice are rows of a matrix, from one up to another. Those of Gorgonia are confused where bounds
+// Slice are rows of a matrix, from one up to another. Gorgonia confuses its own slices where bounds
 // differ by 256.
 func Slice(x *Node, from, to int) *Node {
 	name := fmt.Sprintf("rows %d:%d", from, to)

@@ -72,10 +72,10 @@ func (t *TrainingGraph) capture(g *layers.Graph, n *core) {
 	for _, s := range n.config.Specs() {
 		p.gradient = append(p.gradient, Tensor{Name: s.Name, Shape: s.Shape})
 	}
-	own := len(p.gradient)
+	params := len(p.gradient)
 	p.gradient = append(p.gradient, HeadArrays(HeadPrefix, n.head)...)
 	for i, gradient := range layers.Gradient(loss, append(n.parameters(), n.weights...)...) {
-		if i < own {
+		if i < params {
 			p.gradient[i].Value = g.Capture(gradient).Value
 		} else {
 			g.Hold(gradient, &p.gradient[i].Single)
