@@ -40,7 +40,7 @@ func TestCounts(t *testing.T) {
 	for scale, amounts := range map[string]bool{Count: false, Log: true} {
 		p := counted(t, seed, amounts)
 		b := bench(t, nil, p, Options{})
-		scaled, c, err := b.Scaled("", choose)
+		scaled, c, err := b.Scaled(t.Context(), "", choose)
 		datatest.Check(t, err)
 		f := datatest.Must(scaled.Fit(t.Context(), c))(t)
 		datatest.Equal(t, f.Scale(), scale, "seed %d, whole amounts %t: the scale", seed, amounts)
@@ -70,11 +70,11 @@ func TestCounts(t *testing.T) {
 		if ours > 0.8*theirs {
 			t.Errorf("seed %d: counts err by %.3f, as they are by %.3f", seed, ours, theirs)
 		}
-		if _, _, err := b.Scaled(Count, func(b *Bench) (*Choice, error) { return b.Best(t.Context(), []Candidate{{}}) }); err == nil {
+		if _, _, err := b.Scaled(t.Context(), Count, func(b *Bench) (*Choice, error) { return b.Best(t.Context(), []Candidate{{}}) }); err == nil {
 			t.Error("problem (1) takes counts")
 		}
 		p.Tasks[0].TrainSet.Y[0] = 0.5
-		if _, _, err := b.Scaled(Count, choose); err == nil {
+		if _, _, err := b.Scaled(t.Context(), Count, choose); err == nil {
 			t.Error("a half is a count")
 		}
 	}

@@ -35,7 +35,7 @@ func TestHeavyTails(t *testing.T) {
 		b := bench(t, nil, p, Options{})
 		errors := map[string]float64{}
 		for _, asked := range []string{"", Identity} {
-			scaled, c, err := b.Scaled(asked, func(b *Bench) (*Choice, error) { return b.Choose(t.Context(), Parts{View: Straight}) })
+			scaled, c, err := b.Scaled(t.Context(), asked, func(b *Bench) (*Choice, error) { return b.Choose(t.Context(), Parts{View: Straight}) })
 			datatest.Check(t, err)
 			fitted := datatest.Must(scaled.Fit(t.Context(), c))(t)
 			if scale := fitted.Scale(); asked == "" && (scale == Huber) != (name == Huber) {

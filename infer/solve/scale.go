@@ -2,6 +2,8 @@ package solve
 
 import (
 	"cmp"
+	"context"
+	"errors"
 	"math"
 	"slices"
 
@@ -39,7 +41,9 @@ type Chooser func(*Bench) (*Choice, error)
 // counts, or by Huber's loss, and returns the bench whose scale it is. Without a scale the rows held
 // out decide: where targets are skewed by their likelihood, and where residuals have heavy tails by
 // Huber's loss.
-func (b *Bench) Scaled(scale string, choose Chooser) (*Bench, *Choice, error) {
+func (b *Bench) Scaled(
+	ctx context.Context, scale string, choose Chooser,
+) (*Bench, *Choice, error) {
 	if scale == Log {
 		return b.chosen(b.logarithms, choose)
 	}
@@ -47,7 +51,7 @@ func (b *Bench) Scaled(scale string, choose Chooser) (*Bench, *Choice, error) {
 	if err != nil || scale == Identity || scale == "" && !b.scales() {
 		return b, best, err
 	}
-	asTheyAre := residuals(best)
+	asTheyAre := residuals(best.HeldOut)
 	robust := func() (*Bench, error) { return b.robust(asTheyAre) }
 	if scale == Huber {
 		return b.chosen(robust, choose)
@@ -65,9 +69,11 @@ func (b *Bench) Scaled(scale string, choose Chooser) (*Bench, *Choice, error) {
 	if skewed && slices.Min(slices.Concat(labels(b.rows)...)) > 0 {
 		others = append(others, b.logarithms)
 	}
-	sizes := sizesOf(asTheyAre)
-	n := len(sizes)
-	if !b.wide() && sizes[n*49/50] > tails*sizes[n/2] {
+	pays, err := b.robustPays(ctx, best)
+	if err != nil {
+		return nil, nil, err
+	}
+	if pays {
 		others = append(others, robust)
 	}
 	bench := b
@@ -87,7 +93,7 @@ func (b *Bench) Scaled(scale string, choose Chooser) (*Bench, *Choice, error) {
 		_, closer := told.ScoresOf(b.rows)
 		better := closer.Error < all.Error && scaled.surprise(c) < bench.surprise(best)
 		if scaled.unit > 0 {
-			better = bench == b && scaled.saves(residuals(c), asTheyAre)
+			better = bench == b && scaled.saves(residuals(c.HeldOut), asTheyAre)
 		}
 		if better {
 			bench = scaled
@@ -138,10 +144,10 @@ func (b *Bench) scales() bool {
 }
 
 // residuals are what predictions of rows held out miss.
-func residuals(c *Choice) (missed []float64) {
-	for i, task := range c.Y {
+func residuals(h *evidence.HeldOut) (missed []float64) {
+	for i, task := range h.Y {
 		for j, y := range task {
-			missed = append(missed, y-c.Scores[i][j])
+			missed = append(missed, y-h.Scores[i][j])
 		}
 	}
 	return missed
@@ -167,6 +173,34 @@ func (b *Bench) robust(residuals []float64) (*Bench, error) {
 		robust.unit = unitOfMedian * sizes[len(sizes)/2]
 	}
 	return robust, err
+}
+
+// robustPays tries Huber's loss where residuals have heavy tails, on the structure of the largest
+// weight.
+func (b *Bench) robustPays(ctx context.Context, best *Choice) (bool, error) {
+	asTheyAre := residuals(best.HeldOut)
+	sizes := sizesOf(asTheyAre)
+	n := len(sizes)
+	first := best.surest()
+	if first == nil || b.Late() {
+		return false, nil
+	}
+	if !(sizes[n*49/50] > tails*sizes[n/2]) {
+		return false, nil
+	}
+	robust, err := b.robust(asTheyAre)
+	if err != nil {
+		return false, err
+	}
+	held, err := robust.Held(ctx, first.Candidate)
+	if robust.Late() && errors.Is(err, context.DeadlineExceeded) {
+		best.LeftOut++
+		return false, nil
+	}
+	if err != nil {
+		return false, err
+	}
+	return robust.saves(residuals(held), residuals(first.HeldOut)), nil
 }
 
 // saves says that residuals have less of Huber's loss than others of the same rows, beyond chance, and

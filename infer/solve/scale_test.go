@@ -60,7 +60,7 @@ func TestAScaleAskedForIsChosenOnOnce(t *testing.T) {
 	p.Features = nil
 	b := bench(t, f, p, Options{})
 	var chosen []*Bench
-	logs, _, err := b.Scaled(Log, func(b *Bench) (*Choice, error) {
+	logs, _, err := b.Scaled(t.Context(), Log, func(b *Bench) (*Choice, error) {
 		chosen = append(chosen, b)
 		return &Choice{}, nil
 	})
@@ -79,7 +79,7 @@ func TestScaleOfTheTarget(t *testing.T) {
 		p := priced(t, seed, multiplies)
 		b := bench(t, nil, p, Options{Workers: 2})
 		choose := func(b *Bench) (*Choice, error) { return b.Choose(t.Context(), Parts{}) }
-		scaled, c, err := b.Scaled("", choose)
+		scaled, c, err := b.Scaled(t.Context(), "", choose)
 		datatest.Check(t, err)
 		f := datatest.Must(scaled.Fit(t.Context(), c))(t)
 		if (f.Scale() == Log) != multiplies {
@@ -117,12 +117,12 @@ func TestScaleOfTheTarget(t *testing.T) {
 		if told.Loss >= plain.Loss {
 			t.Errorf("seed %d: logarithms lose %.3f, the targets as they are %.3f", seed, told.Loss, plain.Loss)
 		}
-		same, _, err := b.Scaled(Identity, choose)
+		same, _, err := b.Scaled(t.Context(), Identity, choose)
 		if err != nil || same != b {
 			t.Errorf("pinned: %v", err)
 		}
 		p.Tasks[0].TrainSet.Y[0] = 0
-		if _, _, err := b.Scaled(Log, choose); err == nil {
+		if _, _, err := b.Scaled(t.Context(), Log, choose); err == nil {
 			t.Error("a target of 0 has a logarithm")
 		}
 	}

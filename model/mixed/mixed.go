@@ -517,6 +517,9 @@ func (s *search) rescore() float64 {
 		distance = max(distance, floats.Norm(b.move, math.Inf(1)))
 	}
 	step := min(1, longestStep/max(distance, closeEnough))
+	if _, steady := s.Loss.(Huber); steady { // each whole step goes down
+		step = 1
+	}
 	for _, b := range s.blocks {
 		floats.AddScaled(b.score, step, b.move)
 	}

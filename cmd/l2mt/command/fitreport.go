@@ -120,7 +120,7 @@ func (r *fitReport) fill(ctx context.Context, b *solve.Bench,
 		return data.Invalid("--threshold=%s: it is of two classes; leave it out", r.threshold)
 	}
 	parts := solve.Parts{View: view}
-	b, choice, err := b.Scaled(r.scale,
+	b, choice, err := b.Scaled(ctx, r.scale,
 		func(b *solve.Bench) (*solve.Choice, error) {
 			if candidates == nil {
 				return b.Choose(ctx, parts)
