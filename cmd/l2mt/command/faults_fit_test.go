@@ -86,17 +86,17 @@ func (r *replacement) finish() {
 	}
 }
 
-// A fit is killed at a hundred moments: half of them after so long, half as soon as it writes.
+// A fit is killed at 200 moments: half of them after so long, half as soon as it writes.
 func TestFaultsOfFitKilled(t *testing.T) {
 	r := newReplacement(t)
 	begin := time.Now()
 	r.begin().wait()
 	span := time.Since(begin)
 	random := data.Stream(1, "killed fits")
-	for i := range 100 {
+	for i := range 200 {
 		p := r.begin()
 		if i%2 == 0 {
-			time.Sleep(span * time.Duration(i) / 100)
+			time.Sleep(span * time.Duration(i) / 200)
 		} else {
 			r.awaitWriting(p, random)
 		}
@@ -104,10 +104,10 @@ func TestFaultsOfFitKilled(t *testing.T) {
 		p.wait()
 		r.whole("killed")
 	}
-	if r.oldLeft < 10 || r.newThere < 10 {
+	if r.oldLeft < 20 || r.newThere < 20 {
 		t.Errorf("%d old models and %d new ones: the moments are not spread", r.oldLeft, r.newThere)
 	}
-	t.Logf("100 kills left %d old models and %d new ones", r.oldLeft, r.newThere)
+	t.Logf("200 kills left %d old models and %d new ones", r.oldLeft, r.newThere)
 	r.finish()
 }
 
@@ -131,7 +131,7 @@ func (r *replacement) awaitWriting(p *process, random *rand.Rand) {
 // No file may be longer than a limit, up to the longest file of the model.
 func TestFaultsOfFitThatMayNotWrite(t *testing.T) {
 	r := newReplacement(t)
-	const step = 300
+	const step = 150
 	for limit := uint64(0); r.newThere == 0; limit += step {
 		datatest.Check(t, os.RemoveAll(r.out))
 		datatest.Check(t, os.CopyFS(r.out, os.DirFS(r.old)))

@@ -290,7 +290,7 @@ func TestForgedFiles(t *testing.T) {
 			changes := f.edits()
 			data.Stream(seed, name).Shuffle(len(changes), func(i, j int) { changes[i], changes[j] = changes[j], changes[i] })
 			if os.Getenv("L2MT_LONG") == "" {
-				changes = changes[:16]
+				changes = changes[:25]
 			}
 			tried += len(changes)
 			harmless := 0

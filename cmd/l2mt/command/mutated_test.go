@@ -22,7 +22,7 @@ import (
 
 const (
 	// mutations are made of every file.
-	mutations = 50
+	mutations = 100
 	// memoryBound bounds the bytes that reading a damaged file allocates in all, garbage too.
 	memoryBound = 300 << 20
 	// timeBound bounds the time it takes.
