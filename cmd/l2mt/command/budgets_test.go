@@ -57,17 +57,17 @@ var budgets = map[string]int{
 	"model/saved":                   10771, // 46: a model is one thing, and is checked; 48: what it knows of new tasks; 51: lines of predictions; 49: time, groups, weights
 	"model/settings":                549,
 	"testdata/learned":              1676,
-	"train":                         12802, // 50: optimisers by name
+	"train":                         12972, // 50: optimisers by name; 48: ridges of pairs
 	"train/collect":                 3808,
 }
 
 const (
 	// whole bounds the sum of all packages, which issues 46 to 51 have brought from 207,895 to here.
 	// They might add 29,000: the rest is to be taken out again, and issue 52 goes to 210,000.
-	whole = 257492
+	whole = 258034
 	// testLines bounds the lines of all tests. Each fault of issue 46 has a test, and the models of
 	// issues 47 and 48 have some 2,300 lines; serve (51) has 600.
-	testLines = 30757
+	testLines = 30786
 	// spare is what a package may take before its own number is raised.
 	spare = 100
 	// slack is how far a package may fall below its budget, so that gains are kept.
