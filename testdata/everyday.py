@@ -1,13 +1,14 @@
 #!/usr/bin/env python3
 """What l2mt fit promises of tables of the real world, and what new rows have: time, repeated things,
-skewed targets, weights, tasks of few rows and new ones, rare classes, widths of what is printed.
+skewed targets, weights, groups in groups, heavy tails, tasks of few rows and new ones, rare classes,
+widths of what is printed.
 
     everyday.py BINARY [LANDMINE.npz]
 
 Cigar, Sleepstudy and Exam come from the R packages plm, lme4 and mlmRev, the other tables are
-generated. A line
-has the promised RMSE (the mean of tasks), the RMSE and the mean absolute error of the new rows, and
-of the intervals of 90 % how many hold, the mean width, and how many begin below zero.
+generated. A line has the promised RMSE (the mean of tasks), the RMSE and the mean absolute error of
+the new rows, and of the intervals of 90 % how many hold, the mean width, and how many begin below
+zero.
 """
 import csv, json, subprocess, sys, tempfile
 import numpy as np
@@ -90,6 +91,17 @@ for seed in 1, 2, 3:
                 test.append([*row, 1, "%.3f" % f])
     for flags in ["--ignore", "n"], ["--weight", "n"]:
         measure("means of n", ["t", "a", "b", "c", "d", "n", "y"], train, test, "t", "y", *flags)
+for seed in 1, 2, 3:
+    r, train, test = np.random.default_rng(seed), [], []
+    for school in range(20):
+        level = r.normal()
+        for group in range(4):
+            own = r.normal(0, .8)
+            for k in range(8):
+                x = r.normal()
+                (train if k < 4 else test).append(["s%d" % school, "s%dc%d" % (school, group), "%.4f" % x, "%.4f" % (level + own + .5 * x + r.normal())])
+    for task, flags in ("school", []), ("class", []), ("school", ["--ignore", "class"]):
+        measure(task, ["school", "class", "x", "y"], train, test, task, "y", *flags)
 for freedom in 2, 3, 1e6:  # of Student's t: the noise of the rows; the new ones have none, and then as much
     for seed in 11, 12, 13:
         r, train, exact, noisy = np.random.default_rng(seed), [], [], []
