@@ -76,11 +76,11 @@ func (p *ProblemData) Folds(k int, seed uint64, together [][]int) ([]Fold, error
 		slices.SortFunc(units, func(a, b *bundle) int {
 			return cmp.Compare(a.signature, b.signature)
 		})
-		// Rows that differ in the class alone would be dealt class by class, as strata.
-		random := Stream(seed, "folds", first)
-		random.Shuffle(len(units), func(a, b int) {
-			units[a], units[b] = units[b], units[a]
-		})
+		if p.Kind() == Classification { // rows that differ in their class alone would be strata
+			Stream(seed, "folds", first).Shuffle(len(units), func(a, b int) {
+				units[a], units[b] = units[b], units[a]
+			})
+		}
 		for n, u := range units {
 			f := (first%uint64(k) + uint64(n)) % uint64(k)
 			for _, r := range u.rows {
