@@ -76,6 +76,11 @@ func (p *ProblemData) Folds(k int, seed uint64, together [][]int) ([]Fold, error
 		slices.SortFunc(units, func(a, b *bundle) int {
 			return cmp.Compare(a.signature, b.signature)
 		})
+		if p.Kind() == Classification { // rows that differ in their class alone would be strata
+			Stream(seed, "folds", first).Shuffle(len(units), func(a, b int) {
+				units[a], units[b] = units[b], units[a]
+			})
+		}
 		for n, u := range units {
 			f := (first%uint64(k) + uint64(n)) % uint64(k)
 			for _, r := range u.rows {
