@@ -92,9 +92,9 @@ interrupted() {
 }
 
 export L2MT="l2mt -q"
-$L2MT problems sample --train 16 --test 4 --min-tasks 2 --max-tasks 3 --train-fraction 0.03 --validation-fraction 0.03 --out problems >table
+$L2MT problems sample --train 48 --test 4 --min-tasks 2 --max-tasks 3 --train-fraction 0.03 --validation-fraction 0.03 --out problems >table
 collect=(collect --problems problems/train.json --models stl,snr2,mtrl --out)
-settings=(--train.epochs=12 --model.hidden=16)
+settings=(--train.epochs=6 --model.hidden=16)
 evaluate=(eval --network network --problems problems/test.json --models mtrl --labelled mtrl --out)
 sweep=(sweep --problems problems/test.json --vary model.hidden=4,8 --set train.epochs=1 --experience experience --out)
 
