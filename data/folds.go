@@ -70,17 +70,17 @@ func (p *ProblemData) Folds(k int, seed uint64, together [][]int) ([]Fold, error
 	}
 	for _, units := range bundles(p.signatures(seed), together) {
 		first := uint64(0)
+		alike := map[uint64]uint64{}
 		for _, u := range units {
 			first += u.signature
+			alike[u.signature]++
+			if n := alike[u.signature]; n > 1 { // side by side alike rows of a class would be strata
+				u.signature = scrambled(u.signature, n, 0)
+			}
 		}
 		slices.SortFunc(units, func(a, b *bundle) int {
 			return cmp.Compare(a.signature, b.signature)
 		})
-		if p.Kind() == Classification { // rows that differ in their class alone would be strata
-			Stream(seed, "folds", first).Shuffle(len(units), func(a, b int) {
-				units[a], units[b] = units[b], units[a]
-			})
-		}
 		for n, u := range units {
 			f := (first%uint64(k) + uint64(n)) % uint64(k)
 			for _, r := range u.rows {

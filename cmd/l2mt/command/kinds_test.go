@@ -114,7 +114,7 @@ func TestTablesOfAllKinds(t *testing.T) {
 		{"semicolons", newTab().text(";"), "", ""},
 		{"bars", newTab().text("|"), "", ""},
 		{"a separator that is said", newTab().text("#"), "--separator #", ""},
-		{"a separator that is not there", plain, "--separator ;", `t.csv: --task: there is no column "task"; there are task,x,z,y`},
+		{"a separator that is not there", plain, "--separator ; --target 0", `t.csv: --task: there is no column "task"; there are task,x,z,y`},
 		{"a separator of two", plain, "--separator ;;", `separator ";;": it must be a character, or tab`},
 		{"decimal commas", newTab().commas("").text(";"), "", ""},
 		{"decimal commas in quotes", csv(newTab().commas(`"`)), "", ""},
