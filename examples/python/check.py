@@ -127,6 +127,7 @@ def check_interrupt():
     """Ctrl-C ends the program too, soon, and leaves no folder behind."""
     r = np.random.default_rng(1)
     X = pd.DataFrame(r.normal(size=(6000, 20))).assign(task=r.integers(0, 200, 6000)).rename(columns=str)
+    signal.signal(signal.SIGINT, signal.default_int_handler)  # shells have jobs in the background ignore it
     threading.Thread(target=interrupt).start()
     with tempfile.TemporaryDirectory() as folder:
         before, tempfile.tempdir = tempfile.tempdir, folder
