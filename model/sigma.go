@@ -30,8 +30,6 @@ type Sigma struct {
 type Taught struct {
 	// Ridge is that of the metric.
 	Ridge float64 `json:"ridge"`
-	// Pair is the ridge of the metric of two classes, inside the metric of all.
-	Pair float64 `json:"pair"`
 	// Far bounds how far the mean of rows is from the mean of a class that is recognised
 	// (Nearest), and Few is the number of rows that it was learned with.
 	Far float64 `json:"far"`
@@ -94,6 +92,9 @@ func (s *Sigma) Nearest(x data.Matrix) (class int, far float64) {
 	return class, far
 }
 
+// pairRidge is that of the metric of two classes, inside the metric of all.
+const pairRidge = 0.1
+
 // Between returns the weights and the intercept of the linear discriminant of two classes, to which
 // labelled rows are added.
 func (s *Sigma) Between(
@@ -105,7 +106,7 @@ func (s *Sigma) Between(
 		x := data.Stack([]data.Matrix{known, s.Rows(labelled[side])})
 		pair.Tasks = append(pair.Tasks, ClassOf("", x))
 	}
-	metric := data.ScatterOf(pair).Metric(max(s.Pair, 0.1))
+	metric := data.ScatterOf(pair).Metric(pairRidge)
 	pair = metric.Problem(pair)
 	sum := meanOf(pair.Tasks[0].TrainSet.X)
 	other := meanOf(pair.Tasks[1].TrainSet.X)

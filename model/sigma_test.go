@@ -111,7 +111,7 @@ func TestNearestClass(t *testing.T) {
 // eigenvalue, in the metric of all classes.
 func TestBetweenIsALinearDiscriminant(t *testing.T) {
 	known, fresh := sampled(3, 5, 15)
-	s := model.NewSigma(known, model.Taught{Ridge: 0.2, Pair: 0.1})
+	s := model.NewSigma(known, model.Taught{Ridge: 0.2})
 	w, intercept := s.Between([2]int{4, 1}, [2]data.Matrix{fresh[4], fresh[1]})
 	total := mat.NewSymDense(9, nil)
 	gap := mat.NewVecDense(9, nil)

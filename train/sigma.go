@@ -170,7 +170,6 @@ func (t *trainer) learnSigma(ctx context.Context, source Source) error {
 	}
 	best := slices.Index(errs, slices.Min(errs))
 	taught := model.Taught{Ridge: ridges[best], Few: k.labelled, Columns: k.names}
-	taught.Pair = k.pairRidge(taught)
 	var near []float64
 	far := math.MaxFloat64
 	for part := range parts {
@@ -185,48 +184,9 @@ func (t *trainer) learnSigma(ctx context.Context, source Source) error {
 		}
 	}
 	if s := model.NewSigma(k.ProblemData, taught); s != nil {
-		t.takeSigma(s, fmt.Sprintf("how rows of %d classes scatter, ridge %g, of pairs %g", len(k.Tasks), taught.Ridge, taught.Pair))
+		t.takeSigma(s, fmt.Sprintf("how rows of %d classes scatter, ridge %g", len(k.Tasks), taught.Ridge))
 	}
 	return nil
-}
-
-// pairRidge is the ridge with which discriminants of known classes err least on half of their rows.
-func (k *known) pairRidge(t model.Taught) (ridge float64) {
-	var learned []data.TaskData
-	var asked [][]data.Matrix
-	for _, class := range k.Tasks {
-		rows := some(class, class.TrainSet.X.Rows()/2)
-		learned = append(learned, model.ClassOf(class.Name, rows[0]))
-		asked = append(asked, some(model.ClassOf("", rows[1]), k.labelled))
-	}
-	s := model.NewSigma(k.with(learned), t)
-	if s == nil {
-		return 0
-	}
-	fewest := math.MaxInt
-	for _, s.Pair = range []float64{10, 1, 0.1} {
-		wrong := 0
-		for a := range asked {
-			b := (a + 1) % len(asked)
-			labelled := [2]data.Matrix{asked[a][0], asked[b][0]}
-			w, intercept := s.Between([2]int{a, b}, labelled)
-			linear := multitask.LinearOf(w, []float64{intercept}, 0)
-			for side, class := range []int{a, b} {
-				for _, x := range asked[class][1:] {
-					for _, score := range linear.Scores(x) {
-						if score > 0 == (side == 1) {
-							wrong++
-						}
-					}
-				}
-			}
-		}
-		if wrong < fewest {
-			fewest = wrong
-			ridge = s.Pair
-		}
-	}
-	return ridge
 }
 
 // distances from the nearest of the outer classes are those of other rows of these classes, and the

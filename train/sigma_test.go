@@ -177,32 +177,3 @@ func TestWhereNothingIsLearnedOfRows(t *testing.T) {
 		t.Error("a run that is repeated has another network")
 	}
 }
-
-// Discriminants of pairs take a small ridge where each pair scatters in its own way, and a large
-// one where rows are few and scatter as those of all classes.
-func TestRidgeOfPairs(t *testing.T) {
-	const seed = 7
-	t.Log("seed", seed)
-	ridge := func(rows, cols int, own float64) float64 {
-		random := data.Stream(seed, "pairs", uint64(cols))
-		k := &known{ProblemData: &data.ProblemData{Problem: &data.Problem{}}, labelled: 2}
-		for c := range 8 {
-			values := make([]float32, rows*cols)
-			for i := range values {
-				values[i] = float32(random.NormFloat64())
-				if i%cols == c/2%cols { // this column tells nothing of these two classes, and more of the others
-					values[i] *= float32(own)
-				} else if c%2 == 0 {
-					values[i]++
-				}
-			}
-			x := datatest.Must(data.NewDense(rows, cols, values))(t)
-			k.Tasks = append(k.Tasks, model.ClassOf(fmt.Sprint(c), x))
-		}
-		return k.pairRidge(model.Taught{Ridge: 1, Few: 2})
-	}
-	few, many := ridge(10, 30, 1), ridge(200, 4, 9)
-	if !(few > many) {
-		t.Errorf("the ridge is %g with few rows, %g with many", few, many)
-	}
-}
