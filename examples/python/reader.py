@@ -90,7 +90,7 @@ def predict(folder, table, names):
     t = [known.get(key(name), -1) for name in names]
     score = np.einsum("nd,kdn->nk", X, W[:, :, t]) + b[:, t].T
     if m["kind"] == "regression":
-        return np.exp(score[:, 0].clip(None, m["largest"])) if m.get("log") else score[:, 0]
+        return np.exp(score[:, 0].clip(None, m.get("largest", 0))) if m.get("log") else score[:, 0]
     if "doubt" in m:
         left, loading, scale = np.array([[d["left"], d["loading"], d["scale"]] for d in m["doubt"]["tasks"]])[t].T
         own, common = [((w["doubt " + part] @ np.vstack([np.ones(len(X)), X.T])) ** 2).sum(0) for part in ["own", "common"]]

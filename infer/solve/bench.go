@@ -68,6 +68,8 @@ type Bench struct {
 	counts float64
 	// unit is what residuals are measured in for Huber's loss, 0 for the squared one.
 	unit float64
+	// largest is the logarithm that a prediction has at most, of logarithms and of counts.
+	largest float64
 
 	whole  map[[2]bool]*features // of all rows, where these are many, with curves and a kernel or not
 	found  map[bool][]*Found     // by the network for every part, as it is or learned
@@ -170,6 +172,7 @@ func (b *Bench) Regrouped(together [][]int) (*Bench, error) {
 	if err == nil {
 		regrouped.counts = b.counts
 		regrouped.unit = b.unit
+		regrouped.largest = b.largest
 	}
 	if err == nil && b.target != nil {
 		regrouped.target, err = b.target.Regrouped(together)
@@ -391,6 +394,11 @@ func (b *Bench) Late() bool {
 	return !b.options.Until.IsZero() && time.Now().After(b.options.Until)
 }
 
+// CutOff says that an error is the end of the time that is set, and nothing else.
+func (b *Bench) CutOff(err error) bool {
+	return b.Late() && errors.Is(err, context.DeadlineExceeded)
+}
+
 // judgeEach measures several candidates.
 func (b *Bench) judgeEach(ctx context.Context, candidates []Candidate) (judged []*Judged, err error) {
 	defer func() {
@@ -473,7 +481,6 @@ func (b *Bench) measure(ctx context.Context, structures []*Judged) error {
 		for _, t := range f.Tasks {
 			held = append(held, t.ValidationSet.X)
 		}
-		largest := b.largest()
 		for _, j := range structures {
 			p, err := f.fit(ctx, j.Structure, workers, j.first)
 			if err != nil {
@@ -489,7 +496,7 @@ func (b *Bench) measure(ctx context.Context, structures []*Judged) error {
 				if !b.regression() {
 					saved.Moderate(score, v)
 				} else if b.counts > 0 {
-					saved.Expect(score, largest)
+					saved.Expect(score, b.largest)
 					saved.Disperse(v, score, b.counts)
 				}
 				each = append(each, score)

@@ -249,7 +249,7 @@ func (b *Bench) blended(parts []*evidence.HeldOut) [][]float64 {
 				}
 			}
 			if b.counts > 0 && k == len(b.folds)-1 {
-				saved.Expect(scores, b.largest())
+				saved.Expect(scores, b.largest)
 			}
 		}
 	}

@@ -2,7 +2,6 @@ package solve
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -229,7 +228,7 @@ func (b *Bench) timely(
 	var timely []Candidate
 	for k, c := range order {
 		_, err := b.Judge(ctx, c)
-		if ctx.Err() == nil && errors.Is(err, context.DeadlineExceeded) {
+		if ctx.Err() == nil && b.CutOff(err) {
 			break
 		}
 		if err != nil {

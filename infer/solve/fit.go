@@ -33,7 +33,7 @@ type Fitted struct {
 	doubt   *saved.Doubt
 	log     bool    // of targets, or of their expectation
 	counts  float64 // of the Bench
-	largest float64 // logarithm
+	largest float64 // of the Bench
 	unit    float64 // of the Bench
 }
 
@@ -62,9 +62,8 @@ func Fit(ctx context.Context, f *Finder, p *data.ProblemData, o Options) (*Fitte
 func (b *Bench) Fit(ctx context.Context, c *Choice) (*Fitted, error) {
 	begin := time.Now()
 	f := &Fitted{Choice: c, problem: b.problem, counts: b.counts, unit: b.unit}
-	if f.log = b.target != nil || b.counts > 0; f.log {
-		f.largest = b.largest()
-	}
+	f.log = b.target != nil || b.counts > 0
+	f.largest = b.largest
 	r, err := b.sum(ctx, f)
 	if err == nil {
 		f.Tuned, err = evidence.Report(r, f.problem, c.HeldOut)

@@ -3,7 +3,6 @@ package solve
 import (
 	"cmp"
 	"context"
-	"errors"
 	"math"
 	"slices"
 
@@ -62,14 +61,15 @@ func (b *Bench) Scaled(
 		return b.chosen(counts, choose)
 	}
 	var others []func() (*Bench, error)
-	skewed := stat.Skew(slices.Concat(labels(b.rows)...), nil) > skewed
+	y := slices.Concat(labels(b.rows)...)
+	skewed := stat.Skew(y, nil) > skewed
 	if skewed && b.counted() == nil && !b.wide() {
 		others = append(others, counts)
 	}
-	if skewed && slices.Min(slices.Concat(labels(b.rows)...)) > 0 {
+	if skewed && slices.Min(y) > 0 {
 		others = append(others, b.logarithms)
 	}
-	pays, err := b.robustPays(ctx, best)
+	pays, err := b.robustPays(ctx, best, asTheyAre)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -177,14 +177,15 @@ func (b *Bench) robust(residuals []float64) (*Bench, error) {
 
 // robustPays tries Huber's loss where residuals have heavy tails, on the structure of the largest
 // weight.
-func (b *Bench) robustPays(ctx context.Context, best *Choice) (bool, error) {
-	asTheyAre := residuals(best.HeldOut)
-	sizes := sizesOf(asTheyAre)
-	n := len(sizes)
+func (b *Bench) robustPays(
+	ctx context.Context, best *Choice, asTheyAre []float64,
+) (bool, error) {
 	first := best.surest()
 	if first == nil || b.Late() {
 		return false, nil
 	}
+	sizes := sizesOf(asTheyAre)
+	n := len(sizes)
 	if !(sizes[n*49/50] > tails*sizes[n/2]) {
 		return false, nil
 	}
@@ -193,7 +194,7 @@ func (b *Bench) robustPays(ctx context.Context, best *Choice) (bool, error) {
 		return false, err
 	}
 	held, err := robust.Held(ctx, first.Candidate)
-	if robust.Late() && errors.Is(err, context.DeadlineExceeded) {
+	if robust.CutOff(err) {
 		best.LeftOut++
 		return false, nil
 	}
@@ -235,8 +236,12 @@ func (b *Bench) expectations(rmse float64) (*Bench, error) {
 	}
 	counts, err := newBench(b.finder, b.rows, b.options)
 	if err == nil {
-		mean := stat.Mean(slices.Concat(labels(b.rows)...), nil)
-		counts.counts = max(1, rmse*rmse/mean)
+		y := slices.Concat(labels(b.rows)...)
+		counts.counts = max(1, rmse*rmse/stat.Mean(y, nil))
+		for i, v := range y {
+			y[i] = math.Log(max(1, v))
+		}
+		counts.largest = saved.LargestOf(y)
 	}
 	return counts, err
 }
@@ -259,19 +264,9 @@ func (b *Bench) logarithms() (*Bench, error) {
 	logs, err := newBench(b.finder, &p, b.options)
 	if err == nil {
 		logs.target = b
+		logs.largest = saved.LargestOf(slices.Concat(labels(logs.rows)...))
 	}
 	return logs, err
-}
-
-// largest is the logarithm that a prediction has at most.
-func (b *Bench) largest() float64 {
-	logs := slices.Concat(labels(b.rows)...)
-	for i, y := range logs {
-		if b.counts > 0 {
-			logs[i] = math.Log(max(1, y))
-		}
-	}
-	return saved.LargestOf(logs)
 }
 
 // Told is what rows held out say on the scale of the target.
@@ -282,7 +277,7 @@ func (b *Bench) Told(h *evidence.HeldOut) (*evidence.HeldOut, error) {
 	var scores [][]float64
 	for _, logs := range h.Scores {
 		task := slices.Clone(logs)
-		saved.Expect(task, b.largest())
+		saved.Expect(task, b.largest)
 		scores = append(scores, task)
 	}
 	return b.target.predicted(scores)

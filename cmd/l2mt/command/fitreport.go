@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"io"
 	"math"
@@ -358,7 +357,7 @@ func (r *fitReport) judgeRivals(ctx context.Context, b *solve.Bench, choice *sol
 
 // late says that there was no time for something, and notes it.
 func (r *fitReport) late(b *solve.Bench, err error, what string) bool {
-	late := b.Late() && errors.Is(err, context.DeadlineExceeded)
+	late := b.CutOff(err)
 	if late {
 		r.Notes = append(r.Notes, "--time-limit left no time to "+what)
 	}
