@@ -471,13 +471,13 @@ func (r *fitReport) Size() string {
 
 // writeStructures lists what was weighed.
 func (r *fitReport) writeStructures(w io.Writer) {
+	const numbers = "__0.0000__0.0000_ " // are as wide, and one word to fill
 	t := newGrid("loss", "weight", "structure")
 	for _, c := range r.Structures {
-		number := strings.Repeat("0", len("  0.0000  0.0000 "))
-		lines := strings.Split(fill(number+" "+c.Titled, number+" "), "\n")
-		t.row(c.Loss, c.Weight, lines[0][len(number)+1:])
+		lines := strings.Split(fill(numbers+c.Titled, numbers), "\n")
+		t.row(c.Loss, c.Weight, lines[0][len(numbers):])
 		for _, line := range lines[1:] {
-			t.row("", "", line[len(number)+1:])
+			t.row("", "", line[len(numbers):])
 		}
 	}
 	t.write(w)
@@ -602,6 +602,7 @@ func (r *fitReport) answers() string {
 // verdicts explain the differences by their intervals.
 func (r *fitReport) verdicts() (lines []string) {
 	_, _, loss := units(r.Kind)
+	say := func(text string) { lines = append(lines, text) }
 	add := func(v rivalReport, text string) {
 		saved := v.saves()
 		format := ": the method saves %.1f %% of the %s of %s (95 %% from %.1f to %.1f %%)."
@@ -610,7 +611,7 @@ func (r *fitReport) verdicts() (lines []string) {
 			saved = [3]float64{-saved[0], -saved[2], -saved[1]}
 		}
 		text += fmt.Sprintf(format, saved[0], loss, v.Title, saved[1], saved[2])
-		lines = append(lines, text)
+		say(text)
 	}
 	for _, v := range r.Rivals {
 		d := v.Less
@@ -622,16 +623,19 @@ func (r *fitReport) verdicts() (lines []string) {
 				add(v, "One model for all is better")
 			}
 		case v.By == byMean:
-			if v.Name == r.Model {
-				lines = append(lines, "The columns do not help: nothing is better than the mean of each task.")
-			} else if sign > 0 {
+			switch {
+			case v.Name == r.Model && r.fit.Choice.LeftOut > 0:
+				say("There was no time to try whether the columns help.")
+			case v.Name == r.Model:
+				say("The columns do not help: nothing is better than the mean of each task.")
+			case sign > 0:
 				add(v, "The columns do not help")
-			} else if sign == 0 {
+			case sign == 0:
 				add(v, "Too few rows to tell whether the columns help")
 			}
 		case r.separate:
 		case math.IsInf(float64(d.Low), 0):
-			lines = append(lines, "Too few rows were held out to measure whether sharing pays.")
+			say("Too few rows were held out to measure whether sharing pays.")
 		case sign < 0:
 			add(v, "Sharing pays")
 		case sign > 0:

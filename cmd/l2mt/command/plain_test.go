@@ -87,6 +87,9 @@ func TestTimeLimit(t *testing.T) {
 		t.Errorf("without time %v were weighed, beside %v", short.Structures, short.Rivals)
 	}
 	page := datatest.Must(os.ReadFile(strings.TrimSpace(mustL2mt(t, "report", model))))(t)
+	if strings.Contains(string(page), "The columns do not help") {
+		t.Error("the page says that columns do not help, which were not tried")
+	}
 	if strings.Contains(string(page), `class="stl" style`) || !strings.Contains(string(page), `class="ours" style`) {
 		t.Error("the page draws tasks on their own, which were not measured, or not the model")
 	}
