@@ -79,10 +79,15 @@ finished() {
 }
 
 # interrupted takes the power from the node that runs a task (0 of an array of one) as soon as
-# the task has written to a file. Programs stand still meanwhile, or a quick one would have ended.
+# the task has written to a file. Programs run for ten milliseconds at a time until then and
+# stand still while the file is looked at: a quick task would end between two looks otherwise.
 interrupted() {
-  until [ -s "$2" ]; do sleep 0.005; done
-  pkill -STOP -x l2mt
+  until [ -s "$2" ]; do
+    running=$(pgrep -x l2mt) || continue
+    kill -CONT $running || true
+    sleep 0.01
+    kill -STOP $running || true
+  done 2>/dev/null # some have ended since
   node=$(squeue -h -r -t running -O nodelist:.9,arraytaskid:.9 -j "$1" | awk -v task="$3" '$2 == task {print $1}')
   kill -9 "${power[$node]}"
   pkill -CONT -x l2mt || true # none is left but those of the other node
