@@ -80,6 +80,13 @@ func init() {
 	})
 }
 
+// pairs is a small network of the body of pairs.
+func pairs(t testing.TB) model.Config {
+	c := config(t, "default", 0)
+	c.Body, c.Estimator = "test-pairs", "test-pairs"
+	return c
+}
+
 func logSizes(p *data.ProblemData) (model.Rows, error) {
 	var s []float64
 	for _, t := range p.Tasks {
@@ -203,15 +210,15 @@ func TestBodiesThatDoNotFitAreRefused(t *testing.T) {
 		`the body "test-pairs" makes a row for every pair of tasks, but the estimator "affine-kernel" takes one for every task`: with(func(c *model.Config) { c.Body = "test-pairs" }).Validate,
 		"features is 0": with(func(c *model.Config) { c.Features = 0 }).Validate,
 		`problem "random": statistic "bad": it has 1 numbers; a row of 1 for every pair of tasks makes 4`: func() error {
-			_, err := model.Prepare(with(func(c *model.Config) { c.Body, c.Estimator = "test-short", "pairs" }), p)
+			_, err := model.Prepare(with(func(c *model.Config) { c.Body, c.Estimator = "test-short", "test-pairs" }), p)
 			return err
 		},
 		`entry 1 is NaN; it must be finite`: func() error {
-			_, err := model.Prepare(with(func(c *model.Config) { c.Body, c.Estimator = "test-nan", "pairs" }), p)
+			_, err := model.Prepare(with(func(c *model.Config) { c.Body, c.Estimator = "test-nan", "test-pairs" }), p)
 			return err
 		},
 		`entry 2 is -Inf; it must be finite`: func() error {
-			_, err := model.Prepare(with(func(c *model.Config) { c.Body, c.Estimator = "test-inf", "pairs" }), p)
+			_, err := model.Prepare(with(func(c *model.Config) { c.Body, c.Estimator = "test-inf", "test-pairs" }), p)
 			return err
 		},
 		`it was prepared for body test-linear, features 4`: func() error {
@@ -238,7 +245,7 @@ func TestBodiesThatDoNotFitAreRefused(t *testing.T) {
 	} {
 		datatest.Says(t, call(), nil, want)
 	}
-	free := with(func(c *model.Config) { c.Body, c.Estimator, c.Features = "test-pairs", "test-pairs", 0 })
+	free := pairs(t)
 	datatest.Check(t, free.Validate())
 	datatest.Refused(model.Prepare(free, &data.ProblemData{Problem: p.Problem}))(t, data.ErrInvalid)
 }
@@ -264,7 +271,7 @@ func TestAnLGNNEmbedsByItsFeatureMap(t *testing.T) {
 		got.Sub(e.Slice(0, 3, 0, 3), e.Slice(0, 3, 3, 6))
 		near(t, fmt.Sprint("seed ", seed), got.RawMatrix().Data, want.RawMatrix().Data, 1e-12)
 	}
-	if network(t, config(t, "pairwise", 5), 1).FeatureMap() != nil {
+	if network(t, pairs(t), 1).FeatureMap() != nil {
 		t.Error("the body of pairs takes a map of features that it does not see")
 	}
 }

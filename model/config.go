@@ -87,7 +87,7 @@ func Preset(name string, features int) (Config, error) {
 		return Config{}, ErrConfig.Errorf("preset is %q; it must be one of %s", name, strings.Join(Presets(), ", "))
 	}
 	c.Features = features
-	return c, nil
+	return c, c.missing()
 }
 
 // Presets lists the names of the presets.

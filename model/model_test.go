@@ -257,13 +257,14 @@ func TestValidateReportsEveryFaultWithTheValidNames(t *testing.T) {
 	} {
 		datatest.Says(t, err, nil, part)
 	}
-	for _, name := range model.Presets() {
+	for _, name := range []string{"default", "paper"} {
 		c, err := model.Preset(name, 3)
 		if err := errors.Join(err, c.Validate()); err != nil {
 			t.Errorf("preset %s: %v", name, err)
 		}
 	}
 	datatest.Refused(model.Preset("papre", 3))(t, nil, "default, pairwise, paper")
+	datatest.Refused(model.Preset("pairwise", 3))(t, model.ErrConfig, `body "pairwise" is not in this binary`, "l2mt/model/pairwise")
 }
 
 func TestMisfitsAreNamed(t *testing.T) {

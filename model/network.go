@@ -11,8 +11,8 @@
 // -> E), readouts, estimators (E -> Phi, c) and links are looked up by name;
 // RegisterBody, RegisterReadout, RegisterEstimator and RegisterLink add one's own,
 // Pieces lists them all, and package modeltest proves them right. The body "lgnn" is
-// the paper's; "pairwise" knows inner products alone, so that one network serves
-// problems over any features. Params are the learned numbers as plain slices, and a
+// the paper's; "pairwise" of package pairwise knows inner products alone, so that one
+// network serves problems over any features. Params are the learned numbers as plain slices, and a
 // Network is both with where it came from, saved as a directory.
 //
 // A head is fully connected layers in front of the network, which make its
@@ -59,7 +59,7 @@ var presets = map[string]Config{
 		Readout: "signed", Unit: true, Estimator: "affine-kernel", Link: "tanh",
 		Objective: Found, Lambda: 1e-4, DType: layers.Float32,
 	},
-	// One network for problems of any features.
+	// One network for problems of any features, of pieces that package pairwise registers.
 	"pairwise": {
 		Body: "pairwise", Layers: 1, Hidden: 16, Neighbours: 6, Norm: layers.NormSize,
 		Readout: "signed", Estimator: "pairs", Link: "identity",

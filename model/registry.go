@@ -147,7 +147,7 @@ func (r *registry[T]) missing(name string) error {
 	if name == "" || slices.Contains(r.names(), name) {
 		return nil
 	}
-	return ErrConfig.Errorf("%s %q is not in this binary; import the package that registers it (there are %s)", r.kind, name, strings.Join(r.names(), ", "))
+	return ErrConfig.Errorf("%s %q is not in this binary; import the package that registers it, as l2mt/model/pairwise does for \"pairwise\" (there are %s)", r.kind, name, strings.Join(r.names(), ", "))
 }
 
 func sortedKeys[T any](m map[string]T) []string {

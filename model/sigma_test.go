@@ -46,7 +46,7 @@ func sampled(seed uint64, classes, rows int) (known *data.ProblemData, fresh []d
 func TestASavedSigmaComesBack(t *testing.T) {
 	for _, rows := range []int{12, 2} { // more than columns in all, and fewer
 		known, fresh := sampled(1, 3, rows)
-		n := network(t, config(t, "pairwise", 9), 1)
+		n := network(t, config(t, "paper", 9), 1)
 		n.Sigma = model.NewSigma(known, model.Taught{Ridge: 0.5, Far: 2, Few: 3, Columns: model.NamesOf(known)})
 		dir := t.TempDir()
 		datatest.Check(t, n.Save(dir))

@@ -15,6 +15,7 @@ import (
 	"l2mt/model/evidence"
 	"l2mt/model/modeltest"
 	"l2mt/model/multitask"
+	_ "l2mt/model/pairwise"
 )
 
 // tested is experience with test rows and refits, on tasks of the given number of

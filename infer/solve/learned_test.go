@@ -11,6 +11,7 @@ import (
 	"l2mt/data/datatest"
 	"l2mt/infer/solve/solvetest"
 	"l2mt/model"
+	_ "l2mt/model/pairwise"
 )
 
 // learned is a network of experience with a metric, and a problem for it.

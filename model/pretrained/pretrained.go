@@ -11,6 +11,7 @@ import (
 	"fmt"
 
 	"l2mt/model"
+	_ "l2mt/model/pairwise" // its body and estimator
 )
 
 // Name is the network's name. Another network gets another name.

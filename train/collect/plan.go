@@ -17,6 +17,7 @@ import (
 	"l2mt/model"
 	"l2mt/model/evidence"
 	"l2mt/model/multitask"
+	_ "l2mt/model/pairwise" // of the networks nearby
 )
 
 // plan lists the tuples of a problem that the store does not have, single-task learning's

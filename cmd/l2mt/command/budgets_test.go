@@ -47,12 +47,13 @@ var budgets = map[string]int{
 	"layers/linalg":                 6638,
 	"layers/linalg/gen":             3489,
 	"layers/vgg":                    3018,
-	"model":                         20222, // 50: graphs by shape
+	"model":                         16091, // 50: graphs by shape
 	"model/evidence":                10171, // 49: time, groups, weights
 	"model/mixed":                   6616,  // 47: the mixed model
 	"model/modeltest":               4075,
 	"model/multitask":               20481, // 46: gaps below zero
 	"model/multitask/multitasktest": 2076,  // 50: proof for models of one's own
+	"model/pairwise":                4400,  // 50: out of model
 	"model/pretrained":              121,
 	"model/saved":                   10771, // 46: a model is one thing, and is checked; 48: what it knows of new tasks; 51: lines of predictions; 49: time, groups, weights
 	"model/settings":                549,
@@ -67,7 +68,7 @@ const (
 	whole = 258092
 	// testLines bounds the lines of all tests. Each fault of issue 46 has a test, and the models of
 	// issues 47 and 48 have some 2,300 lines; serve (51) has 600.
-	testLines = 30822
+	testLines = 30833
 	// spare is what a package may take before its own number is raised.
 	spare = 100
 	// slack is how far a package may fall below its budget, so that gains are kept.

@@ -1,6 +1,7 @@
-package model
+package pairwise
 
 import (
+	"math"
 	"slices"
 
 	"gonum.org/v1/gonum/floats"
@@ -236,6 +237,18 @@ func overClasses(a layers.View[float64], present []bool, i, j, classes int) floa
 		}
 	}
 	return sum
+}
+
+// meanDeviation returns the mean and the population standard deviation.
+func meanDeviation(y []float64) (mean, sd float64) {
+	for _, v := range y {
+		mean += v
+	}
+	mean /= float64(len(y))
+	for _, v := range y {
+		sd += (v - mean) * (v - mean)
+	}
+	return mean, math.Sqrt(sd / float64(len(y)))
 }
 
 func view(rows, cols int) layers.View[float64] {

@@ -1,4 +1,4 @@
-package model
+package pairwise
 
 import (
 	"fmt"
@@ -9,6 +9,7 @@ import (
 
 	"l2mt/data"
 	"l2mt/layers"
+	"l2mt/model"
 )
 
 // Relations of tasks from their training rows, in inner products alone. With y
@@ -110,7 +111,7 @@ func (r *related) strengths() []float64 {
 func clip(v, bound float64) float64 { return max(-bound, min(bound, v)) }
 
 // pairStatistics has a row of pairColumns for every pair of tasks.
-func pairStatistics(p *data.ProblemData) (Rows, error) {
+func pairStatistics(p *data.ProblemData) (model.Rows, error) {
 	r, err := relate(p)
 	if err != nil {
 		return nil, err

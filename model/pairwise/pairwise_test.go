@@ -1,4 +1,4 @@
-package model_test
+package pairwise_test
 
 import (
 	"fmt"
@@ -7,12 +7,14 @@ import (
 	"slices"
 	"testing"
 
+	"gonum.org/v1/gonum/floats"
 	"gonum.org/v1/gonum/mat"
 
 	"l2mt/data"
 	"l2mt/data/datatest"
 	"l2mt/model"
 	"l2mt/model/modeltest"
+	_ "l2mt/model/pairwise"
 )
 
 func TestPairwiseIsProvedLikeAnyOther(t *testing.T) {
@@ -24,7 +26,7 @@ func TestPairwiseIsProvedLikeAnyOther(t *testing.T) {
 func pairwise(t *testing.T, seed uint64) *model.Network {
 	t.Helper()
 	c := datatest.Must(model.Preset("pairwise", 0))(t)
-	n := network(t, c, seed)
+	n := datatest.Must(model.NewNetwork(c, seed))(t)
 	r := data.Stream(seed, "pairwise")
 	for i := range n.Params {
 		for j := range n.Params[i].Value {
@@ -42,6 +44,15 @@ func embedded(t *testing.T, n *model.Network, p *data.ProblemData) []float64 {
 	forward := datatest.Must(model.NewForward(n))(t)
 	e := datatest.Must(forward.Estimate(payload))(t)
 	return e.E
+}
+
+// near fails unless got is within tol of want, relative to the largest entry.
+func near(t *testing.T, what string, got, want []float64, tol float64) {
+	t.Helper()
+	inf := math.Inf(1)
+	if len(got) != len(want) || !(floats.Distance(got, want, inf) <= tol*floats.Norm(want, inf)) {
+		t.Errorf("%s: %v, want %v", what, got, want)
+	}
 }
 
 // Tasks of two classes are embedded alike whether these are the only ones, or two

@@ -1,4 +1,4 @@
-package model_test
+package pairwise_test
 
 import (
 	"fmt"
