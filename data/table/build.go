@@ -391,7 +391,7 @@ func (r *reader) recall() error {
 
 // tell notes in a line what became of words, dates and blanks.
 func (r *reader) tell() {
-	const words, dates, blanks = "words are categories", "dates are numbers", "blanks are means, and a column more says so"
+	const words, dates, blanks = "words are categories", "dates are numbers", "blanks become means, and a further column marks them"
 	names := map[string][]string{}
 	var notes []string
 	for _, c := range r.Recipe.Columns {

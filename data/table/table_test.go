@@ -140,7 +140,7 @@ func TestShapesOfTables(t *testing.T) {
 			Options{},
 			[]string{"city=Oslo", "city=Rome", "city is missing", "size", "size is missing"},
 			"y; [0 1 0 1 0] 0.5; [1 0 0 3 1] 1.5; [0.33333334 0.6666667 1 4 0] 2.5; [0 1 0 4 0] 3.5\n",
-			[]string{"words are categories: city (2); blanks are means, and a column more says so: city, size (--strict refuses them)"},
+			[]string{"words are categories: city (2); blanks become means, and a further column marks them: city, size (--strict refuses them)"},
 		}, {
 			"tasks that cannot be learned are left out",
 			[]string{"a.csv", "task,x,y\na,1,0\na,2,1\nb,3,1\nc,4,1\nc,5,1\nc,6,\n"},

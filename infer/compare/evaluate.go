@@ -321,7 +321,7 @@ func (o EvaluateOptions) joint(m multitask.Model, p *data.ProblemData) *cell {
 		share.W = together.W.Slice(0, rows, 0, n).(*mat.Dense)
 		share.B = together.B[:n*len(together.B)/len(union.Tasks)]
 		share.Omega = together.Result.Omega.SliceSym(0, n).(*mat.SymDense)
-		tuned, err := evidence.Report(&share, p, nil)
+		tuned, err := evidence.Report(&share, p, nil, nil)
 		if err == nil {
 			tuned.Seconds = together.Seconds
 		}

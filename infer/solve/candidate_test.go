@@ -91,7 +91,7 @@ func TestNamesTellCandidatesApart(t *testing.T) {
 		{Candidate{Mixture: Mixture{Network: 1}, Ridge: 0.1, Drawn: 30, Balanced: true}, "network-metric0.1-drawn30-balanced", "the network's covariance, columns weighed by how rows scatter (0.1), intercepts that lean on 30 rows of the others, classes that count the same"},
 		{Candidate{Ridge: 1, Model: mtrl}, "mtrl-metric1", mtrl.Info().Title + ", columns weighed by how rows scatter (1)"},
 		{Candidate{Structure: Structure{View: Level}}, "level", "the level of each task"},
-		{Candidate{Structure: Structure{Kernel, Alone}}, "kernel-alone", "straight columns and near rows, each task on its own"},
+		{Candidate{Structure: Structure{Kernel, Alone}}, "kernel-alone", "straight lines and similar rows, each task on its own"},
 	} {
 		if c.Name() != c.name || c.Title() != c.title {
 			t.Errorf("%+v is called %q, %q; want %q, %q", c.Candidate, c.Name(), c.Title(), c.name, c.title)

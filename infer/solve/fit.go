@@ -31,10 +31,11 @@ type Fitted struct {
 	problem *data.ProblemData
 	shared  *multitask.Linear // of a new task, by mixed models
 	doubt   *saved.Doubt
-	log     bool    // of targets, or of their expectation
-	counts  float64 // of the Bench
-	largest float64 // of the Bench
-	unit    float64 // of the Bench
+	doubts  []*saved.Doubt // of classes
+	log     bool           // of targets, or of their expectation
+	counts  float64        // of the Bench
+	largest float64        // of the Bench
+	unit    float64        // of the Bench
 }
 
 // Share is a part of the variance of targets.
@@ -66,7 +67,7 @@ func (b *Bench) Fit(ctx context.Context, c *Choice) (*Fitted, error) {
 	f.largest = b.largest
 	r, err := b.sum(ctx, f)
 	if err == nil {
-		f.Tuned, err = evidence.Report(r, f.problem, c.HeldOut)
+		f.Tuned, err = evidence.Report(r, f.problem, c.HeldOut, f.expect)
 	}
 	if err != nil {
 		return nil, fmt.Errorf("problem %q: %w", b.problem.Name, err)
@@ -76,6 +77,13 @@ func (b *Bench) Fit(ctx context.Context, c *Choice) (*Fitted, error) {
 	}
 	f.Seconds += time.Since(begin).Seconds()
 	return f, nil
+}
+
+// expect makes predictions of scores that are logarithms.
+func (f *Fitted) expect(scores []float64) {
+	if f.log {
+		saved.Expect(scores, f.largest)
+	}
 }
 
 // tuned fits a candidate of problem (1) to the features as they are.
@@ -190,6 +198,7 @@ func (f *Fitted) fitted(
 		}
 		f.Shares = shares(p.fits, unit)
 		f.doubt = view.doubt(p)
+		f.doubts = view.doubts(p)
 	}
 	return p.Result, nil
 }
@@ -265,6 +274,7 @@ func (f *Fitted) Saved(recipe table.Recipe) (*saved.Fit, error) {
 		s.Model = f.Choice.Name()
 		s.Shared = f.shared
 		s.Doubt = f.doubt
+		s.ClassDoubts = f.doubts
 		s.Log = f.log
 		s.Largest = f.largest
 		s.Counts = f.counts

@@ -168,7 +168,7 @@ func (b *Bench) robust(residuals []float64) (*Bench, error) {
 	if b.options.After != nil || len(sizes) == 0 || !b.regression() || b.rows.OwnUnits {
 		return nil, b.fault("--target-scale huber: it takes a target of numbers, rows to hold out and no older model; leave it out")
 	}
-	robust, err := newBench(b.finder, b.rows, b.options)
+	robust, err := newBench(b.finder, b.problem, b.options)
 	if err == nil {
 		robust.unit = unitOfMedian * sizes[len(sizes)/2]
 	}
@@ -234,7 +234,7 @@ func (b *Bench) expectations(rmse float64) (*Bench, error) {
 	if err := b.counted(); err != nil || b.options.After != nil {
 		return nil, cmp.Or(err, b.fault("--target-scale count: an older model knows no counts; leave it or --after out"))
 	}
-	counts, err := newBench(b.finder, b.rows, b.options)
+	counts, err := newBench(b.finder, b.problem, b.options)
 	if err == nil {
 		y := slices.Concat(labels(b.rows)...)
 		counts.counts = max(1, rmse*rmse/stat.Mean(y, nil))
@@ -248,7 +248,7 @@ func (b *Bench) expectations(rmse float64) (*Bench, error) {
 
 // logarithms is the bench of the targets' logarithms, with the same folds.
 func (b *Bench) logarithms() (*Bench, error) {
-	p := *b.rows
+	p := *b.problem
 	p.Tasks = slices.Clone(p.Tasks)
 	for i := range p.Tasks {
 		t := &p.Tasks[i]

@@ -6,6 +6,8 @@ import (
 	"slices"
 	"testing"
 
+	"gonum.org/v1/gonum/stat"
+
 	"l2mt/data"
 	"l2mt/data/datatest"
 	"l2mt/data/table"
@@ -68,6 +70,33 @@ func TestAScaleAskedForIsChosenOnOnce(t *testing.T) {
 		t.Errorf("%d benches are chosen on (%v)", len(chosen), err)
 	}
 	datatest.Equal(t, datatest.Must(logs.Regrouped(nil))(t).rows.Cols(), b.rows.Cols(), "a bench of other groups")
+}
+
+// Errors on test rows are of targets, as those of the saved model are, on any scale.
+func TestErrorsOnTestRowsAreOfTargets(t *testing.T) {
+	const seed = 5
+	for scale, amounts := range map[string]bool{Log: true, Count: false, Identity: false} {
+		p := counted(t, seed, amounts)
+		for i := range p.Tasks {
+			p.Tasks[i].TestSet = p.Tasks[i].TrainSet
+		}
+		scaled, c, err := bench(t, nil, p, Options{}).Scaled(t.Context(), scale, func(b *Bench) (*Choice, error) {
+			return b.Best(t.Context(), []Candidate{{Structure: Structure{Straight, Pooled}}})
+		})
+		datatest.Check(t, err)
+		f := datatest.Must(scaled.Fit(t.Context(), c))(t)
+		s := datatest.Must(f.Saved(table.Numbers(p.Features, 2)))(t)
+		for i, task := range p.Tasks {
+			y := task.TrainSet.Y
+			square := 0.0
+			for j, v := range datatest.Must(s.Predict(task.Name, task.TrainSet.X))(t) {
+				square += (v - y[j]) * (v - y[j]) / float64(len(y))
+			}
+			if want := square / stat.PopVariance(y, nil); len(f.Test.Task) == 0 || math.Abs(f.Test.Task[i]-want) > 1e-9*want {
+				t.Errorf("seed %d, %s: test errors %v, want %v of task %d", seed, scale, f.Test.Task, want, i)
+			}
+		}
+	}
 }
 
 // Rows held out tell targets that columns multiply from those that they add to. Predictions,

@@ -70,12 +70,12 @@ func (s Structure) Title() string {
 		return "the older model, adapted to each task"
 	}
 	view := map[string]string{
-		Straight: "straight columns",
+		Straight: "a straight line for every column",
 		Curves:   "a curve for every column",
-		Kernel:   "straight columns and near rows",
+		Kernel:   "straight lines and similar rows",
 	}
 	whose := map[string]string{
-		Shared: "shared and of each task",
+		Shared: "in common and for each task",
 		Alone:  "each task on its own",
 		Pooled: "one for all, at own levels",
 	}
@@ -619,7 +619,29 @@ func (f *features) doubt(p *posterior) *saved.Doubt {
 	if len(p.fits) > 1 {
 		return nil
 	}
-	fit := p.fits[0]
+	return f.doubtOf(p, 0)
+}
+
+// mostDoubt bounds the numbers that say how sure a fit of several classes is.
+const mostDoubt = 4e6
+
+// doubts are the ones of several classes, each against the rest; nil of others, and where they
+// would take too much room.
+func (f *features) doubts(p *posterior) (doubts []*saved.Doubt) {
+	classes := len(p.fits)
+	d := len(p.fits[0].Common)
+	if classes == 1 || classes*d*d > mostDoubt {
+		return nil
+	}
+	for class := range classes {
+		doubts = append(doubts, f.doubtOf(p, class))
+	}
+	return doubts
+}
+
+// doubtOf is the doubt of a class, or of the one score that there is.
+func (f *features) doubtOf(p *posterior, class int) *saved.Doubt {
+	fit := p.fits[class]
 	d := len(fit.Common)
 	doubt := &saved.Doubt{Noise: fit.Noise}
 	if f.Kind() == data.Classification || f.counts > 0 {

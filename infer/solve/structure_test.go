@@ -362,8 +362,8 @@ func TestSharesAddUp(t *testing.T) {
 	}
 }
 
-// Several classes have a score each, from a fit of each against the rest, and predict better than
-// the commonest class.
+// Several classes have a score each, from a fit of each against the rest, which is as sure as one of
+// two classes, and predict better than the commonest class.
 func TestSeveralClasses(t *testing.T) {
 	p := levelled(t, 5, data.Regression, 1, 20, 30, 1, 25)
 	p.Classes = []string{"low", "middle", "high"}
@@ -390,6 +390,22 @@ func TestSeveralClasses(t *testing.T) {
 	}
 	if right <= slices.Max(commonest) {
 		t.Errorf("%d of %v rows are right", right, commonest)
+	}
+	of := func(p *data.ProblemData) *Fitted {
+		return fit(t, bench(t, nil, p, Options{}), Candidate{Structure: Structure{Straight, Shared}})
+	}
+	several := of(p).doubts
+	p.Classes = nil
+	for i := range p.Tasks {
+		y := p.Tasks[i].TrainSet.Y
+		for j, v := range y {
+			y[j] = float64(2*btoi(v == 2) - 1)
+		}
+		p.Tasks[i].TestSet = data.Samples{X: p.Tasks[i].TestSet.X.Take(nil)}
+	}
+	want := of(p).doubt
+	if len(several) != 3 || !floats.EqualApprox(several[2].Common, want.Common, 1e-9) || !floats.EqualApprox(several[2].Own, want.Own, 1e-9) || several[2].Tasks[1] != want.Tasks[1] {
+		t.Errorf("the last of three classes has the doubt %+v, as one of two classes %+v", several[2], want)
 	}
 }
 

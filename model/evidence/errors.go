@@ -21,8 +21,10 @@ type Errors struct {
 }
 
 // Evaluate returns the errors of a fit on the given rows, one Samples a task, and none
-// where no task has rows.
-func Evaluate(r *multitask.Result, kind data.Kind, tasks []data.Samples) (Errors, error) {
+// where no task has rows. Link, if it is not nil, makes predictions of scores, in place.
+func Evaluate(
+	r *multitask.Result, kind data.Kind, tasks []data.Samples, link func([]float64),
+) (Errors, error) {
 	if !slices.ContainsFunc(tasks, func(s data.Samples) bool { return len(s.Y) > 0 }) {
 		return Errors{}, nil
 	}
@@ -44,6 +46,9 @@ func Evaluate(r *multitask.Result, kind data.Kind, tasks []data.Samples) (Errors
 			return Errors{}, multitask.ErrInvalidData.Errorf("task %d: it needs rows with %d features and as many labels", i, d)
 		}
 		f := r.Scores(i, s.X)
+		if link != nil {
+			link(f)
+		}
 		if kind == data.Regression {
 			e.Task[i] = stat.Mean(squares(f, s.Y, scale[i]), nil)
 		} else {
@@ -55,8 +60,11 @@ func Evaluate(r *multitask.Result, kind data.Kind, tasks []data.Samples) (Errors
 }
 
 // Report returns the errors of a fit in the form that Tune returns them. Where rows of it
-// were held out, they give the validation error: the fit may be on the validation rows.
-func Report(r *multitask.Result, problem *data.ProblemData, held *HeldOut) (*Tuned, error) {
+// were held out, they give the validation error: the fit may be on the validation rows. Link is
+// the one of Evaluate.
+func Report(
+	r *multitask.Result, problem *data.ProblemData, held *HeldOut, link func([]float64),
+) (*Tuned, error) {
 	t := &Tuned{Result: r, HeldOut: held, Seconds: r.Seconds, Omega: multitask.Normalised(r.Omega)}
 	validation := make([]data.Samples, len(problem.Tasks))
 	test := make([]data.Samples, len(problem.Tasks))
@@ -67,10 +75,10 @@ func Report(r *multitask.Result, problem *data.ProblemData, held *HeldOut) (*Tun
 	var err error
 	if held != nil {
 		t.Validation = Errors{Mean: held.Error}
-	} else if t.Validation, err = Evaluate(r, problem.Kind(), validation); err != nil {
+	} else if t.Validation, err = Evaluate(r, problem.Kind(), validation, link); err != nil {
 		return nil, fmt.Errorf("%w (validation rows)", err)
 	}
-	if t.Test, err = Evaluate(r, problem.Kind(), test); err != nil {
+	if t.Test, err = Evaluate(r, problem.Kind(), test, link); err != nil {
 		return nil, fmt.Errorf("%w (test rows)", err)
 	}
 	return t, nil

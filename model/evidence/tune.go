@@ -90,7 +90,7 @@ func Tune(ctx context.Context, subject Subject, e Evidence, problem *data.Proble
 	if parted && folds.split {
 		held.HeldOut = nil
 	}
-	t, err := Report(r, problem, held.HeldOut)
+	t, err := Report(r, problem, held.HeldOut, nil)
 	if err == nil {
 		t.Seconds = time.Since(begin).Seconds()
 	}

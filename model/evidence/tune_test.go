@@ -233,7 +233,7 @@ func TestReport(t *testing.T) {
 	for seed, s := range sizes {
 		p := made(s, uint64(seed))
 		r := fitted(t, named(t, "mtrl"), p, multitask.Params{Lambda1: 0.5})
-		got := datatest.Must(Report(r, p, nil))(t)
+		got := datatest.Must(Report(r, p, nil, nil))(t)
 		near(t, "trace of Omega", mat.Trace(got.Omega), 1, 1e-12)
 		mean := 0.0
 		for i, task := range p.Tasks {
@@ -248,17 +248,17 @@ func TestReport(t *testing.T) {
 			mean += want / float64(s.m)
 		}
 		near(t, "mean", got.Test.Mean, mean, 1e-6)
-		if held := datatest.Must(Report(r, p, &HeldOut{Error: 0.25}))(t); held.Validation.Mean != 0.25 || held.Validation.Task != nil {
+		if held := datatest.Must(Report(r, p, &HeldOut{Error: 0.25}, nil))(t); held.Validation.Mean != 0.25 || held.Validation.Task != nil {
 			t.Errorf("%v is said of rows held out", held.Validation)
 		}
 		tested := p.Tasks[1].TestSet
 		for i := range p.Tasks {
 			p.Tasks[i].TestSet = data.Samples{}
 		}
-		if bare := datatest.Must(Report(r, p, nil))(t); bare.Test.Task != nil || bare.Test.Mean != 0 {
+		if bare := datatest.Must(Report(r, p, nil, nil))(t); bare.Test.Task != nil || bare.Test.Mean != 0 {
 			t.Errorf("test errors %v of no test rows", bare.Test)
 		}
 		p.Tasks[1].TestSet = tested
-		datatest.Refused(Report(r, p, nil))(t, multitask.ErrInvalidData)
+		datatest.Refused(Report(r, p, nil, nil))(t, multitask.ErrInvalidData)
 	}
 }

@@ -70,8 +70,8 @@ func Moderate(scores, variances []float64) {
 	}
 }
 
-// Band has the standard errors of the mean of all tasks at rows, less its mean over the rows; nil
-// without doubt.
+// Band has the standard errors of the mean of all tasks at rows, less its mean over the rows, in
+// the Scale of a new task; nil without doubt.
 func (d *Doubt) Band(x data.Matrix) ([]float64, error) {
 	if d == nil {
 		return nil, nil
@@ -86,10 +86,13 @@ func (d *Doubt) Band(x data.Matrix) ([]float64, error) {
 	}
 	m := len(d.Tasks) - 1
 	left := 0.0
+	loading := 0.0
 	for _, t := range d.Tasks[:m] {
 		left += t.Left / float64(m*m)
+		loading += t.Loading / float64(m)
 	}
 	v := lengths(d.Common, x, 0)
+	floats.Scale(loading*loading, v)
 	floats.AddScaled(v, left, lengths(d.Own, x, 0))
 	for i := range v {
 		v[i] = d.Tasks[m].Scale * math.Sqrt(v[i])

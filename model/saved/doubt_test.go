@@ -227,6 +227,7 @@ func TestBandFollowsTheFormula(t *testing.T) {
 	doubt := &Doubt{Common: common.RawMatrix().Data, Own: own.RawMatrix().Data, Tasks: []TaskDoubt{{0.2, 1, 1}, {0.6, 2, 5}, {1, 1, 3}}}
 	var covariance, part mat.Dense
 	covariance.Mul(common.T(), common)
+	covariance.Scale((1.+2)/2*(1.+2)/2, &covariance)
 	part.Mul(own.T(), own)
 	part.Scale((0.2+0.6)/4, &part)
 	covariance.Add(&covariance, &part)

@@ -69,6 +69,8 @@ type Fit struct {
 	Spread float64 `json:"spread,omitempty"`
 	// Doubt says how sure a mixed model is of a prediction; nil of other models.
 	Doubt *Doubt `json:"doubt,omitempty"`
+	// ClassDoubts are in its place where there are Classes, of the score of each against the rest.
+	ClassDoubts []*Doubt `json:"class_doubts,omitempty"`
 	// Shared is the prediction for a new task; nil means the mean of all tasks.
 	Shared *multitask.Linear `json:"-"`
 	// Versions of the program and of its modules.
@@ -195,6 +197,8 @@ func (s *Fit) Validate() error {
 		return errors.New("tensor Omega is no covariance: an entry is not finite, or an eigenvalue is negative")
 	case !classify && (s.Kind != data.Regression || s.Classes != nil):
 		return fmt.Errorf("kind is %q; it can be %s or, of classes, %s", s.Kind, data.Regression, data.Classification)
+	case s.ClassDoubts != nil && len(s.ClassDoubts) != len(s.Classes):
+		return fmt.Errorf("there are %d doubts of classes, and %d classes", len(s.ClassDoubts), len(s.Classes))
 	case s.Classes != nil && k < 3:
 		return fmt.Errorf("classes are %q; more than two are named", s.Classes)
 	case !slices.Equal(s.Features, s.Recipe.Made()):
@@ -223,9 +227,9 @@ func (s *Fit) Validate() error {
 		}
 		numbers = slices.Concat(numbers, s.Shared.W, s.Shared.B)
 	}
-	if d := s.Doubt; d != nil {
+	for _, d := range s.doubts {
 		wide := len(s.Features) + 1
-		if len(d.Tasks) != len(s.Tasks)+1 ||
+		if d == nil || len(d.Tasks) != len(s.Tasks)+1 ||
 			len(d.Common)%wide+len(d.Own)%wide > 0 {
 			return fmt.Errorf("doubt is not of %d features and %d tasks", len(s.Features), len(s.Tasks))
 		}
@@ -364,11 +368,31 @@ func (s *Fit) tensors() (tensors []safetensors.Tensor) {
 		add("shared W", l.W, d, len(l.B))
 		add("shared b", l.B, len(l.B))
 	}
-	if doubt := s.Doubt; doubt != nil {
-		add("doubt common", doubt.Common, len(doubt.Common)/(d+1), d+1)
-		add("doubt own", doubt.Own, len(doubt.Own)/(d+1), d+1)
+	for name, doubt := range s.doubts {
+		add("doubt common"+name, doubt.Common, len(doubt.Common)/(d+1), d+1)
+		add("doubt own"+name, doubt.Own, len(doubt.Own)/(d+1), d+1)
 	}
 	return tensors
+}
+
+// doubts are all that there are, with the ends of their tensors' names.
+func (s *Fit) doubts(yield func(string, *Doubt) bool) {
+	if s.Doubt != nil && !yield("", s.Doubt) {
+		return
+	}
+	for class, doubt := range s.ClassDoubts {
+		if !yield(fmt.Sprintf(" %d", class), doubt) {
+			return
+		}
+	}
+}
+
+// DoubtOf is how sure the model is of the score of a class, or of the one that there is.
+func (s *Fit) DoubtOf(class int) *Doubt {
+	if s.ClassDoubts == nil {
+		return s.Doubt
+	}
+	return s.ClassDoubts[class]
 }
 
 // shape puts the classes, where there are more than two, before other dimensions.
@@ -431,9 +455,11 @@ func Load(dir string) (*Fit, error) {
 	if shared, ok := found["shared W"]; ok {
 		s.Shared = &multitask.Linear{W: shared.Value, B: found["shared b"].Value}
 	}
-	if s.Doubt != nil {
-		s.Doubt.Common = found["doubt common"].Value
-		s.Doubt.Own = found["doubt own"].Value
+	for name, doubt := range s.doubts {
+		if doubt != nil {
+			doubt.Common = found["doubt common"+name].Value
+			doubt.Own = found["doubt own"+name].Value
+		}
 	}
 	if err := s.Validate(); err != nil {
 		return nil, ErrSaved.Errorf("%s: %w", path, err)

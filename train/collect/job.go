@@ -128,7 +128,7 @@ func (j *job) fill(ctx context.Context, r *experience.Record) (err error) {
 // measure is the error of a fit, or of its covariance fitted anew.
 func (j *job) measure(ctx context.Context, fit *multitask.Result) (*evidence.Tuned, error) {
 	if fit.W != nil && j.measured == OfModel {
-		return evidence.Report(fit, j.problem, nil)
+		return evidence.Report(fit, j.problem, nil, nil)
 	}
 	rows, err := j.chooses()
 	if err != nil {

@@ -47,7 +47,7 @@ func TestFitsOnAllLabelledRows(t *testing.T) {
 			for _, k := range p.Tasks {
 				scores = append(scores, k.TestSet)
 			}
-			e, err := evidence.Evaluate(fit, p.Kind(), scores)
+			e, err := evidence.Evaluate(fit, p.Kind(), scores, nil)
 			if err != nil || cmp.Diff(e.Task, r.Result.Test) != "" {
 				t.Errorf("single-task learning makes the errors %v, recorded are %v (%v)", e.Task, r.Result.Test, err)
 			}

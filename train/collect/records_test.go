@@ -168,7 +168,7 @@ func TestRecordsAgreeWithTheFits(t *testing.T) {
 			for _, task := range p.Tasks {
 				test = append(test, task.TestSet)
 			}
-			e := datatest.Must(evidence.Evaluate(fit, p.Kind(), test))(t)
+			e := datatest.Must(evidence.Evaluate(fit, p.Kind(), test, nil))(t)
 			datatest.Equal(t, r.Result.Test, e.Task, "%s: %s on %s: the recorded test errors are not those of the fit", measured, r.Source, r.Problem)
 			if r.Source == experience.STL && r.Result.O != 1 {
 				t.Errorf("single-task learning has the error %v", r.Result.O)

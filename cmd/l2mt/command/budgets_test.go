@@ -24,8 +24,8 @@ import (
 // another module.
 var budgets = map[string]int{
 	"cmd/l2mt":                      15,
-	"cmd/l2mt/command":              33442, // 46: builds are told apart, streams; 49: the answer first, in 80 columns; 50: shards, curves of sweeps
-	"cmd/l2mt/internal/plot":        5252,  // 49: predictions against what came true
+	"cmd/l2mt/command":              33740, // 46: builds are told apart, streams; 49: the answer first, in 80 columns; 50: shards, curves of sweeps
+	"cmd/l2mt/internal/plot":        5385,  // 49: predictions against what came true
 	"data":                          21909, // 48: the metric of the experience; 49: time, groups, weights
 	"data/datatest":                 568,   // 52: one Must, Check, Refused, Says and Equal for all tests
 	"data/digits":                   159,
@@ -41,7 +41,7 @@ var budgets = map[string]int{
 	"infer":                         1569,
 	"infer/compare":                 5282,  // 46: outcomes are checked
 	"infer/serve":                   4900,  // 51: models over HTTP
-	"infer/solve":                   19389, // 48: the metric of the experience; 49: time, groups, weights; 47: fifty rows of a task are sampled
+	"infer/solve":                   19560, // 48: the metric of the experience; 49: time, groups, weights; 47: fifty rows of a task are sampled
 	"infer/solve/solvetest":         948,
 	"layers":                        14136, // 50: Gorgonia's other operations, one memory
 	"layers/linalg":                 6638,
@@ -55,7 +55,7 @@ var budgets = map[string]int{
 	"model/multitask/multitasktest": 2076,  // 50: proof for models of one's own
 	"model/pairwise":                4400,  // 50: out of model
 	"model/pretrained":              121,
-	"model/saved":                   10771, // 46: a model is one thing, and is checked; 48: what it knows of new tasks; 51: lines of predictions; 49: time, groups, weights
+	"model/saved":                   10996, // 46: a model is one thing, and is checked; 48: what it knows of new tasks; 51: lines of predictions; 49: time, groups, weights
 	"model/settings":                549,
 	"testdata/learned":              1676,
 	"train":                         12644, // 50: optimisers by name; 48: ridges of pairs
@@ -65,10 +65,10 @@ var budgets = map[string]int{
 const (
 	// whole bounds the sum of all packages, which issues 46 to 51 have brought from 207,895 to here.
 	// They might add 29,000: the rest is to be taken out again, and issue 52 goes to 210,000.
-	whole = 258092
+	whole = 258760
 	// testLines bounds the lines of all tests. Each fault of issue 46 has a test, and the models of
 	// issues 47 and 48 have some 2,300 lines; serve (51) has 600.
-	testLines = 30833
+	testLines = 30879
 	// spare is what a package may take before its own number is raised.
 	spare = 100
 	// slack is how far a package may fall below its budget, so that gains are kept.

@@ -36,22 +36,23 @@ type cli struct {
 	JSON  bool `help:"Print results as JSON."`
 	Quiet bool `short:"q" help:"No progress and no remarks on stderr."`
 
-	Data       dataCmd       `cmd:"" help:"Look at, convert and prepare datasets."`
-	Problems   problemsCmd   `cmd:"" help:"Make and check multitask problems."`
-	Fit        fitCmd        `cmd:"" help:"Fit multitask models to labelled tables, and compare them."`
-	Predict    predictCmd    `cmd:"" help:"Predict the rows of a table with a model that fit has saved, and measure it where they have labels."`
-	Serve      serveCmd      `cmd:"" help:"Answer over HTTP with models that fit has saved."`
-	Show       showCmd       `cmd:"" help:"Show what is in a model that fit has saved."`
-	Collect    collectCmd    `cmd:"" help:"Make experience: try covariances on problems."`
-	Experience experienceCmd `cmd:"" help:"Look after experience."`
-	Train      trainCmd      `cmd:"" help:"Train a network on experience."`
-	Runs       runsCmd       `cmd:"" help:"Compare training runs: settings that differ, best epochs, held-out figures over seeds."`
-	Infer      inferCmd      `cmd:"" help:"Find the task covariance of a new problem with a network, and solve it."`
-	Eval       evalCmd       `cmd:"" help:"Compare a network with the multitask models on test problems."`
-	Demo       demoCmd       `cmd:"" help:"Do all of it on one dataset, from problems to a report."`
-	Sweep      sweepCmd      `cmd:"" help:"Run an experiment: vary settings, repeat over seeds, and draw what comes of it."`
-	Report     reportCmd     `cmd:"" help:"Gather what commands wrote into one page."`
-	Version    versionCmd    `cmd:"" help:"Print the versions of everything that decides results."`
+	Fit     fitCmd     `cmd:"" group:"tables" help:"Fit a table in which a column names the tasks, and say whether sharing between them pays."`
+	Predict predictCmd `cmd:"" group:"tables" help:"Predict the rows of a table with a model that fit has saved, and measure it where they have labels."`
+	Report  reportCmd  `cmd:"" group:"tables" help:"Make a page of saved models, and of all else that commands wrote."`
+	Show    showCmd    `cmd:"" group:"tables" help:"Show what is in a model that fit has saved."`
+	Serve   serveCmd   `cmd:"" group:"tables" help:"Answer over HTTP with models that fit has saved."`
+	Data    dataCmd    `cmd:"" group:"tables" help:"Look at, convert and prepare datasets."`
+
+	Demo       demoCmd       `cmd:"" group:"experience" help:"Do all of it on one dataset, from problems to a report."`
+	Problems   problemsCmd   `cmd:"" group:"experience" help:"Make and check multitask problems."`
+	Collect    collectCmd    `cmd:"" group:"experience" help:"Make experience: try covariances on problems."`
+	Experience experienceCmd `cmd:"" group:"experience" help:"Look after experience."`
+	Train      trainCmd      `cmd:"" group:"experience" help:"Train a network on experience."`
+	Runs       runsCmd       `cmd:"" group:"experience" help:"Compare training runs: settings that differ, best epochs, held-out figures over seeds."`
+	Infer      inferCmd      `cmd:"" group:"experience" help:"Find the task covariance of a new problem with a network, and solve it."`
+	Eval       evalCmd       `cmd:"" group:"experience" help:"Compare a network with the multitask models on test problems."`
+	Sweep      sweepCmd      `cmd:"" group:"experience" help:"Run an experiment: vary settings, repeat over seeds, and draw what comes of it."`
+	Version    versionCmd    `cmd:"" group:"experience" help:"Print the versions of everything that decides results."`
 }
 
 // env is what a command runs with: results go to stdout, all else to stderr.
@@ -113,9 +114,13 @@ func (c *cli) run(ctx context.Context, parser *kong.Kong, args []string,
 func newParser(c *cli) (*kong.Kong, error) {
 	return kong.New(c,
 		kong.Name("l2mt"),
-		kong.Description("Learning to multitask: find the task covariance that suits a multitask problem, from experience with many."),
+		kong.Description("Learning to multitask: predict related tasks with few rows each, as far as they are alike."),
 		flagVars(),
-		kong.ConfigureHelp(kong.HelpOptions{Compact: true, Tree: true, WrapUpperBound: 100}),
+		kong.ExplicitGroups([]kong.Group{
+			{Key: "tables", Title: "From a table to predictions:"},
+			{Key: "experience", Title: "From experience with many problems:"},
+		}),
+		kong.ConfigureHelp(kong.HelpOptions{Compact: true, WrapUpperBound: 100}),
 	)
 }
 

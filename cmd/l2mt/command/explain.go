@@ -41,6 +41,10 @@ const points = 41
 func curvesOf(m *saved.Fit, step *data.Step,
 	unit func(j int, v float64) float64) (curves []plot.Curve, err error) {
 	names := m.Recipe.Features()
+	days := map[string]bool{}
+	for _, c := range m.Recipe.Columns {
+		days[c.Name+"=day"] = c.Date != ""
+	}
 	for j, c := range step.Parts[0].Curves {
 		knots := c.Knots
 		if len(knots) == 0 { // a straight line
@@ -51,7 +55,7 @@ func curvesOf(m *saved.Fit, step *data.Step,
 		if low == high {
 			continue
 		}
-		curve := plot.Curve{Column: names[j]}
+		curve := plot.Curve{Column: names[j], Days: days[names[j]]}
 		inTable := func(x float64) float64 {
 			v := unit(j, x)
 			if math.Abs(v) < 1e-6*(unit(j, high)-unit(j, low)) {
@@ -75,11 +79,10 @@ func curvesOf(m *saved.Fit, step *data.Step,
 			return nil, err
 		}
 		for class := range max(1, len(m.Classes)) {
-			if len(m.Recipe.Targets) < 2 { // in one unit
-				if curve.Band, err = m.Doubt.Band(views); err != nil {
-					return nil, err
-				}
+			if curve.Band, err = m.DoubtOf(class).Band(views); err != nil {
+				return nil, err
 			}
+			floats.Scale(1/unitOf(m, len(m.Tasks)), curve.Band)
 			curves = append(curves, effects(m, views, class, curve))
 		}
 	}
@@ -127,7 +130,17 @@ func effect(m *saved.Fit, x data.Matrix, task, class int) []float64 {
 		clear(y)
 	}
 	floats.AddConst(-stat.Mean(y, nil), y)
+	floats.Scale(1/unitOf(m, task), y)
 	return y
+}
+
+// unitOf is the unit of a task's effects, the standard deviation of a target where there are
+// several.
+func unitOf(m *saved.Fit, task int) float64 {
+	if len(m.Recipe.Targets) < 2 || m.Doubt == nil {
+		return 1
+	}
+	return m.Doubt.Tasks[task].Scale
 }
 
 // weight is how much a feature counts in predictions, in the unit of the table.

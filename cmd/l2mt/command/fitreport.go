@@ -434,7 +434,7 @@ func (r *fitReport) write(w io.Writer) {
 	if r.Rivals != nil {
 		r.Beside().named(w)
 		_, _, loss := units(r.Kind)
-		wrap(w, fmt.Sprintf("saved: %s that the method has less, in a range of 95 %%; where 0 is in the range, it may be chance\n", loss))
+		wrap(w, fmt.Sprintf("saved: how much less %s the method has, and the range of 95 %%; where 0 is in it, this may be chance\n", loss))
 	}
 	wrap(w, fmt.Sprintf("the method: %s (%.2g s)\n", r.Title, r.Seconds))
 	if r.structures {
@@ -507,7 +507,7 @@ func (r fitReport) LargeShares() (large []solve.Share) {
 	words := map[string]string{
 		solve.Straight: "all columns",
 		solve.Curves:   "bends of all columns",
-		solve.Kernel:   "rows that are near",
+		solve.Kernel:   "similar rows",
 	}
 	for _, s := range r.Shares {
 		if s.Common+s.Own < leastShare {
@@ -545,7 +545,7 @@ func (r fitReport) Beside() *grid {
 	t := newGrid(what, good, "saved", "from", "to", "rows held out")
 	add := func(by, title string, saved ...any) {
 		s := r.overall(r.table.Recipe).By[by]
-		cells := []any{errorGap(s.Error), goodOf(s, r.Kind)}
+		cells := []any{number(s.Error), goodOf(s, r.Kind)}
 		t.row(append(append(cells, saved...), title)...)
 	}
 	add(byModel, "* the method", "", "", "")
@@ -613,6 +613,7 @@ func (r *fitReport) verdicts() (lines []string) {
 		text += fmt.Sprintf(format, saved[0], loss, v.Title, saved[1], saved[2])
 		say(text)
 	}
+	worse := func(v rivalReport, text string) { add(v, text+" (try --model "+v.Name+")") }
 	for _, v := range r.Rivals {
 		d := v.Less
 		sign := d.Sign()
@@ -620,7 +621,7 @@ func (r *fitReport) verdicts() (lines []string) {
 		switch {
 		case v.By == byPooled:
 			if sign > 0 {
-				add(v, "One model for all is better")
+				worse(v, "One model for all is better")
 			}
 		case v.By == byMean:
 			switch {
@@ -629,7 +630,7 @@ func (r *fitReport) verdicts() (lines []string) {
 			case v.Name == r.Model:
 				say("The columns do not help: nothing is better than the mean of each task.")
 			case sign > 0:
-				add(v, "The columns do not help")
+				worse(v, "The columns do not help")
 			case sign == 0:
 				add(v, "Too few rows to tell whether the columns help")
 			}
@@ -639,7 +640,7 @@ func (r *fitReport) verdicts() (lines []string) {
 		case sign < 0:
 			add(v, "Sharing pays")
 		case sign > 0:
-			add(v, "Sharing does harm")
+			worse(v, "Sharing does harm")
 		case d.Low > -limit && d.High < limit:
 			add(v, "Without sharing it is as good")
 		default:

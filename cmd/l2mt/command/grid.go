@@ -61,7 +61,7 @@ func (g *grid) named(w io.Writer) {
 	for _, width := range widths[:last] {
 		room -= width + 2
 	}
-	room = min(max(room, 12), widths[last])
+	room = min(max(room, 10), widths[last])
 	lines := tabwriter.NewWriter(w, 0, 0, 2, ' ', tabwriter.AlignRight)
 	for _, row := range rows {
 		name := []rune(row[last])
@@ -102,8 +102,18 @@ func fill(line, gap string) string {
 	return b.String()
 }
 
-// number is a number of four digits.
-func number(v float64) string { return strconv.FormatFloat(v, 'g', 4, 64) }
+// number is a number of four digits, but for those behind the fourth decimal.
+func number[F ~float64](v F) string {
+	size := math.Abs(float64(v))
+	switch {
+	case math.IsNaN(size) || v == 0 || size >= 5e-4 && size < 10:
+		return decimals(files.Float(v))
+	case size >= 10 && size < 1e7:
+		digits := max(0, 3-int(math.Log10(size)))
+		return strconv.FormatFloat(float64(v), 'f', digits, 64)
+	}
+	return strconv.FormatFloat(float64(v), 'g', 4, 64)
+}
 
 // decimals is four of them, or a dash where the number is undefined.
 func decimals(f files.Float) string {

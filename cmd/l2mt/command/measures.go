@@ -6,7 +6,6 @@ import (
 	"io"
 	"math"
 	"slices"
-	"strconv"
 
 	"l2mt/data"
 	"l2mt/data/files"
@@ -142,8 +141,8 @@ func (m measured) answer(r table.Recipe, kind data.Kind, rows string) string {
 		return fmt.Sprintf("%s: the mean R^2 is %.4f, of %s.", what, s.R2, rows)
 	}
 	share := math.Sqrt(max(0, float64(1-s.R2)))
-	what += fmt.Sprintf(": the error (RMSE) of %s is %s, %s of the", rows, errorGap(s.Error), percent(share))
-	return what + fmt.Sprintf(" standard deviation (R^2 %.4f); the mean of tasks is %s.", s.R2, errorGap(mean))
+	what += fmt.Sprintf(": the error (RMSE) of %s is %s, %s of the", rows, number(s.Error), percent(share))
+	return what + fmt.Sprintf(" standard deviation (R^2 %.4f); the mean of tasks is %s.", s.R2, number(mean))
 }
 
 // ends are the best tasks and the worst that enough rows rank.
@@ -190,9 +189,9 @@ func (m measured) write(w io.Writer, r table.Recipe, kind data.Kind, every bool)
 	t := newGrid(append(heads, "task")...)
 	row := func(v taskReport, worth files.Float) {
 		s := v.By[byModel]
-		cells := []any{s.Rows, errorGap(s.Error), errorGap(s.StandardError), worth}
+		cells := []any{s.Rows, number(s.Error), number(s.StandardError), worth}
 		for _, by := range rivals {
-			cells = append(cells, errorGap(v.By[by].Error))
+			cells = append(cells, number(v.By[by].Error))
 		}
 		t.row(append(cells, v.Task)...)
 	}
@@ -217,17 +216,4 @@ func (m measured) write(w io.Writer, r table.Recipe, kind data.Kind, every bool)
 	}
 	row(m.Mean, worth)
 	t.named(w)
-}
-
-// errorGap writes an error with four digits, but for those behind the fourth decimal.
-func errorGap(v files.Float) string {
-	size := math.Abs(float64(v))
-	switch {
-	case math.IsNaN(size) || v == 0 || size >= 5e-4 && size < 10:
-		return decimals(v)
-	case size >= 10 && size < 1e7:
-		digits := max(0, 3-int(math.Log10(size)))
-		return strconv.FormatFloat(float64(v), 'f', digits, 64)
-	}
-	return number(float64(v))
 }

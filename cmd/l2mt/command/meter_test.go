@@ -90,7 +90,7 @@ func TestBarIsOneLine(t *testing.T) {
 	m.Start("measuring on rows held out", 2)
 	for range 2 {
 		time.Sleep(120 * time.Millisecond) // a bar is drawn ten times a second
-		m.Advance(1, "a curve for every column, shared and of each task")
+		m.Advance(1, "a curve for every column, in common and for each task")
 	}
 	if text := r.text.String(); !strings.Contains(text, "rows held out") || strings.Contains(text, "curve") {
 		t.Errorf("the bar is %q", text)

@@ -227,12 +227,7 @@ func (p page) write(w io.Writer) error {
 			return dot(class, v+largest, 2*largest)
 		},
 		"percent": percent,
-		"number": func(v any) string {
-			if f := reflect.ValueOf(v).Float(); !math.IsNaN(f) {
-				return number(f)
-			}
-			return "-"
-		},
+		"number":  func(v any) string { return number(reflect.ValueOf(v).Float()) },
 		"picture": func(title string, p *plot.Picture) (any, error) {
 			svg, err := p.Inline()
 			return map[string]any{"Title": title, "Picture": svg}, err

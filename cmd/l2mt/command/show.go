@@ -13,6 +13,7 @@ import (
 	"gonum.org/v1/gonum/mat"
 
 	"l2mt/cmd/l2mt/internal/plot"
+	"l2mt/data"
 	"l2mt/data/format"
 	"l2mt/infer/compare"
 	"l2mt/model/saved"
@@ -88,10 +89,23 @@ func (c *showCmd) Run(e *env) error {
 	return e.print(s, s.write)
 }
 
+// Unit says what columns add to.
+func (s *shownModel) Unit() string {
+	switch {
+	case s.Kind == data.Classification:
+		return "in the logarithm of the odds"
+	case s.Log:
+		return "in the logarithm of the target"
+	case unitOf(s.Fit, 0) != 1:
+		return "in standard deviations of each target"
+	}
+	return "in the unit of the target"
+}
+
 func (s *shownModel) write(w io.Writer) {
 	say := func(format string, args ...any) { wrap(w, fmt.Sprintf(format, args...)) }
 	tasks := count(len(s.Tasks), "task")
-	features := count(len(s.Features), "feature")
+	features := count(s.Recipe.Width(), "feature")
 	say("%s of %s with %s", s.Kind, tasks, features)
 	if s.report.Text != "" {
 		say("%s", s.report.Text)
@@ -188,12 +202,12 @@ func (s *shownModel) writeColumns(w io.Writer) {
 		t.named(w)
 	}
 	if s.Curves != nil {
-		wrap(w, fmt.Sprintf("\nwhat columns add at the knots of their curves, of %s, and how far tasks are from their mean", whose))
+		wrap(w, fmt.Sprintf("\nwhat a column adds at some of its values, for %s, %s, and how far tasks are from their mean", whose, s.Unit()))
 		widest := 0
 		for _, c := range s.Curves {
 			widest = max(widest, len(c.Knots))
 		}
-		t := grid{Heads: slices.Concat([]string{"knots"},
+		t := grid{Heads: slices.Concat([]string{"values"},
 			make([]string, widest-1), []string{"tasks", "column"})}
 		for _, c := range s.Curves {
 			y := c.Shared
@@ -203,7 +217,7 @@ func (s *shownModel) writeColumns(w io.Writer) {
 			row := slices.Repeat([]any{""}, widest)
 			adds := slices.Repeat([]any{""}, widest)
 			for i, knot := range c.Knots {
-				row[i] = number(knot)
+				row[i] = c.Label(knot)
 				adds[i] = number(y[slices.Index(c.X, knot)])
 			}
 			t.row(append(row, "", c.Column)...)

@@ -6,6 +6,8 @@ import (
 	"maps"
 	"math"
 	"slices"
+	"strconv"
+	"time"
 
 	"gonum.org/v1/plot"
 	"gonum.org/v1/plot/plotter"
@@ -106,6 +108,8 @@ type Curve struct {
 	Band []float64 `json:"band,omitempty"`
 	// Knots are quantiles of the column, where its data are.
 	Knots []float64 `json:"knots"`
+	// Days says that X counts the days since 1970, as columns of dates do.
+	Days bool `json:"days,omitempty"`
 	// Change is the difference of the largest and the least value, over all tasks.
 	Change float64 `json:"change"`
 	// Apart is the tasks' distance from Shared, the root mean square.
@@ -118,9 +122,25 @@ const mostThin = 100
 // confident is how many standard errors a band of 95 % is wide to each side.
 const confident = 1.96
 
+// Label writes a value of the column.
+func (c Curve) Label(x float64) string {
+	if c.Days {
+		return date(x).Format(time.DateOnly)
+	}
+	return strconv.FormatFloat(x, 'g', 4, 64)
+}
+
+// date is the moment of a day since 1970.
+func date(day float64) time.Time {
+	return time.Unix(int64(day*24*60*60), 0).UTC()
+}
+
 // Draw draws the tasks thin, their mean thick in its band, and the knots as marks below.
 func (c Curve) Draw() *Picture {
 	p := newPlot(c.Column, "")
+	if c.Days {
+		p.X.Tick.Marker = plot.TimeTicks{Format: time.DateOnly, Time: date}
+	}
 	p.Add(plotter.NewGrid())
 	var edge, back plotter.XYs
 	for i, deviation := range c.Band {

@@ -83,6 +83,7 @@ func addLine(p *plot.Plot, name string, xys plotter.XYs, style draw.LineStyle) {
 }
 
 // plainTicks are plot's default ticks with all digits: with fewer, two ticks may look the same.
+// Large round numbers are short.
 // whole leaves fractions out.
 type plainTicks struct{ whole bool }
 
@@ -90,7 +91,9 @@ func (p plainTicks) Ticks(lo, hi float64) []plot.Tick {
 	ticks := plot.DefaultTicks{}.Ticks(lo, hi)
 	for i, t := range ticks {
 		if t.Label != "" {
-			ticks[i].Label = strconv.FormatFloat(t.Value+0, 'g', 12, 64) // + 0: never minus zero
+			digits := strconv.FormatFloat(t.Value+0, 'g', 12, 64) // + 0: never minus zero
+			value, _ := strconv.ParseFloat(digits, 64)            // without the error of rounding
+			ticks[i].Label = strconv.FormatFloat(value, 'g', -1, 64)
 		}
 	}
 	return slices.DeleteFunc(ticks, func(t plot.Tick) bool {
