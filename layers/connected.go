@@ -106,11 +106,11 @@ func (h Head) Sum() string {
 
 // Clone copies the head.
 func (h Head) Clone() Head {
-	if h == nil {
-		return nil
+	c := slices.Clone(h)
+	for i, l := range c {
+		c[i].W = slices.Clone(l.W)
+		c[i].B = slices.Clone(l.B)
 	}
-	c := h.Zero()
-	c.Copy(h)
 	return c
 }
 
@@ -120,21 +120,6 @@ func (h Head) Copy(from Head) {
 		copy(h[i].W, l.W)
 		copy(h[i].B, l.B)
 	}
-}
-
-// Zero returns a head of the same shapes whose weights are zero.
-func (h Head) Zero() Head {
-	z := make(Head, len(h))
-	for i, l := range h {
-		z[i] = newConnected(l.In, l.Out)
-	}
-	return z
-}
-
-// newConnected is a layer of zeros.
-func newConnected(in, out int) Connected {
-	return Connected{In: in, Out: out,
-		W: make([]float32, in*out), B: make([]float32, out)}
 }
 
 // rowsAtOnce bounds the memory of Apply.
@@ -233,9 +218,12 @@ func neighbours[T Float](b *Batch, k int, f View[T]) *aggregation[T] {
 func RandomHead(seed uint64, widths ...int) Head {
 	h := make(Head, len(widths)-1)
 	for i := range h {
-		h[i] = newConnected(widths[i], widths[i+1])
+		in := widths[i]
+		out := widths[i+1]
+		h[i] = Connected{In: in, Out: out,
+			W: make([]float32, in*out), B: make([]float32, out)}
 		r := data.Stream(seed, "random head", uint64(i))
-		deviation := math.Sqrt(2 / float64(widths[i]))
+		deviation := math.Sqrt(2 / float64(in))
 		for j := range h[i].W {
 			h[i].W[j] = float32(deviation * r.NormFloat64())
 		}

@@ -62,7 +62,7 @@ func TestRegraphIsTheLabelGraphOfTheFeatures(t *testing.T) {
 		run := func(b *Batch, through func(*Slot, *Node) *Node) []float64 {
 			s := NewSlot(b)
 			var sum *Capture
-			g, err := Build(Float64, func(g *Graph) { sum = g.Capture(Aggregate(s, through(s, g.Input("f", s.rows(), width)))) })
+			g, err := build(Float64, func(g *Graph) { sum = g.Capture(Aggregate(s, through(s, g.Input("f", s.rows(), width)))) })
 			for range 2 {
 				datatest.Check(t, errors.Join(err, s.Put(b), g.Set("f", DenseRows(PointsOf(x)).Data), g.Run()))
 			}
@@ -82,7 +82,7 @@ func TestRegraphLeavesFeaturesThatAreNotFiniteAlone(t *testing.T) {
 	tasks := randomTasks(t, r, 2, 1, 5)
 	s := NewSlot(batchOf(t, Float64, NormSize, tasks))
 	var got *Capture
-	g, err := Build(Float64, func(g *Graph) { got = g.Capture(Regraph(s, 2, g.Input("f", 5, 1))) })
+	g, err := build(Float64, func(g *Graph) { got = g.Capture(Regraph(s, 2, g.Input("f", 5, 1))) })
 	datatest.Check(t, errors.Join(err, s.Put(batchOf(t, Float64, NormSize, tasks)), g.Set("f", []float64{1, math.NaN(), 3, math.Inf(1), 5}), g.Run()))
 	if !math.IsNaN(got.Value[1]) || !math.IsInf(got.Value[3], 1) || s.graph != nil {
 		t.Errorf("the features are %v and the graph %v", got.Value, s.graph)
@@ -131,7 +131,7 @@ func TestSharedInputsFollowTheirOwner(t *testing.T) {
 		var value *Capture
 		var held []float32
 		var captured *Capture
-		g, err := Build(dtype, func(g *Graph) {
+		g, err := build(dtype, func(g *Graph) {
 			h := must(gorgonia.Add(Product(s, g.Shared("w", w, 4, 3)), Product(s, g.Input("v", 4, 3))))
 			y := must(gorgonia.Sum(must(gorgonia.Square(Readout(s, h)))))
 			value = g.Capture(y)

@@ -69,10 +69,10 @@ func Slice(x *Node, from, to int) *Node {
 				"%s of an operand of shape %v; it must be a matrix that has them", name, in[0])
 			return Shape{to - from, in[0][1]}
 		},
-		F32:     sliced[float32](from, false),
-		F64:     sliced[float64](from, false),
-		Slope32: spread[float32](from, false),
-		Slope64: spread[float64](from, false),
+		F32:     sliced[float32](from, 0),
+		F64:     sliced[float64](from, 0),
+		Slope32: spread[float32](from, 0),
+		Slope64: spread[float64](from, 0),
 	}, x)
 }
 

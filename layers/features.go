@@ -66,21 +66,3 @@ func newFeatures[T Float](tasks []Points, denseFrom float64) features[T] {
 	}
 	return x
 }
-
-// mul sets y (n x k) to X l, l being d x k.
-func (x *features[T]) mul(y, l View[T]) {
-	if x.sparse == nil {
-		gemm(noTrans, x.View, l, y)
-		return
-	}
-	linalg.CSRMul(kernels(), x.sparse, l.Cols, l.Data, y.Data, false)
-}
-
-// mulT sets y (d x k) to X' g, g being n x k.
-func (x *features[T]) mulT(y, g View[T]) {
-	if x.sparse == nil {
-		gemm(firstTrans, x.View, g, y)
-		return
-	}
-	linalg.CSRMul(kernels(), x.sparseT, g.Cols, g.Data, y.Data, false)
-}

@@ -301,36 +301,38 @@ func repeated[T Float](out View[T], in []View[T]) {
 // slicePattern is a slice as Gorgonia prints it, with a colon for each axis before its own.
 var slicePattern = regexp.MustCompile(`^T\[((?::, )*)(?:(\d+):\d+:[01]|:)\.\.\.\]`)
 
-// slice is the first row or column of a slice of a matrix or a vector.
-func slice(name string, in Shape) (from int, ofColumns bool) {
+// slice is the first row and column of a slice of a matrix or a vector.
+func slice(name string, in Shape) (row, col int) {
 	found := slicePattern.FindStringSubmatch(name)
 	fit(found != nil, "slice %s: Gorgonia gets the shapes of steps wrong; it must be of rows or columns one after the other", name)
-	axis := len(found[1]) / len(":, ")
-	if found[2] != "" { // else it is all
-		fit(in[axis] < 256,
-			"slice %s of an operand of shape %v: Gorgonia takes slices for one another whose bounds differ by 256; take Slice of layers, or Stack for Concat", name, in)
-		from, _ = strconv.Atoi(found[2])
+	if found[2] == "" { // it is all
+		return 0, 0
 	}
-	return from, axis == 1
+	axis := len(found[1]) / len(":, ")
+	fit(in[axis] < 256,
+		"slice %s of an operand of shape %v: Gorgonia takes slices for one another whose bounds differ by 256; take Slice of layers, or Stack for Concat", name, in)
+	from, _ := strconv.Atoi(found[2])
+	if axis == 1 {
+		return 0, from
+	}
+	return from, 0
 }
 
-func sliced[T Float](from int, ofColumns bool) Body[T] {
-	if ofColumns {
-		return columns[T](from)
-	}
+func sliced[T Float](row, col int) Body[T] {
 	return func(out View[T], in []View[T]) {
-		copy(out.Data, in[0].Data[from*in[0].Cols:])
+		for i := range out.Rows {
+			copy(out.Row(i), in[0].Row(row + i)[col:])
+		}
 	}
 }
 
 // spread is zero except in the slice, which is the last operand.
-func spread[T Float](from int, ofColumns bool) Body[T] {
+func spread[T Float](row, col int) Body[T] {
 	return func(out View[T], in []View[T]) {
-		if ofColumns {
-			columnsSlope[T](from)(out, in)
-			return
-		}
+		slice := in[len(in)-1]
 		clear(out.Data)
-		copy(out.Data[from*out.Cols:], in[len(in)-1].Data)
+		for i := range slice.Rows {
+			copy(out.Row(row + i)[col:], slice.Row(i))
+		}
 	}
 }

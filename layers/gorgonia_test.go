@@ -275,7 +275,7 @@ func TestOperationsThatGorgoniaGetsWrongAreRefused(t *testing.T) {
 		})
 	}
 	slice := func(g *Graph) { g.Capture(must(gorgonia.Slice(g.Input("x", 300), gorgonia.S(0, 10)))) }
-	datatest.Refused(Build(Float64, slice))(t, nil, "256")
+	datatest.Refused(build(Float64, slice))(t, nil, "256")
 }
 
 // Gorgonia's own machine gives gradients that its own values contradict. An operation whose
@@ -314,7 +314,7 @@ func TestRefusedGradientsAreWrong(t *testing.T) {
 
 // error is what Build says.
 func (c refusal) error() string {
-	_, err := Build(Float64, func(g *Graph) {
+	_, err := build(Float64, func(g *Graph) {
 		x := g.Input("x", 2, 2)
 		gradients(g, must(gorgonia.Sum(must(gorgonia.Square(c.build(x))))), x)
 	})

@@ -39,9 +39,7 @@ type Graph struct {
 	operands int // at most, of a step
 	expr     *gorgonia.ExprGraph
 	inputs   map[string]*input
-	results  []*result
 	captures []*Capture
-	held     []held
 	steps    []step
 }
 
@@ -98,15 +96,6 @@ type step struct {
 // building guards everything that touches Gorgonia's package-level state: its
 // constants and type pools are shared by all graphs under construction.
 var building sync.Mutex
-
-// Build makes a graph with memory of its own.
-func Build(dtype DType, define func(g *Graph)) (*Graph, error) {
-	m, err := NewMemory(dtype)
-	if err != nil {
-		return nil, err
-	}
-	return m.Build(define)
-}
 
 // Build makes a graph. Define adds its inputs, operations and captures; the
 // graph is then cut down to what the captures need, and compiled.
@@ -179,7 +168,7 @@ func distinct(nodes gorgonia.Nodes) error {
 // compile lists the operations that the captures need, operands first. It takes the
 // place of Gorgonia's machine, which throws all memory away between two runs.
 func (g *Graph) compile() error {
-	if len(g.results) == 0 {
+	if len(g.captures) == 0 {
 		return errors.New("nothing is captured")
 	}
 	places := map[*Node]place{}
@@ -210,12 +199,12 @@ func (g *Graph) compile() error {
 		g.operands = max(g.operands, len(s.in))
 		return nil
 	}
-	for _, r := range g.results {
-		if err := visit(r.node); err != nil {
+	for _, c := range g.captures {
+		if err := visit(c.node); err != nil {
 			return err
 		}
-		r.place = places[r.node]
-		r.node = nil
+		c.place = places[c.node]
+		c.node = nil
 	}
 	for _, in := range g.inputs {
 		in.node = nil // the steps are all that runs
@@ -319,21 +308,16 @@ func (g *Graph) Shared(name string, value []float32, shape ...int) *Node {
 // Capture is a result that outlives the run.
 type Capture struct {
 	// Value holds the numbers of the last run, row-major.
-	Value []float64
-	result
-}
-
-// result is a node that is wanted after a run.
-type result struct {
-	node  *Node
-	place place
+	Value  []float64
+	single *[]float32 // of Hold
+	node   *Node
+	place  place
 }
 
 // Capture makes the value of n available after a run, in double precision.
 func (g *Graph) Capture(n *Node) *Capture {
-	c := &Capture{make([]float64, n.Shape().TotalSize()), result{node: n}}
+	c := &Capture{Value: make([]float64, n.Shape().TotalSize()), node: n}
 	g.captures = append(g.captures, c)
-	g.results = append(g.results, &c.result)
 	return c
 }
 
@@ -366,19 +350,11 @@ func Gradient(loss *Node, inputs ...*Node) Nodes {
 	return grads
 }
 
-// held is a result in single precision.
-type held struct {
-	*result
-	value *[]float32
-}
-
 // Hold makes the value of n available after a run and until the next one, as Capture does, but
 // in single precision, where it has no copy made.
 func (g *Graph) Hold(n *Node, value *[]float32) {
-	r := &result{node: n}
 	*value = nil
-	g.held = append(g.held, held{r, value})
-	g.results = append(g.results, r)
+	g.captures = append(g.captures, &Capture{single: value, node: n})
 }
 
 // Constant is a number in the precision of a node.
@@ -427,16 +403,17 @@ func run[T Float](g *Graph, memory []T, running *string) {
 		bodyOf[T](s.f32, s.f64)(out, views[:len(s.in)])
 	}
 	for _, c := range g.captures {
-		convert(c.Value, viewAt(memory, c.place).Data)
-	}
-	for _, h := range g.held {
-		from := viewAt(memory, h.place).Data
-		if single, ok := any(from).([]float32); ok {
-			*h.value = single
-			continue
+		from := viewAt(memory, c.place).Data
+		single, shared := any(from).([]float32)
+		switch {
+		case c.single == nil:
+			convert(c.Value, from)
+		case shared:
+			*c.single = single
+		default:
+			*c.single = roomFor(*c.single, len(from))
+			convert(*c.single, from)
 		}
-		*h.value = roomFor(*h.value, len(from))
-		convert(*h.value, from)
 	}
 }
 

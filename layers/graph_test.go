@@ -34,10 +34,10 @@ func TestBuildRefusesWhatGorgoniaWouldGetWrong(t *testing.T) {
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			datatest.Refused(Build(Float64, define))(t, ErrGraph)
+			datatest.Refused(build(Float64, define))(t, ErrGraph)
 		})
 	}
-	datatest.Refused(Build("float16", func(*Graph) {}))(t, ErrGraph)
+	datatest.Refused(build("float16", func(*Graph) {}))(t, ErrGraph)
 }
 
 // Names that collide in one graph do not in the next one of the same memory.
@@ -81,7 +81,7 @@ func collision(g *Graph) (a, b string) {
 func TestAPanicInABodyIsAnErrorOfTheRun(t *testing.T) {
 	cause := errors.New("no such luck")
 	for _, reason := range []any{"no such luck", cause} {
-		g := datatest.Must(Build(Float64, func(g *Graph) {
+		g := datatest.Must(build(Float64, func(g *Graph) {
 			g.Capture(Apply(Op{
 				Name: "broken", Shape: SameShape,
 				F64: func(View[float64], []View[float64]) { panic(reason) },

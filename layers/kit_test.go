@@ -76,6 +76,15 @@ func batchOf(t testing.TB, dtype DType, norm Norm, tasks []Task) *Batch {
 	return b
 }
 
+// build makes a graph with memory of its own.
+func build(dtype DType, define func(g *Graph)) (*Graph, error) {
+	m, err := NewMemory(dtype)
+	if err != nil {
+		return nil, err
+	}
+	return m.Build(define)
+}
+
 // weighted is sum_i w_i y_i over all entries: a scalar whose gradient is w.
 func weighted(y, w *Node) *Node {
 	if y.IsScalar() {
@@ -105,7 +114,7 @@ type compiled struct {
 func (c opCase) compile(t *testing.T, dtype DType) *compiled {
 	t.Helper()
 	k := &compiled{}
-	k.Graph = datatest.Must(Build(dtype, func(g *Graph) {
+	k.Graph = datatest.Must(build(dtype, func(g *Graph) {
 		var in []*Node
 		for i, shape := range c.in {
 			in = append(in, g.Input(fmt.Sprint("in", i), shape...))

@@ -15,40 +15,27 @@ func Product(s *Slot, l *Node) *Node {
 			fit(len(in[0]) == 2, "product with the data: the operand has shape %v; it must be a matrix", in[0])
 			return Shape{s.rows(), in[0][1]}
 		},
-		F32:     product[float32](s),
-		F64:     product[float64](s),
-		Slope32: productSlope[float32](s),
-		Slope64: productSlope[float64](s),
+		F32:     product[float32](s, noTrans),
+		F64:     product[float64](s, noTrans),
+		Slope32: product[float32](s, firstTrans),
+		Slope64: product[float64](s, firstTrans),
 	}, l)
 }
 
-func product[T Float](s *Slot) Body[T] {
+// product is X, or X', times the last operand.
+func product[T Float](s *Slot, turn [2]linalg.Transpose) Body[T] {
 	return func(out View[T], in []View[T]) {
-		stackOf[T](s.batch).x.mul(out, in[0])
-	}
-}
-
-func productSlope[T Float](s *Slot) Body[T] {
-	return func(out View[T], in []View[T]) {
-		stackOf[T](s.batch).x.mulT(out, in[2])
-	}
-}
-
-// columns are a matrix's columns from one on.
-func columns[T Float](from int) Body[T] {
-	return func(out View[T], in []View[T]) {
-		for i := range out.Rows {
-			copy(out.Row(i), in[0].Row(i)[from:])
+		x := stackOf[T](s.batch).x
+		right := in[len(in)-1]
+		if x.sparse == nil {
+			gemm(turn, x.View, right, out)
+			return
 		}
-	}
-}
-
-func columnsSlope[T Float](from int) Body[T] {
-	return func(out View[T], in []View[T]) {
-		clear(out.Data)
-		for i := range out.Rows {
-			copy(out.Row(i)[from:], in[len(in)-1].Row(i))
+		sparse := x.sparse
+		if turn == firstTrans {
+			sparse = x.sparseT
 		}
+		linalg.CSRMul(kernels(), sparse, right.Cols, right.Data, out.Data, false)
 	}
 }
 

@@ -157,7 +157,7 @@ func named(kind, name string, build func()) {
 			if !ok {
 				err = fmt.Errorf("%v", r)
 			}
-			panic(fmt.Errorf("%s %q: %w", kind, name, err)) // layers.Build returns it
+			panic(fmt.Errorf("%s %q: %w", kind, name, err)) // Memory.Build returns it
 		}
 	}()
 	build()

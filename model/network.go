@@ -78,15 +78,10 @@ func (n *core) estimates(g *layers.Graph) {
 	}
 	n.omega = g.Input("Omega", q, m*m)
 	n.o = g.Input("o", q)
+	phi := must(op.Reshape(n.phi, []int{m * m}))
 	quadratic := mul(n.c, g.Input("tr(Omega^2)", q)) // q
-	n.f = add(n.inner(n.omega), quadratic)           // q
+	n.f = add(mul(n.omega, phi), quadratic)          // q: <Phi, Omega> + c tr(Omega^2)
 	n.v = n.link(n.o)                                // q
-}
-
-// inner is <Phi, A> for every A in the rows of a matrix, q x m^2.
-func (n *core) inner(a *layers.Node) *layers.Node {
-	phi := must(op.Reshape(n.phi, []int{a.Shape()[1]}))
-	return mul(a, phi)
 }
 
 // lgnn is the layerwise graph neural network, P being the label graphs of the tasks:

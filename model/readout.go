@@ -2,9 +2,9 @@ package model
 
 import (
 	"fmt"
-	"math"
 
 	"gonum.org/v1/gonum/mat"
+	"gonum.org/v1/gonum/stat"
 
 	"l2mt/data"
 )
@@ -21,8 +21,8 @@ func signedReadout(kind data.Kind, y []float64) ([]float64, error) {
 	w := make([]float64, len(y))
 	n := float64(len(y))
 	if kind == data.Regression {
-		mean, sd := meanDeviation(y)
-		if sd == 0 {
+		mean, sd := stat.PopMeanStdDev(y, nil)
+		if !(sd > 0) {
 			return nil, data.Invalid("all training targets are %v; the signed readout needs different ones", mean)
 		}
 		for i, v := range y {
@@ -60,16 +60,4 @@ func Means(c Config, p *data.ProblemData) (*mat.Dense, error) {
 		t.TrainSet.X.AddMulT(a.RawRowView(i), w, 1)
 	}
 	return a, nil
-}
-
-// meanDeviation returns the mean and the population standard deviation.
-func meanDeviation(y []float64) (mean, sd float64) {
-	for _, v := range y {
-		mean += v
-	}
-	mean /= float64(len(y))
-	for _, v := range y {
-		sd += (v - mean) * (v - mean)
-	}
-	return mean, math.Sqrt(sd / float64(len(y)))
 }

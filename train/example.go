@@ -165,9 +165,9 @@ func steps(examples []prepared, update Update) []prepared {
 	}
 	var single []prepared
 	for _, e := range examples {
-		for i := range e.tuples {
-			single = append(single, prepared{e.name, e.payload,
-				e.tuples[i : i+1], e.weight, e.index, e.tester})
+		for tuple := range slices.Chunk(e.tuples, 1) {
+			e.tuples = tuple
+			single = append(single, e)
 		}
 	}
 	return single

@@ -88,14 +88,12 @@ type Optimiser struct {
 
 // NewOptimiser returns an optimiser at rest for parameters like p, by the name of its rule.
 func NewOptimiser(name string, p model.Params) *Optimiser {
-	o := &Optimiser{rule: optimisers[name], First: p.Clone(), Second: p.Clone()}
-	for i := range p {
-		clear(o.First[i].Value)
-		clear(o.First[i].Single)
-		clear(o.Second[i].Value)
-		clear(o.Second[i].Single)
+	zeros := p.Clone()
+	for _, t := range zeros {
+		clear(t.Value)
+		clear(t.Single)
 	}
-	return o
+	return &Optimiser{rule: optimisers[name], First: zeros, Second: zeros.Clone()}
 }
 
 // Step moves the parameters by the gradient; the optimiser was made for both. Rate gives the learning rate of each parameter.

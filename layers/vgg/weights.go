@@ -2,7 +2,6 @@ package vgg
 
 import (
 	"fmt"
-	"math"
 	"slices"
 	"strings"
 
@@ -124,10 +123,8 @@ func numbers(tensors []safetensors.Tensor, c Config, name string, shape []int) (
 	if !slices.Equal(t.Shape, shape) {
 		return nil, ErrWeights.Errorf("%s is %s; %s has %s", name, by(t.Shape), c.Name, by(shape))
 	}
-	for i, v := range t.Single {
-		if f := float64(v); math.IsNaN(f) || math.IsInf(f, 0) {
-			return nil, ErrWeights.Errorf("entry %d of %s is %v; it must be finite", i, name, v)
-		}
+	if i := layers.NotFinite(t.Single); i >= 0 {
+		return nil, ErrWeights.Errorf("entry %d of %s is %v; it must be finite", i, name, t.Single[i])
 	}
 	return t.Single, nil
 }

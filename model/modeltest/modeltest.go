@@ -15,6 +15,7 @@ import (
 	"slices"
 	"testing"
 
+	"gonum.org/v1/gonum/floats"
 	"gonum.org/v1/gonum/mat"
 
 	"l2mt/data"
@@ -467,10 +468,7 @@ func (s *suite) saving(t *testing.T) {
 
 func near(t *testing.T, name string, got, want []float64) {
 	t.Helper()
-	for i, v := range want {
-		if !(math.Abs(got[i]-v) <= equalTolerance*(1+math.Abs(v))) {
-			t.Errorf("%s: entry %d is %v, want %v", name, i, got[i], v)
-			return
-		}
+	if !floats.EqualApprox(got, want, equalTolerance) {
+		t.Errorf("%s: %v, want %v", name, got, want)
 	}
 }

@@ -1,11 +1,11 @@
 package pairwise
 
 import (
-	"math"
 	"slices"
 
 	"gonum.org/v1/gonum/floats"
 	"gonum.org/v1/gonum/mat"
+	"gonum.org/v1/gonum/stat"
 
 	"l2mt/data"
 	"l2mt/data/safetensors"
@@ -61,7 +61,7 @@ func newResiduals(p *data.ProblemData) *residuals {
 // weights in the signed mean are zero where all targets are equal.
 func (e *residuals) weigh(i int, t data.TaskData) {
 	n := float64(len(t.TrainSet.Y))
-	average, deviation := meanDeviation(t.TrainSet.Y)
+	average, deviation := stat.PopMeanStdDev(t.TrainSet.Y, nil)
 	total := n * deviation * deviation
 	scale := deviation // sum of y^2
 	if t.Kind == data.Classification {
@@ -237,18 +237,6 @@ func overClasses(a layers.View[float64], present []bool, i, j, classes int) floa
 		}
 	}
 	return sum
-}
-
-// meanDeviation returns the mean and the population standard deviation.
-func meanDeviation(y []float64) (mean, sd float64) {
-	for _, v := range y {
-		mean += v
-	}
-	mean /= float64(len(y))
-	for _, v := range y {
-		sd += (v - mean) * (v - mean)
-	}
-	return mean, math.Sqrt(sd / float64(len(y)))
 }
 
 func view(rows, cols int) layers.View[float64] {

@@ -43,7 +43,7 @@ var budgets = map[string]int{
 	"infer/serve":                   4900,  // 51: models over HTTP
 	"infer/solve":                   19560, // 48: the metric of the experience; 49: time, groups, weights; 47: fifty rows of a task are sampled
 	"infer/solve/solvetest":         948,
-	"layers":                        14136, // 50: Gorgonia's other operations, one memory
+	"layers":                        13684, // 50: Gorgonia's other operations, one memory
 	"layers/linalg":                 6638,
 	"layers/linalg/gen":             3489,
 	"layers/vgg":                    3018,
@@ -68,7 +68,7 @@ const (
 	whole = 258760
 	// testLines bounds the lines of all tests. Each fault of issue 46 has a test, and the models of
 	// issues 47 and 48 have some 2,300 lines; serve (51) has 600.
-	testLines = 30879
+	testLines = 30893
 	// spare is what a package may take before its own number is raised.
 	spare = 100
 	// slack is how far a package may fall below its budget, so that gains are kept.
