@@ -321,22 +321,14 @@ func (g *Graph) Capture(n *Node) *Capture {
 	return c
 }
 
-// Check panics if an operation below a node is refused, before Gorgonia stumbles over it.
+// Check panics if an operation in the graph of a node is refused, before Gorgonia stumbles over it.
 func Check(n *Node) {
-	checked := map[*Node]bool{}
-	var check func(n *Node)
-	check = func(n *Node) {
-		if checked[n] || n.Op() == nil {
-			return
-		}
-		checked[n] = true
-		op := boundTo(n)
-		fit(op.Name != outer, "operation OuterProd: Gorgonia's gradient of it is wrong; take Mul of matrices")
-		for _, operand := range operandsOf(n) {
-			check(operand)
+	for _, n := range n.Graph().AllNodes() {
+		if n.Op() != nil {
+			name := boundTo(n).Name
+			fit(name != outer, "operation OuterProd: Gorgonia's gradient of it is wrong; take Mul of matrices")
 		}
 	}
-	check(n)
 }
 
 // Gradient adds the gradient of a scalar with respect to inputs. It is to be

@@ -2,6 +2,7 @@ package model
 
 import (
 	"fmt"
+	"slices"
 
 	"l2mt/layers"
 )
@@ -46,52 +47,34 @@ func (p *parts) embed(params Params, payload *Payload) ([]float64, error) {
 	h := p.width()
 	m := payload.Tasks()
 	e := make([]float64, m*m*h)
-	var where []int // the rows of E that are next
-	values := make([][]float64, len(body.Statistics))
-	run := func() error {
-		for i, s := range body.Statistics {
-			err := s.check(values[i], len(where))
+	var pairs []int // rows of E, each pair once
+	for i := range m {
+		for j := range i + 1 {
+			pairs = append(pairs, i*m+j)
+		}
+	}
+	for part := range slices.Chunk(pairs, partRows) {
+		for k, s := range body.Statistics {
+			var values []float64
+			for _, row := range part {
+				values = payload.statistics[k](values, row, row+1)
+			}
+			err := s.check(values, len(part))
 			if err == nil {
-				err = p.graph.Set(statisticName(s), values[i])
+				err = p.graph.Set(statisticName(s), values)
 			}
 			if err != nil {
-				return fmt.Errorf("statistic %q: %w", s.Name, err)
+				return nil, fmt.Errorf("statistic %q: %w", s.Name, err)
 			}
-			values[i] = values[i][:0]
 		}
 		if err := p.graph.Run(); err != nil {
-			return err
+			return nil, err
 		}
-		for k, row := range where {
-			copy(e[row*h:][:h], p.e.Value[k*h:])
-		}
-		where = where[:0]
-		return nil
-	}
-	for i := range m {
-		from := i * m
-		for to := from + i + 1; from < to; { // pairs (i, 0) to (i, i)
-			next := min(to, from+partRows-len(where))
-			for k := range body.Statistics {
-				values[k] = payload.statistics[k](values[k], from, next)
-			}
-			for ; from < next; from++ {
-				where = append(where, from)
-			}
-			if len(where) == partRows {
-				if err := run(); err != nil {
-					return nil, err
-				}
-			}
-		}
-	}
-	if err := run(); err != nil {
-		return nil, err
-	}
-	for i := range m {
-		for j := range i {
-			row := e[(i*m+j)*h:]
-			copy(e[(j*m+i)*h:][:h], row)
+		for k, row := range part {
+			v := p.e.Value[k*h:][:h]
+			turned := row%m*m + row/m // the pair in the other order
+			copy(e[row*h:], v)
+			copy(e[turned*h:], v)
 		}
 	}
 	return e, nil

@@ -1,7 +1,6 @@
 package model
 
 import (
-	"fmt"
 	"maps"
 	"slices"
 	"strings"
@@ -10,6 +9,7 @@ import (
 
 	"l2mt/data"
 	"l2mt/layers"
+	"l2mt/model/settings"
 )
 
 // Readout turns the targets of a task's training rows into weights w_i: the
@@ -126,10 +126,7 @@ var (
 )
 
 func (r *registry[T]) add(name string, piece T) {
-	if _, ok := r.piece[name]; ok || name == "" {
-		panic(fmt.Sprintf("a %s is registered as %q, a name that is taken or empty; take another", r.kind, name))
-	}
-	r.piece[name] = piece
+	settings.Register(r.piece, r.kind, name, piece)
 }
 
 func (r *registry[T]) get(name string) T { return r.piece[name] }

@@ -64,7 +64,7 @@ var schedules = map[string]func(done float64) float64{
 // RegisterSchedule makes a schedule available under a name: the share of the rate when a part
 // of the run is done, from 0 to less than 1. It is for init alone.
 func RegisterSchedule(name string, share func(done float64) float64) {
-	register(schedules, "schedule", name, share)
+	settings.Register(schedules, "schedule", name, share)
 }
 
 // share is the part of a rate at a step, from 0, of a run of so many steps, the first of

@@ -1,10 +1,10 @@
 package train
 
 import (
-	"fmt"
 	"math"
 
 	"l2mt/model"
+	"l2mt/model/settings"
 )
 
 // Move is a step of a number, given its value, its gradient, and the two numbers that the
@@ -22,13 +22,8 @@ var optimisers = map[string]Rule{
 
 // RegisterOptimiser makes an optimiser available under a name. It is for init alone, and
 // panics if the name is taken.
-func RegisterOptimiser(name string, r Rule) { register(optimisers, "optimiser", name, r) }
-
-func register[T any](pieces map[string]T, kind, name string, piece T) {
-	if _, taken := pieces[name]; taken || name == "" {
-		panic(fmt.Sprintf("the %s is registered as %q, a name that is taken or empty; take another", kind, name))
-	}
-	pieces[name] = piece
+func RegisterOptimiser(name string, r Rule) {
+	settings.Register(optimisers, "optimiser", name, r)
 }
 
 // epsilon keeps divisions by a mean square finite.

@@ -46,6 +46,15 @@ func New(section string, config any, names map[string][]string) (t Table) {
 	return t
 }
 
+// Register makes a choice of a kind available under a name. It is for init alone, and panics if
+// the name is taken.
+func Register[T any](choices map[string]T, kind, name string, choice T) {
+	if _, taken := choices[name]; taken || name == "" {
+		panic(fmt.Sprintf("the %s is registered as %q, a name that is taken or empty; take another", kind, name))
+	}
+	choices[name] = choice
+}
+
 // Value is the setting as a text.
 func (s Setting) Value() string { return fmt.Sprint(s.value) }
 
