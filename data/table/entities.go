@@ -33,6 +33,7 @@ func (r *reader) suggestGroup() {
 		levels       int
 	}
 	var numbers []column
+	levels := map[float64]bool{}
 	j := 0
 	for _, c := range r.Recipe.Columns {
 		first := j
@@ -41,19 +42,23 @@ func (r *reader) suggestGroup() {
 			continue
 		}
 		values := r.sums(first, c.parts())
-		levels := map[float64]bool{}
-		whole := true
-		for _, v := range values {
-			levels[v] = true
+		part := slices.ContainsFunc(values, func(v float64) bool {
 			if c.Offset != nil {
 				v += c.Offset[0]
 			}
-			whole = whole && math.Abs(v-math.Round(v)) < 1e-3
+			return !(math.Abs(v-math.Round(v)) < 1e-3)
+		})
+		if part && !r.tells(values) {
+			clear(levels)
+			repeated := func() bool { return fewestRepeats*(len(levels)-1) < len(values) }
+			for i := 0; i < len(values) && repeated(); i++ {
+				levels[values[i]] = true
+			}
+			if repeated() {
+				numbers = append(numbers, column{c.Name, first, c.parts(), len(levels)})
+			}
 		}
-		if !whole && !r.tells(values) && fewestRepeats*(len(levels)-1) < len(values) {
-			numbers = append(numbers, column{c.Name, first, c.parts(), len(levels)})
-		}
-		if !whole {
+		if part {
 			continue
 		}
 		if ranks := data.Ranks(values); r.repeats(ranks) {

@@ -68,10 +68,10 @@ func (r *reader) passes(feature int, offset float64) bool {
 				falls++
 			}
 			last = v
+			if falls > 0 && !years {
+				return false
+			}
 		}
 	}
-	if falls > 0 {
-		return years
-	}
-	return rises >= enoughToTell && 2*rises >= steps
+	return falls > 0 || rises >= enoughToTell && 2*rises >= steps
 }

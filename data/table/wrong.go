@@ -102,11 +102,15 @@ func (r *reader) ordered(tasks []*task, columns *[]string) error {
 		counts := true
 		for _, t := range tasks {
 			for k, row := range t.rows {
+				taken := k%(1+n/screened) == 0
+				if !taken && !counts && !equals {
+					continue
+				}
 				v := value(row)
 				counts = counts && v == value(0)+float64(row)
 				label := float32(target.Label(row).Number - offsets[j])
 				equals = equals && target.Text(row) < 0 && v == float64(label)
-				if k%(1+n/screened) == 0 {
+				if taken {
 					values = append(values, v)
 					order = append(order, t.y[k])
 				}
