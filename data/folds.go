@@ -4,7 +4,9 @@ import (
 	"cmp"
 	"fmt"
 	"math"
+	"runtime"
 	"slices"
+	"sync"
 )
 
 // Labelled returns the problem with all labelled rows to train on: the training
@@ -199,18 +201,15 @@ func (p *ProblemData) signatures(seed uint64) [][]uint64 {
 			}
 		}
 	} else {
-		column := make([]uint64, x.Rows())
-		for j := range x.Cols() {
-			for i := range column {
-				column[i] = ascending(x.Row(i).Value[j])<<32 | uint64(i)
-			}
-			slices.Sort(column)
-			rank := uint64(0)
-			for k, v := range column {
-				if k > 0 && v>>32 > column[k-1]>>32 {
-					rank++
-				}
-				sums[uint32(v)] += scrambled(seed, rank, 3)
+		parts := make([][]uint64, min(x.Cols(), runtime.GOMAXPROCS(0)))
+		var work sync.WaitGroup
+		for w := range parts {
+			work.Go(func() { parts[w] = columnSums(x, w, len(parts), seed) })
+		}
+		work.Wait()
+		for _, part := range parts {
+			for i, v := range part {
+				sums[i] += v
 			}
 		}
 	}
@@ -221,6 +220,26 @@ func (p *ProblemData) signatures(seed uint64) [][]uint64 {
 		sums = sums[n:]
 	}
 	return byTask
+}
+
+// columnSums are what every step-th column says of the rows.
+func columnSums(x Matrix, first, step int, seed uint64) []uint64 {
+	sums := make([]uint64, x.Rows())
+	column := make([]uint64, x.Rows())
+	for j := first; j < x.Cols(); j += step {
+		for i := range column {
+			column[i] = ascending(x.Row(i).Value[j])<<32 | uint64(i)
+		}
+		slices.Sort(column)
+		rank := uint64(0)
+		for k, v := range column {
+			if k > 0 && v>>32 > column[k-1]>>32 {
+				rank++
+			}
+			sums[uint32(v)] += scrambled(seed, rank, 3)
+		}
+	}
+	return sums
 }
 
 // ascending are the bits of a number, in an order of whole numbers.
