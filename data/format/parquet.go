@@ -93,7 +93,7 @@ func (p *parquetRows) next(r *Rows) (b *Block, err error) {
 		if n == 0 {
 			return cmp.Or(err, io.EOF)
 		}
-		b = &Block{rows: r, line: 1 + p.read}
+		b = &Block{rows: r, line: 1 + p.read, stored: r.stored.n}
 		b.cells = make([]cell, 0, n*r.Width)
 		p.read += n
 		for i, row := range rows[:n] {

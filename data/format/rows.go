@@ -9,9 +9,12 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"runtime"
 	"slices"
 	"strings"
 	"unicode/utf8"
+
+	"golang.org/x/sync/errgroup"
 
 	"l2mt/data"
 )
@@ -192,24 +195,71 @@ func (r *Rows) Close() error { return r.closer.Close() }
 // Read reads all rows into columns, each from its place in the table, and returns
 // the rows' first lines.
 func (r *Rows) Read(columns []*Column) (lines []int, err error) {
-	for {
-		block, err := r.Next()
-		if err == io.EOF {
-			return lines, nil
+	type part struct {
+		columns []*Column
+		lines   []int
+		stored  int64
+	}
+	err = Each(r, runtime.GOMAXPROCS(0), func(b *Block) (p part, err error) {
+		p.stored = b.stored
+		for _, c := range columns {
+			p.columns = append(p.columns, &Column{At: c.At, AsText: c.AsText})
 		}
-		if err != nil {
-			return nil, err
+		p.lines, err = b.Into(p.columns)
+		return p, err
+	}, func(p part) error {
+		for j, c := range columns {
+			c.join(p.columns[j])
 		}
-		added, err := block.Into(columns)
-		if err != nil {
-			return nil, err
-		}
-		lines = append(lines, added...)
+		lines = append(lines, p.lines...)
 		n := len(lines)
-		if err = bounded(n, r.Width, n*r.Width, r.stored.n); err != nil {
-			return nil, r.located(err)
+		if err := bounded(n, r.Width, n*r.Width, p.stored); err != nil {
+			return r.located(err)
+		}
+		return nil
+	})
+	return lines, err
+}
+
+// Each lets work make something of several blocks at a time, and passes that on in order, the same
+// for any number of workers.
+func Each[T any](
+	r *Rows, workers int,
+	work func(*Block) (T, error), sink func(T) error,
+) error {
+	type result struct {
+		made T
+		err  error
+	}
+	for open := true; open; {
+		var results []*result
+		var group errgroup.Group
+		group.SetLimit(workers)
+		for open && len(results) < 4*workers {
+			block, err := r.Next()
+			if open = err == nil; err == io.EOF {
+				break
+			}
+			next := &result{err: err}
+			results = append(results, next)
+			group.Go(func() error {
+				if next.err == nil {
+					next.made, next.err = work(block)
+				}
+				return nil
+			})
+		}
+		_ = group.Wait() // each block has its error, in order
+		for _, next := range results {
+			if next.err != nil {
+				return next.err
+			}
+			if err := sink(next.made); err != nil {
+				return err
+			}
 		}
 	}
+	return nil
 }
 
 // Fault is an error of the row that begins on a line.
@@ -257,7 +307,9 @@ func (r *Rows) next() (*Block, error) {
 		case cut == 0 && r.end:
 			return nil, io.EOF
 		case cut > 0 && (r.end || len(text) == cap(text)):
-			b := &Block{rows: r, text: text[:cut], line: r.line}
+			b := &Block{rows: r, stored: r.stored.n}
+			b.text = text[:cut]
+			b.line = r.line
 			r.rest = text[cut:]
 			r.line += bytes.Count(b.text, []byte{'\n'})
 			return b, nil
@@ -301,6 +353,7 @@ type Block struct {
 	cells  []cell // of a Parquet file, instead
 	line   int    // the first
 	header bool   // the first row is the header
+	stored int64  // bytes on disk up to its end
 }
 
 // Into adds the rows to columns, each from its place in the table, and returns the
@@ -345,7 +398,7 @@ func (b *Block) Into(columns []*Column) (lines []int, err error) {
 func (b *Block) each(f func(line int, cells []string) error) error {
 	if len(b.text) > 2*blockSize { // a row is longer than a block, and becomes cells as a whole
 		cells := 1 + bytes.Count(b.text, []byte(string(b.rows.comma)))
-		if err := bounded(1, 0, 3*cells, b.rows.stored.n); err != nil {
+		if err := bounded(1, 0, 3*cells, b.stored); err != nil {
 			return fmt.Errorf("line %d: %w", b.line, err)
 		}
 	}

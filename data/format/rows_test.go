@@ -6,6 +6,7 @@ import (
 	"encoding/csv"
 	"fmt"
 	"io"
+	"math/rand/v2"
 	"slices"
 	"strings"
 	"testing"
@@ -16,7 +17,7 @@ import (
 
 // allRows are the rows of a text that comes in blocks of about the given size.
 func allRows(text string, size int) (rows [][]string, at []int, err error) {
-	r := &Rows{in: lines{bufio.NewReaderSize(iotest.HalfReader(strings.NewReader(text)), 16)}, comma: ',', line: 1, size: size}
+	r := &Rows{stored: &counter{}, in: lines{bufio.NewReaderSize(iotest.HalfReader(strings.NewReader(text)), 16)}, comma: ',', line: 1, size: size}
 	for {
 		b, err := r.next()
 		if err == io.EOF {
@@ -101,6 +102,29 @@ func TestRowsComeInBlocks(t *testing.T) {
 	}
 	if next != n || blocks < 3 {
 		t.Errorf("%d rows in %d blocks", next, blocks)
+	}
+}
+
+// Columns are the same however a table falls into blocks, spellings too.
+func TestReadJoinsBlocks(t *testing.T) {
+	cells := []string{"1", "2.50", "ab", "AB", "aB", "", "7.0", "7", "x", "-3"}
+	r := rand.New(rand.NewPCG(5, 7))
+	var text strings.Builder
+	for range 400 {
+		fmt.Fprintf(&text, "%s,%s\n", cells[r.IntN(len(cells))], cells[r.IntN(len(cells))])
+	}
+	read := func(size int) string {
+		rows := &Rows{stored: &counter{}, in: strings.NewReader(text.String()), comma: ',', line: 1, size: size, Width: 2, Decimal: "."}
+		columns := []*Column{{At: 0, Joins: true}, {At: 1, Joins: true, AsText: true}}
+		read := fmt.Sprint(datatest.Must(rows.Read(columns))(t))
+		for _, c := range columns {
+			read += fmt.Sprint(c.Numbers, c.Texts, c.Joined, c.index)
+		}
+		return read
+	}
+	whole := read(1 << 20)
+	for _, size := range []int{20, 70, 1000} {
+		datatest.Equal(t, read(size), whole, "with blocks of %d bytes", size)
 	}
 }
 

@@ -5,13 +5,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"maps"
 	"math"
 	"runtime"
 	"slices"
-
-	"golang.org/x/sync/errgroup"
 
 	"l2mt/data"
 	"l2mt/data/format"
@@ -72,7 +69,6 @@ type Block struct {
 	Text    []byte           // for what work makes of them
 	x       data.Matrix      // the rows as the fit makes them, where these are kept
 	notes   map[string]int
-	err     error
 }
 
 // ErrNoTask marks a table whose rows name no task.
@@ -204,41 +200,22 @@ func (r *Rows) Notes() (unseen []string, written string) {
 // Each predicts all rows. It lets work, if there is any, finish several blocks at a time,
 // and passes the blocks on in order, the same for any number of workers.
 func (r *Rows) Each(ctx context.Context, work func(*Block), sink func(*Block) error) error {
-	for open := true; open; {
-		var blocks []*Block
-		var group errgroup.Group
-		group.SetLimit(r.o.Workers)
-		for open && len(blocks) < 4*r.o.Workers {
-			text, err := r.in.Next()
-			if open = err == nil; err == io.EOF {
-				break
-			}
-			b := &Block{notes: map[string]int{}, err: err}
-			blocks = append(blocks, b)
-			group.Go(func() error {
-				if b.err == nil {
-					b.err = r.fill(b, text)
-				}
-				if b.err == nil && work != nil {
-					work(b)
-				}
-				return nil
-			})
+	return format.Each(r.in, r.o.Workers, func(text *format.Block) (*Block, error) {
+		b := &Block{notes: map[string]int{}}
+		err := r.fill(b, text)
+		if err == nil && work != nil {
+			work(b)
 		}
-		_ = group.Wait() // each block has its error, in order
-		for _, b := range blocks {
-			if err := cmp.Or(ctx.Err(), b.err); err != nil {
-				return err
-			}
-			if err := sink(b); err != nil {
-				return err
-			}
-			for note, n := range b.notes {
-				r.notes[note] += n
-			}
+		return b, err
+	}, func(b *Block) error {
+		if err := ctx.Err(); err != nil {
+			return err
 		}
-	}
-	return nil
+		for note, n := range b.notes {
+			r.notes[note] += n
+		}
+		return sink(b)
+	})
 }
 
 // fill predicts the rows of a block of text.
