@@ -275,8 +275,10 @@ func (s *search) measure(given bool) {
 	rows := 0
 	for _, t := range s.Tasks {
 		rows += len(t.Y)
-		for i, v := range t.Features {
-			sums[s.Part[i%s.d]] += v * v
+		for row := range slices.Chunk(t.Features, max(1, s.d)) {
+			for j, v := range row {
+				sums[s.Part[j]] += v * v
+			}
 		}
 	}
 	for k := range s.Components {
@@ -412,18 +414,22 @@ const (
 // stacks gathers the rows r of some tasks after others, of shared features, times their loadings.
 func (s *search) stacks(do func(blocks []block)) {
 	for blocks := range slices.Chunk(s.blocks, tasksStacked) {
-		s.stacked = s.stacked[:0]
 		stacked := 0
 		for i := range blocks {
-			b := &blocks[i]
-			b.first = stacked
-			stacked += b.rows
-			for row := range slices.Chunk(b.r, s.d) {
-				for _, j := range s.shared {
-					s.stacked = append(s.stacked, b.Loading*row[j])
-				}
-			}
+			blocks[i].first = stacked
+			stacked += blocks[i].rows
 		}
+		p := len(s.shared)
+		s.stacked = room(s.stacked, stacked*p)
+		s.each(blocks, func(b *block, _ *scratch) {
+			to := s.stacked[b.first*p:]
+			for row := range slices.Chunk(b.r, s.d) {
+				for i, j := range s.shared {
+					to[i] = b.Loading * row[j]
+				}
+				to = to[p:]
+			}
+		})
 		do(blocks)
 	}
 }

@@ -48,13 +48,12 @@ func narrow(p Problem, workers int) *narrowing {
 		return n
 	}
 	n.narrowed.Part = nil
-	var columns [][]float64 // after, one row of each task behind the other
+	var parts [][]float64 // features after, of the rows of all tasks
 	for k := range n.turns {
 		t := &n.turns[k]
 		t.first = len(n.narrowed.Part)
-		turned := n.turn(t, rows)
-		columns = append(columns, turned...)
-		for range turned {
+		parts = append(parts, n.turn(t, rows))
+		for range len(parts[k]) / rows {
 			n.narrowed.Part = append(n.narrowed.Part, k)
 		}
 	}
@@ -64,8 +63,9 @@ func narrow(p Problem, workers int) *narrowing {
 		t := &n.narrowed.Tasks[i]
 		t.Features = nil
 		for range t.Y {
-			for _, c := range columns {
-				t.Features = append(t.Features, c[row])
+			for _, part := range parts {
+				wide := len(part) / rows
+				t.Features = append(t.Features, part[row*wide:][:wide]...)
 			}
 			row++
 		}
@@ -74,7 +74,7 @@ func narrow(p Problem, workers int) *narrowing {
 }
 
 // turn makes the features of a component.
-func (n *narrowing) turn(t *turn, rows int) (columns [][]float64) {
+func (n *narrowing) turn(t *turn, rows int) []float64 {
 	d := len(t.features)
 	f := make([]float64, 0, rows*d)
 	for _, task := range n.wide.Tasks {
@@ -84,32 +84,23 @@ func (n *narrowing) turn(t *turn, rows int) (columns [][]float64) {
 			}
 		}
 	}
-	part := f
-	wide := d
-	if d > rows {
-		gram := n.abt(nil, f, d, f, d)
-		size := 0.0
-		for i := range rows {
-			size += gram[i*rows+i] / float64(rows)
-		}
-		for i := range rows {
-			gram[i*rows+i] += jitter*size + math.SmallestNonzeroFloat32
-		}
-		linalg.Cholesky(n.ker, rows, gram, rows)
-		part = lower(gram, rows)
-		wide = rows
-		linalg.Invert(n.ker, rows, gram, rows)
-		t.q = n.product(make([]float64, d*rows), linalg.Trans, linalg.Trans,
-			d, rows, rows, f, d, gram, rows)
+	if d <= rows {
+		return f
 	}
-	for j := range wide {
-		column := make([]float64, rows)
-		for i := range column {
-			column[i] = part[i*wide+j]
-		}
-		columns = append(columns, column)
+	gram := n.abt(nil, f, d, f, d)
+	size := 0.0
+	for i := range rows {
+		size += gram[i*rows+i] / float64(rows)
 	}
-	return columns
+	for i := range rows {
+		gram[i*rows+i] += jitter*size + math.SmallestNonzeroFloat32
+	}
+	linalg.Cholesky(n.ker, rows, gram, rows)
+	part := lower(gram, rows)
+	linalg.Invert(n.ker, rows, gram, rows)
+	t.q = n.product(make([]float64, d*rows), linalg.Trans, linalg.Trans,
+		d, rows, rows, f, d, gram, rows)
+	return part
 }
 
 // lower is a matrix with zeros above its diagonal.

@@ -100,13 +100,29 @@ func (d *Doubt) Band(x data.Matrix) ([]float64, error) {
 	return v, nil
 }
 
-// slab is how many rows are multiplied at a time.
-const slab = 256
+// slab is how many rows are multiplied at a time, by so many rows of a root as band says.
+const (
+	slab = 256
+	band = 64
+)
 
-// lengths are the squared lengths of M (level, x) of rows.
+// lengths are the squared lengths of M (level, x) of rows. Roots are nearly triangular: zeros that
+// end all rows of a band are left out.
 func lengths(m []float64, x data.Matrix, level float64) []float64 {
 	wide := x.Cols() + 1
 	k := len(m) / wide
+	var ends []int
+	for rows := range slices.Chunk(m, band*wide) {
+		end := 0
+		for row := range slices.Chunk(rows, wide) {
+			last := wide
+			for last > end && row[last-1] == 0 {
+				last--
+			}
+			end = last
+		}
+		ends = append(ends, end)
+	}
 	v := make([]float64, x.Rows())
 	height := min(slab, len(v))
 	rows := make([]float64, height*wide)
@@ -121,9 +137,13 @@ func lengths(m []float64, x data.Matrix, level float64) []float64 {
 				rows[r*wide+1+row.Column(p)] = float64(e)
 			}
 		}
-		linalg.Gemm(linalg.Default(), linalg.NoTrans, linalg.Trans, n, k, wide,
-			1, rows, wide, m, wide,
-			0, products, k)
+		for b, end := range ends {
+			top := b * band
+			linalg.Gemm(linalg.Default(), linalg.NoTrans, linalg.Trans,
+				n, min(band, k-top), end,
+				1, rows, wide, m[top*wide:], wide,
+				0, products[top:], k)
+		}
 		for r := range n {
 			product := products[r*k:][:k]
 			v[from+r] = floats.Dot(product, product)
