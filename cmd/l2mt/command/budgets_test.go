@@ -32,7 +32,7 @@ var budgets = map[string]int{
 	"data/experience":               5545,  // 46: what is missing is named
 	"data/fault":                    113,   // 46: kinds of errors
 	"data/files":                    3206,  // 46: folders are replaced whole
-	"data/format":                   14806, // issue 46: bounds, and names of arrays; 49: Parquet
+	"data/format":                   15140, // issue 46: bounds, and names of arrays; 49: Parquet
 	"data/images":                   2669,
 	"data/progress":                 75,
 	"data/safetensors":              2337,
@@ -68,7 +68,7 @@ const (
 	whole = 258760
 	// testLines bounds the lines of all tests. Each fault of issue 46 has a test, and the models of
 	// issues 47 and 48 have some 2,300 lines; serve (51) has 600.
-	testLines = 30893
+	testLines = 30917
 	// spare is what a package may take before its own number is raised.
 	spare = 100
 	// slack is how far a package may fall below its budget, so that gains are kept.
