@@ -72,7 +72,7 @@ func TestOpenJoinsRecordsWithTheirProblems(t *testing.T) {
 		}
 	}
 	config := datatest.Must(Preset("default", 64))(t).Defaults()
-	config.Model.Hidden, config.Epochs = 4, 1
+	config.Model.Hidden, config.Epochs, config.Start = 4, 1, FromPreset
 	datatest.Equal(t, len(datatest.Must(Run(t.Context(), config, e, Options{}))(t).Metrics), 2, "a run on it")
 }
 

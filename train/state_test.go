@@ -27,7 +27,7 @@ func TestCancelledAndResumedIsUninterrupted(t *testing.T) {
 	t.Parallel()
 	simple, measured := small(1), tested(t, 5, 5, 5)
 	configured := func(of Config, update Update, dtype layers.DType, objective model.Objective) Config {
-		of.Epochs, of.Update, of.Model.DType, of.Model.Objective = 8, update, dtype, objective
+		of.Epochs, of.Update, of.Model.DType, of.Model.Objective = 4, update, dtype, objective
 		return of
 	}
 	for _, way := range []struct {
@@ -45,7 +45,7 @@ func TestCancelledAndResumedIsUninterrupted(t *testing.T) {
 		dir, r, stops := t.TempDir(), data.Stream(1, "cancel"), 0
 		for {
 			ctx, cancel := context.WithCancel(t.Context())
-			s := &spy{at: 1 + r.IntN(10), stop: cancel}
+			s := &spy{at: 1 + r.IntN(6), stop: cancel}
 			got, err := Run(ctx, c, InMemory(examples), Options{Out: dir, Progress: s})
 			cancel()
 			if s.finished != s.stages {

@@ -68,16 +68,17 @@ func Says(t TB, err, kind error, words ...string) {
 
 // Equal tests that a value is the one wanted.
 func Equal[T any](t TB, got, want T, what string, args ...any) {
-	t.Helper()
 	if !reflect.DeepEqual(got, want) {
+		t.Helper()
 		t.Errorf("%s: %+v, want %+v", fmt.Sprintf(what, args...), got, want)
 	}
 }
 
-// Near tests that a number is within a distance of the one wanted.
+// Near tests that a number is within a distance of the one wanted. Tests ask it of a million
+// numbers, and Helper would take longer than the comparison.
 func Near(t TB, got, want, within float64, what string, args ...any) {
-	t.Helper()
 	if !(math.Abs(got-want) <= within) {
+		t.Helper()
 		t.Errorf("%s: %v, want %v within %.2g", fmt.Sprintf(what, args...), got, want, within)
 	}
 }

@@ -111,6 +111,7 @@ func TestCheckFindsWhatIsWrong(t *testing.T) {
 	}
 	for name, want := range wrong {
 		t.Run(name, func(t *testing.T) {
+			t.Parallel()
 			cmd := exec.Command(os.Args[0], "-test.run=^TestCheckFindsWhatIsWrong$")
 			cmd.Env = append(os.Environ(), variable+"="+name)
 			said, err := cmd.CombinedOutput()
