@@ -1,6 +1,11 @@
 package mixed
 
-import "math"
+import (
+	"math"
+
+	"gonum.org/v1/gonum/floats"
+	"gonum.org/v1/gonum/integrate/quad"
+)
 
 // Loss is what a row loses at f: minus the logarithm of its likelihood, with the first and the
 // second derivative. Nil is the squared loss, over a variance that is found too.
@@ -44,4 +49,33 @@ func (h Huber) At(f, y float64) (loss, slope, curvature float64) {
 	size := math.Abs(r)
 	slope = math.Copysign(h.Width, r)
 	return h.Width * (size - h.Width/2), slope, h.Width / size
+}
+
+// average is a rule of Gauss and Hermite for the mean over scores.
+type average struct{ nodes, shares []float64 }
+
+// manyNodes is the number of scores that a mean is made of.
+const manyNodes = 9
+
+func newAverage() average {
+	a := average{make([]float64, manyNodes), make([]float64, manyNodes)}
+	quad.Hermite{}.FixedLocations(a.nodes, a.shares, math.Inf(-1), math.Inf(1))
+	floats.Scale(math.Sqrt2, a.nodes)
+	floats.Scale(1/floats.Sum(a.shares), a.shares)
+	return a
+}
+
+// at returns the mean slope and curvature of a loss where scores are normal about f.
+func (a average) at(loss Loss, f, variance, y float64) (slope, curvature float64) {
+	if variance == 0 {
+		_, slope, curvature = loss.At(f, y)
+		return slope, curvature
+	}
+	deviation := math.Sqrt(variance)
+	for k, node := range a.nodes {
+		_, first, second := loss.At(f+deviation*node, y)
+		slope += a.shares[k] * first
+		curvature += a.shares[k] * second
+	}
+	return slope, curvature
 }

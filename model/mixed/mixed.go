@@ -9,8 +9,10 @@
 // covariance a l l' + c I over the tasks: problem (1) with an Omega for every component, where
 // l_t is 1 unless tasks are targets of different meaning.
 //
-// The variances maximise the marginal likelihood of the rows (the evidence), of classes and
-// counts in Laplace's approximation. Given w, tasks have nothing to do with each other. So a step
+// The variances maximise the marginal likelihood of the rows (the evidence). Of counts it is
+// Laplace's approximation, at the likeliest scores. Of classes the loss is the mean over what the
+// scores may be, as the likeliest level of a task of few rows is far nearer to 0 than its mean.
+// Given w, tasks have nothing to do with each other. So a step
 // costs n_t D (n_t + D) for each task and D^3 once, with at most D rows n_t of a task, and of each
 // component's D features as many as there are rows at most.
 package mixed
@@ -175,6 +177,7 @@ type search struct {
 	reach   []float64 // times root'
 	blocks  []block
 	first   float64 // noise where the search began
+	average average
 	steps   int
 }
 
@@ -183,6 +186,7 @@ type search struct {
 type block struct {
 	Task
 	score    []float64 // f of every row, less its offset
+	doubts   []float64 // variances of the scores, given w
 	rows     int       // k
 	first    int       // row of its stack that its rows begin at
 	f        []float64 // k x D, features
@@ -216,7 +220,9 @@ func newSearch(p Problem, o Options) *search {
 			t.Offset = make([]float64, len(t.Y))
 		}
 		s.blocks[i] = block{Task: t, score: make([]float64, len(t.Y))}
+		s.blocks[i].doubts = make([]float64, len(t.Y))
 	}
+	s.average = newAverage()
 	s.measure(o.Given)
 	s.spread()
 	if p.Loss == nil {
@@ -370,12 +376,12 @@ func (s *search) posterior(newton int) {
 	}
 }
 
-// linearise makes rows of unit variance of a loss about the scores.
+// linearise makes rows of unit variance of a loss about the scores and their doubts.
 func (s *search) linearise(b *block, _ *scratch) {
 	z := room(b.z, len(b.Y))
 	f := append(b.f[:0], b.Features...)
 	for i, y := range b.Y {
-		_, slope, curvature := s.Loss.At(b.score[i]+b.Offset[i], y)
+		slope, curvature := s.average.at(s.Loss, b.score[i]+b.Offset[i], b.doubts[i], y)
 		curvature = max(curvature, leastCurvature)
 		root := b.root(i) * math.Sqrt(curvature)
 		z[i] = root * (b.score[i] - slope/curvature)
@@ -514,6 +520,26 @@ func (s *search) apart(b *block, t *scratch) {
 	floats.AddScaled(t.restored, b.Loading, s.common)
 	b.move = s.ab(b.move, b.Features, d, t.restored, 1)
 	floats.Sub(b.move, b.score)
+	if _, averaged := s.Loss.(Logistic); averaged {
+		s.doubt(b, t)
+	}
+}
+
+// doubt finds the variance of each score, phi' diag(c) phi - |r diag(c) phi|^2.
+func (s *search) doubt(b *block, t *scratch) {
+	d := s.d
+	t.scaled = room(t.scaled, len(b.Features))
+	for i := range b.doubts {
+		row := b.Features[i*d:][:d]
+		scaled := t.scaled[i*d:][:d]
+		floats.MulTo(scaled, row, s.c)
+		b.doubts[i] = floats.Dot(row, scaled)
+	}
+	t.rows = s.abt(t.rows, t.scaled, d, b.r, d)
+	for i := range b.doubts {
+		row := t.rows[i*b.rows:][:b.rows]
+		b.doubts[i] = max(0, b.doubts[i]-floats.Dot(row, row))
+	}
 }
 
 // rescore moves the scores to the weights, and returns how far the farthest one wants to move.
