@@ -75,20 +75,27 @@ func dense(t *testing.T, s *saved.Fit, x data.Matrix) (mean []float64, cov *mat.
 }
 
 // process is the posterior mean of a Gaussian process at all rows, of which the first are
-// labelled. For classes it is Laplace's approximation, after many plain steps of Newton's method
-// with a dense inverse.
+// labelled. For classes it is the normal posterior for which probabilities are means over what the
+// scores may be, after many plain steps with a dense inverse.
 func process(kind data.Kind, mean []float64, cov *mat.Dense, y []float64, noise float64) []float64 {
 	n := len(y)
 	all := len(mean)
 	f := slices.Clone(mean)
 	prior := cov.Slice(0, n, 0, n)
-	for range 100 {
+	doubts := make([]float64, n)
+	for range 200 {
 		target := slices.Clone(y)
 		variance := slices.Repeat([]float64{noise}, n)
 		for i := range n {
 			if kind == data.Classification {
-				p := 1 / (1 + math.Exp(-f[i]))
-				variance[i] = 1 / (p * (1 - p))
+				p, curvature := 0.0, 0.0
+				for z := -6.0; z <= 6; z += 0.25 {
+					share := 0.25 * math.Exp(-z*z/2) / math.Sqrt(2*math.Pi)
+					each := 1 / (1 + math.Exp(-f[i]-math.Sqrt(doubts[i])*z))
+					p += share * each
+					curvature += share * each * (1 - each)
+				}
+				variance[i] = 1 / curvature
 				target[i] = f[i] + ((y[i]+1)/2-p)*variance[i]
 			}
 			target[i] -= mean[i]
@@ -102,6 +109,11 @@ func process(kind data.Kind, mean []float64, cov *mat.Dense, y []float64, noise 
 		rest.MulVec(&inverse, mat.NewVecDense(n, target))
 		scores.MulVec(cov.Slice(0, all, 0, n), &rest)
 		floats.AddTo(f, mean, scores.RawVector().Data)
+		var left mat.Dense
+		left.Product(prior, &inverse, prior)
+		for i := range doubts {
+			doubts[i] = cov.At(i, i) - left.At(i, i)
+		}
 	}
 	return f
 }
