@@ -23,6 +23,32 @@ func (Logistic) At(f, y float64) (loss, slope, curvature float64) {
 	return loss, -y * p, p * (1 - p)
 }
 
+// mean returns the slope and the curvature in the mean over scores about f, as the nodes of a rule
+// for normal numbers have them.
+func (Logistic) mean(r rule, f, variance, y float64) (slope, curvature float64) {
+	deviation := math.Sqrt(variance)
+	for k, node := range r.nodes {
+		p := 1 / (1 + math.Exp(y*(f+deviation*node)))
+		slope -= r.shares[k] * y * p
+		curvature += r.shares[k] * p * (1 - p)
+	}
+	return slope, curvature
+}
+
+// rule has the nodes and the shares of Gauss's and Hermite's mean over normal numbers.
+type rule struct{ nodes, shares []float64 }
+
+// manyNodes is the number of nodes of a rule.
+const manyNodes = 9
+
+func newRule() rule {
+	r := rule{make([]float64, manyNodes), make([]float64, manyNodes)}
+	quad.Hermite{}.FixedLocations(r.nodes, r.shares, math.Inf(-1), math.Inf(1))
+	floats.Scale(math.Sqrt2, r.nodes)
+	floats.Scale(1/floats.Sum(r.shares), r.shares)
+	return r
+}
+
 // Poisson is the loss of counts whose logarithm is expected to be f.
 type Poisson struct{}
 
@@ -49,33 +75,4 @@ func (h Huber) At(f, y float64) (loss, slope, curvature float64) {
 	size := math.Abs(r)
 	slope = math.Copysign(h.Width, r)
 	return h.Width * (size - h.Width/2), slope, h.Width / size
-}
-
-// average is a rule of Gauss and Hermite for the mean over scores.
-type average struct{ nodes, shares []float64 }
-
-// manyNodes is the number of scores that a mean is made of.
-const manyNodes = 9
-
-func newAverage() average {
-	a := average{make([]float64, manyNodes), make([]float64, manyNodes)}
-	quad.Hermite{}.FixedLocations(a.nodes, a.shares, math.Inf(-1), math.Inf(1))
-	floats.Scale(math.Sqrt2, a.nodes)
-	floats.Scale(1/floats.Sum(a.shares), a.shares)
-	return a
-}
-
-// at returns the mean slope and curvature of a loss where scores are normal about f.
-func (a average) at(loss Loss, f, variance, y float64) (slope, curvature float64) {
-	if variance == 0 {
-		_, slope, curvature = loss.At(f, y)
-		return slope, curvature
-	}
-	deviation := math.Sqrt(variance)
-	for k, node := range a.nodes {
-		_, first, second := loss.At(f+deviation*node, y)
-		slope += a.shares[k] * first
-		curvature += a.shares[k] * second
-	}
-	return slope, curvature
 }

@@ -177,7 +177,7 @@ type search struct {
 	reach   []float64 // times root'
 	blocks  []block
 	first   float64 // noise where the search began
-	average average
+	rule    rule
 	steps   int
 }
 
@@ -222,7 +222,7 @@ func newSearch(p Problem, o Options) *search {
 		s.blocks[i] = block{Task: t, score: make([]float64, len(t.Y))}
 		s.blocks[i].doubts = make([]float64, len(t.Y))
 	}
-	s.average = newAverage()
+	s.rule = newRule()
 	s.measure(o.Given)
 	s.spread()
 	if p.Loss == nil {
@@ -381,7 +381,11 @@ func (s *search) linearise(b *block, _ *scratch) {
 	z := room(b.z, len(b.Y))
 	f := append(b.f[:0], b.Features...)
 	for i, y := range b.Y {
-		slope, curvature := s.average.at(s.Loss, b.score[i]+b.Offset[i], b.doubts[i], y)
+		score := b.score[i] + b.Offset[i]
+		_, slope, curvature := s.Loss.At(score, y)
+		if classes, are := s.Loss.(Logistic); are {
+			slope, curvature = classes.mean(s.rule, score, b.doubts[i], y)
+		}
 		curvature = max(curvature, leastCurvature)
 		root := b.root(i) * math.Sqrt(curvature)
 		z[i] = root * (b.score[i] - slope/curvature)
