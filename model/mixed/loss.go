@@ -42,8 +42,11 @@ type rule struct{ nodes, shares []float64 }
 const manyNodes = 9
 
 func newRule() rule {
-	r := rule{make([]float64, manyNodes), make([]float64, manyNodes)}
-	quad.Hermite{}.FixedLocations(r.nodes, r.shares, math.Inf(-1), math.Inf(1))
+	var r rule
+	r.nodes = make([]float64, manyNodes)
+	r.shares = make([]float64, manyNodes)
+	infinity := math.Inf(1)
+	quad.Hermite{}.FixedLocations(r.nodes, r.shares, -infinity, infinity)
 	floats.Scale(math.Sqrt2, r.nodes)
 	floats.Scale(1/floats.Sum(r.shares), r.shares)
 	return r
