@@ -160,7 +160,9 @@ func body[T Float](n *Node, kind, name string, in []Shape) Body[T] {
 			if name == "Aᵀ × b" { // in the order of Gorgonia's sums
 				return weightedRows[T]
 			}
-			return multiplied[T](turn)
+			return func(out View[T], in []View[T]) {
+				gemm(turn, in[0], in[1], out)
+			}
 		}
 	case "sumOp":
 		if name == "Σ[0]" && len(in[0]) == 2 {
@@ -248,12 +250,6 @@ func weightedRows[T Float](out View[T], in []View[T]) {
 	clear(out.Data)
 	for i, w := range in[1].Data {
 		axpy(out.Data, w, in[0].Row(i))
-	}
-}
-
-func multiplied[T Float](turn [2]linalg.Transpose) Body[T] {
-	return func(out View[T], in []View[T]) {
-		gemm(turn, in[0], in[1], out)
 	}
 }
 

@@ -49,9 +49,15 @@ func (n *Net) Features(pictures [][]byte, workers int) ([][]float32, error) {
 	}
 	width := n.config.Width(Pool5)
 	rows := make([]float32, len(pictures)*width)
-	each(len(pictures), max(1, workers), func(i int) {
-		n.convolve(pictures[i], rows[i*width:][:width])
-	})
+	var work errgroup.Group
+	work.SetLimit(max(1, workers))
+	for i, p := range pictures {
+		work.Go(func() error {
+			n.convolve(p, rows[i*width:][:width])
+			return nil
+		})
+	}
+	_ = work.Wait() // convolve has no error
 	x, err := data.NewDense(len(pictures), width, rows)
 	if err != nil {
 		return nil, err
@@ -186,16 +192,6 @@ func pool(x, y grid) {
 			}
 		}
 	}
-}
-
-// each calls f for 0 to n-1, up to so many calls at a time.
-func each(n, workers int, f func(i int)) {
-	var g errgroup.Group
-	g.SetLimit(workers)
-	for i := range n {
-		g.Go(func() error { f(i); return nil })
-	}
-	_ = g.Wait() // f has no error
 }
 
 func ceil(n, d int) int { return (n + d - 1) / d }
