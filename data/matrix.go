@@ -262,20 +262,17 @@ func (x *Stored) AddGram(dst, v, c []float64) (sum float64) {
 func (x *Stored) SquaredNorms() []float64 {
 	norms := make([]float64, x.Rows())
 	for i := range norms {
-		v := x.Row(i).Value
-		var s [4]float64 // which hide the latency of the additions
-		for ; len(v) >= 4; v = v[4:] {
-			s[0] += float64(v[0]) * float64(v[0])
-			s[1] += float64(v[1]) * float64(v[1])
-			s[2] += float64(v[2]) * float64(v[2])
-			s[3] += float64(v[3]) * float64(v[3])
-		}
-		for _, u := range v {
-			s[0] += float64(u) * float64(u)
-		}
-		norms[i] = (s[0] + s[1]) + (s[2] + s[3])
+		norms[i] = x.Row(i).square()
 	}
 	return norms
+}
+
+// square is the squared length of the row.
+func (r Row) square() (sum float64) {
+	for _, v := range r.Value {
+		sum += float64(v) * float64(v)
+	}
+	return sum
 }
 
 // dot returns <r, w>. Four sums hide the latency of the additions.

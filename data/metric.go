@@ -99,10 +99,11 @@ func (s *Scatter) Metric(ridge float64) *Metric {
 		return &Metric{a: a,
 			scale: s.size / mat.Norm(product(linalg.NoTrans, s.x, linalg.NoTrans, a), 2)}
 	}
-	f := triangular(linalg.Trans, inverse,
-		triangular(linalg.NoTrans, inverted(l, math.Sqrt(tau)), s.c))
+	shifted := inverted(l, math.Sqrt(tau))
+	f := product(linalg.Trans, inverse, linalg.NoTrans,
+		product(linalg.NoTrans, shifted, linalg.NoTrans, s.c))
 	// ||X A||^2 = ||X||^2 - ||L^-1 C X'||^2, for A A' = I - C'(C C' + tau I)^-1 C.
-	remainder := mat.Norm(triangular(linalg.NoTrans, inverse, s.x), 2) / s.size
+	remainder := mat.Norm(product(linalg.NoTrans, inverse, linalg.NoTrans, s.x), 2) / s.size
 	return &Metric{f: f, c: s.c,
 		scale: 1 / math.Sqrt((1-remainder)*(1+remainder))}
 }
@@ -143,30 +144,6 @@ func product(tA linalg.Transpose, a *mat.Dense, tB linalg.Transpose, b *mat.Dens
 	z := mat.NewDense(rows, cols, nil)
 	linalg.Gemm(linalg.Default(), tA, tB, rows, cols, inner, 1, x.Data,
 		x.Stride, y.Data, y.Stride, 0, z.RawMatrix().Data, cols)
-	return z
-}
-
-// triangular is T B, or T'B, for a lower triangle T, some rows at a time without its zeros.
-func triangular(tT linalg.Transpose, t, b *mat.Dense) *mat.Dense {
-	const block = 128
-	n, cols := b.Dims()
-	x := t.RawMatrix().Data
-	y := b.RawMatrix().Data
-	z := mat.NewDense(n, cols, nil)
-	for i := 0; i < n; i += block {
-		rows := min(block, n-i)
-		start := i * n
-		first := 0
-		last := i + rows // the block of T, and the rows of B that it meets
-		if tT == linalg.Trans {
-			start = i*n + i
-			first = i
-			last = n
-		}
-		linalg.Gemm(linalg.Default(), tT, linalg.NoTrans,
-			rows, cols, last-first, 1, x[start:],
-			n, y[first*cols:], cols, 0, z.RawMatrix().Data[i*cols:], cols)
-	}
 	return z
 }
 

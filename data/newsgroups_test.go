@@ -7,7 +7,7 @@ import (
 	"l2mt/data"
 	"l2mt/data/datatest"
 	"l2mt/data/format"
-	"l2mt/data/progress"
+	"l2mt/model/multitask"
 )
 
 // Without stop words and rare words, weighed, and of these the best 1,000. A prototype found
@@ -24,7 +24,7 @@ func TestNewsgroupsFeaturesAreAsMany(t *testing.T) {
 			case "terms":
 				s, err = data.SelectTerms(d.X, d.Features, 3)
 			case "ridge":
-				s, err = data.SelectByRidge(t.Context(), d, 1000, 1, progress.Silent())
+				s, err = multitask.SelectByRidge(t.Context(), d, 1000, 1, 2)
 			default:
 				s, err = data.FitStep(kind, d.X)
 			}

@@ -6,8 +6,8 @@ import (
 	"slices"
 )
 
-// The kinds of steps. FitStep fits all but StepSelect, which SelectTerms and
-// SelectByRidge make.
+// The kinds of steps. FitStep fits all but StepSelect, which SelectTerms makes, and
+// multitask.SelectByRidge.
 const (
 	// StepTFIDF replaces a count t > 0 of column j by (1 + ln t) idf_j, with
 	// idf_j = 1 + ln((1 + n) / (1 + n_j)), n_j being how many of the n fit rows
@@ -274,11 +274,7 @@ func (s Step) rowMap() func(dst []float32, r Row) {
 		}
 	case StepUnit:
 		return func(dst []float32, r Row) {
-			square := 0.0
-			for _, v := range r.Value {
-				square += float64(v) * float64(v)
-			}
-			length := math.Sqrt(square)
+			length := math.Sqrt(r.square())
 			for p, v := range r.Value {
 				if v != 0 {
 					dst[p] = float32(float64(v) / length)

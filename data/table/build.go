@@ -38,32 +38,25 @@ func (r *reader) build(paths []string) error {
 	empty := data.Samples{X: r.x.Take(nil)}
 	for _, t := range r.tasks {
 		r.Problem.Problem.Tasks = append(r.Problem.Problem.Tasks, t.task)
-		var numbers, held []int
-		var times []float64
 		samples := data.Samples{X: r.x.Take(t.rows), Y: t.y}
-		for j, row := range t.rows {
-			if r.weight != nil {
-				samples.Weight = append(samples.Weight, r.weights[row])
-			}
-			if together != nil {
-				numbers = append(numbers, together[row])
-			}
-			if r.times != nil {
-				times = append(times, r.times[row])
-			}
-			if r.places[row].sheet >= len(paths) {
-				held = append(held, j)
-			}
+		if r.weight != nil {
+			samples.Weight = picked(r.weights, t.rows)
 		}
 		made := data.TaskData{Task: t.task, TrainSet: samples, ValidationSet: empty, TestSet: empty}
 		r.Problem.Tasks = append(r.Problem.Tasks, made)
 		if together != nil {
-			r.Together = append(r.Together, numbers)
+			r.Together = append(r.Together, picked(together, t.rows))
 		}
 		if r.times != nil {
-			r.Times = append(r.Times, times)
+			r.Times = append(r.Times, picked(r.times, t.rows))
 		}
 		if len(r.Validation) > 0 {
+			var held []int
+			for j, p := range picked(r.places, t.rows) {
+				if p.sheet >= len(paths) {
+					held = append(held, j)
+				}
+			}
 			r.Held = append(r.Held, held)
 		}
 	}
@@ -71,6 +64,14 @@ func (r *reader) build(paths []string) error {
 		r.twins()
 	}
 	return nil
+}
+
+// picked are the values of some rows.
+func picked[T any](values []T, rows []int) (some []T) {
+	for _, row := range rows {
+		some = append(some, values[row])
+	}
+	return some
 }
 
 // together is a number for every row, which rows that belong together have in common, or

@@ -97,12 +97,12 @@ func (r *reader) sums(first, parts int) []float64 {
 // suspect keeps what rows may repeat.
 func (r *reader) suspect(ranks []float64, names ...string) {
 	r.Suspects = names
+	numbers := make([]int, len(ranks))
+	for i, rank := range ranks {
+		numbers[i] = int(rank)
+	}
 	for _, t := range r.tasks {
-		var numbers []int
-		for _, row := range t.rows {
-			numbers = append(numbers, int(ranks[row]))
-		}
-		r.Suspected = append(r.Suspected, numbers)
+		r.Suspected = append(r.Suspected, picked(numbers, t.rows))
 	}
 }
 

@@ -479,10 +479,7 @@ func (r *reader) labelled() {
 	if r.skipped == 0 || missing.rows+wrong.rows > 0 {
 		return
 	}
-	for k, row := range rows {
-		r.places[k] = r.places[row]
-	}
-	r.places = r.places[:len(rows)]
+	r.places = picked(r.places, rows)
 	for _, c := range r.columns {
 		c.Keep(rows)
 	}

@@ -3,6 +3,7 @@ package command
 import (
 	"fmt"
 	"io"
+	"runtime"
 	"slices"
 	"strconv"
 	"strings"
@@ -13,6 +14,7 @@ import (
 	"l2mt/data/digits"
 	"l2mt/data/format"
 	"l2mt/data/table"
+	"l2mt/model/multitask"
 )
 
 type dataCmd struct {
@@ -216,5 +218,5 @@ func fitStep(e *env, kind string, d *data.Dataset) (data.Step, error) {
 		return data.Step{}, errUsage.Errorf("--step=%s: ridge needs the number of features to keep, as in ridge1000", kind)
 	}
 	const alpha = 1
-	return data.SelectByRidge(e, d, k, alpha, e.reporter())
+	return multitask.SelectByRidge(e, d, k, alpha, runtime.GOMAXPROCS(0))
 }

@@ -13,7 +13,7 @@ import (
 // and no fewer. The engines of the command line may use any library, so that only
 // their arrows to each other are held; commands may use everything.
 var arrows = map[string][]string{
-	"data":             {"data/fault", "data/files", "data/progress", "layers/linalg"},
+	"data":             {"data/fault", "data/files", "layers/linalg"},
 	"data/fault":       {},
 	"data/files":       {},
 	"data/progress":    {},

@@ -8,7 +8,6 @@ import (
 	"maps"
 	"math"
 	"slices"
-	"text/tabwriter"
 
 	"gonum.org/v1/gonum/mat"
 
@@ -251,14 +250,12 @@ const mostInTable = 8
 func writeCorrelations(w io.Writer, title string, names []string, correlation [][]float64, rows []int) {
 	if len(names) <= mostInTable {
 		fmt.Fprintln(w, title)
-		t := tabwriter.NewWriter(w, 0, 0, 1, ' ', tabwriter.AlignRight)
 		for i, row := range correlation {
 			for _, v := range row {
-				fmt.Fprintf(t, "%.3f\t", v)
+				fmt.Fprintf(w, "%7.3f", v)
 			}
-			fmt.Fprintf(t, "  %s\n", names[i])
+			fmt.Fprintf(w, "  %s\n", names[i])
 		}
-		t.Flush()
 		return
 	}
 	type pair struct {
