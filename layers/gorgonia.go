@@ -73,8 +73,11 @@ var refused = map[string]string{
 // word is how the printed form of an operation begins.
 var word = regexp.MustCompile(`^\w+`)
 
-// theirs is the operation of a node of Gorgonia's. Its gradient is Gorgonia's.
-func theirs(n *Node) Op {
+// operationOf is the operation of a node. The gradient of one of Gorgonia's is Gorgonia's.
+func operationOf(n *Node) Op {
+	if ours, ok := n.Op().(*boundOp); ok {
+		return ours.Op
+	}
 	operands := operandsOf(n)
 	kind := kindOf(n)
 	name := fmt.Sprint(n.Op())

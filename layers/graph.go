@@ -87,8 +87,7 @@ type input struct {
 // step is an operation of a run, with the places of its operands and its result.
 type step struct {
 	name string
-	f32  Body[float32]
-	f64  Body[float64]
+	body any // Body[T] in the precision
 	in   []place
 	out  place
 }
@@ -185,8 +184,11 @@ func (g *Graph) compile() error {
 			places[n] = in.place
 			return nil
 		}
-		op := boundTo(n)
-		s := step{name: op.Name, f32: op.F32, f64: op.F64}
+		op := operationOf(n)
+		s := step{name: op.Name, body: op.F32}
+		if g.memory.dtype == tensor.Float64 {
+			s.body = op.F64
+		}
 		for _, operand := range operandsOf(n) {
 			if err := visit(operand); err != nil {
 				return err
@@ -233,14 +235,6 @@ func roomFor[T Float](memory []T, size int) []T {
 		return make([]T, size)
 	}
 	return memory
-}
-
-// boundTo is the operation of a node.
-func boundTo(n *Node) *boundOp {
-	if op, ok := n.Op().(*boundOp); ok {
-		return op
-	}
-	return &boundOp{Op: theirs(n)}
 }
 
 func operandsOf(n *Node) (operands Nodes) {
@@ -325,7 +319,7 @@ func (g *Graph) Capture(n *Node) *Capture {
 func Check(n *Node) {
 	for _, n := range n.Graph().AllNodes() {
 		if n.Op() != nil {
-			name := boundTo(n).Name
+			name := operationOf(n).Name
 			fit(name != outer, "operation OuterProd: Gorgonia's gradient of it is wrong; take Mul of matrices")
 		}
 	}
@@ -392,7 +386,7 @@ func run[T Float](g *Graph, memory []T, running *string) {
 			views[k] = viewAt(memory, p)
 		}
 		out := viewAt(memory, s.out)
-		bodyOf[T](s.f32, s.f64)(out, views[:len(s.in)])
+		s.body.(Body[T])(out, views[:len(s.in)])
 	}
 	for _, c := range g.captures {
 		from := viewAt(memory, c.place).Data
@@ -423,14 +417,6 @@ func (g *Graph) NotFinite() string {
 		}
 	}
 	return ""
-}
-
-// bodyOf is the body in a precision.
-func bodyOf[T Float](f32 Body[float32], f64 Body[float64]) Body[T] {
-	if body, ok := any(f64).(Body[T]); ok {
-		return body
-	}
-	return any(f32).(Body[T])
 }
 
 // convert copies numbers to another precision.
