@@ -60,9 +60,6 @@ func (r *reader) build(paths []string) error {
 			r.Held = append(r.Held, held)
 		}
 	}
-	if r.groups == nil && r.Held == nil && len(r.Recipe.Targets) == 1 {
-		r.twins()
-	}
 	return nil
 }
 
@@ -103,8 +100,8 @@ func (r *reader) together() []int {
 	return numbers
 }
 
-// hashes has a hash of the features of every row, and of its labels if they are to count.
-func (r *reader) hashes(labels bool) []uint64 {
+// hashes has a hash of the features and labels of every row.
+func (r *reader) hashes() []uint64 {
 	var hash maphash.Hash
 	hashes := make([]uint64, r.x.Rows())
 	var buffer []byte
@@ -118,9 +115,7 @@ func (r *reader) hashes(labels bool) []uint64 {
 		hash.Reset()
 		hash.Write(buffer)
 		for _, t := range r.targets {
-			if labels {
-				maphash.WriteComparable(&hash, t.Label(i))
-			}
+			maphash.WriteComparable(&hash, t.Label(i))
 		}
 		hashes[i] = hash.Sum64()
 	}
@@ -134,7 +129,7 @@ func (r *reader) copies() []int {
 	var different []int
 	first := make([]int, r.x.Rows())
 	firsts := map[uint64]int{}
-	for i, hash := range r.hashes(true) {
+	for i, hash := range r.hashes() {
 		if _, known := firsts[hash]; !known {
 			firsts[hash] = i
 			different = append(different, i)
@@ -169,49 +164,6 @@ func (r *reader) continuous(rows []int) bool {
 		}
 	}
 	return false
-}
-
-// manyTwins is the share of rows above which it is said that they are there.
-const manyTwins = 0.1
-
-// twins notes that rows of several tasks have the same features, as those of one
-// thing have whose targets are listed one below the other: with the label of one of
-// them the others would not be unseen. Where rows of one task have the same features too, columns
-// have few values.
-func (r *reader) twins() {
-	hashes := r.hashes(false)
-	several := &task{}
-	owner := map[uint64]*task{}
-	alike := 0
-	for _, t := range r.tasks {
-		rowsOfTask := map[uint64]bool{}
-		for _, row := range t.rows {
-			hash := hashes[row]
-			if rowsOfTask[hash] {
-				alike++
-			}
-			rowsOfTask[hash] = true
-			if owner[hash] == nil {
-				owner[hash] = t
-			} else if owner[hash] != t {
-				owner[hash] = several
-			}
-		}
-	}
-	rows := 0
-	twins := 0
-	for _, t := range r.tasks {
-		rows += len(t.rows)
-		for _, row := range t.rows {
-			if owner[hashes[row]] == several {
-				twins++
-			}
-		}
-	}
-	limit := manyTwins * float64(rows)
-	if float64(twins) > limit && float64(alike) < limit {
-		r.note("%d of %d rows have the same features as a row of another task; if they are of one thing, give the column that names it with --group, so that folds hold them out together", twins, rows)
-	}
 }
 
 // finishTasks gives the tasks their order, kind and classes, and leaves out
@@ -512,13 +464,13 @@ func (r *reader) steps() error {
 		return nil
 	}
 	if len(kinds) == 0 && !data.IsSparse(r.x) {
-		why, err := r.unlikeScales()
+		needed, err := r.unlikeScales()
 		if err != nil {
 			return err
 		}
-		if why != "" {
+		if needed {
 			kinds = []string{data.StepStandardise}
-			r.note("features are standardised, as %s; --step none keeps them", why)
+			r.note("features are standardised, as their scales differ; --step none keeps them")
 		}
 	}
 	for _, kind := range kinds {
@@ -573,7 +525,7 @@ const unlike = 10
 // unlikeScales says that features are of different scales, or one of values that are close to
 // each other, but not to zero, such as years: next to their size what distinguishes rows
 // is nothing.
-func (r *reader) unlikeScales() (why string, err error) {
+func (r *reader) unlikeScales() (bool, error) {
 	size := make([]float64, r.x.Cols()) // the largest absolute values
 	offsets := r.Recipe.Offsets()
 	for i := range r.x.Rows() {
@@ -583,13 +535,13 @@ func (r *reader) unlikeScales() (why string, err error) {
 	}
 	size = slices.DeleteFunc(size, func(v float64) bool { return v == 0 })
 	if len(size) > 0 && slices.Max(size) > unlike*slices.Min(size) {
-		return fmt.Sprintf("the largest values of some are %.3g times those of others", slices.Max(size)/slices.Min(size)), nil
+		return true, nil
 	}
 	step, err := r.fit(data.StepStandardise)
 	for j, mean := range step.Mean {
 		if s := step.Deviation[j]; s > 0 && math.Abs(mean+offsets[j]) > unlike*s {
-			return fmt.Sprintf("the values of some, as of %q, are further from zero than %d times their deviation", r.Recipe.Features()[j], unlike), err
+			return true, err
 		}
 	}
-	return "", err
+	return false, err
 }

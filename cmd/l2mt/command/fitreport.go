@@ -182,8 +182,8 @@ func (r *fitReport) fill(ctx context.Context, b *solve.Bench,
 		r.Rivals = nil
 	}
 	note(choice.LeftOut, "%d ways to fit were left out by --time-limit")
-	note(single, "tasks of one row: %d, which borrow everything else from the others")
-	note(same, "tasks of one class: %d, which borrow the odds of the other from the others")
+	note(single, "tasks of one row: %d; all else comes from the other tasks")
+	note(same, "tasks of one class: %d; the odds of the other come from the other tasks")
 	note(kept, "tasks with rows that no fold holds out, as no other row has their class: %d; errors are without these rows")
 	if r.table.Times != nil {
 		r.Notes = append(r.Notes, fmt.Sprintf("folds hold out the rows that come later by %q: errors and intervals are those of the future, as far as half of the table goes", r.table.Recipe.Time))
