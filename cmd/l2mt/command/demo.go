@@ -31,6 +31,9 @@ const (
 )
 
 func (c *demoCmd) Run(e *env) error {
+	if c.Test < 2 {
+		return errUsage.Errorf("--test=%d: give 2 test problems or more, since their ratios have an interval", c.Test)
+	}
 	folder := func(name string) string { return filepath.Join(c.Out, name) }
 	// Rows of their own: what experience teaches of rows must not be of test rows.
 	x := &experiment{Dataset: c.Dataset, Flags: []string{
