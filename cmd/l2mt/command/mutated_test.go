@@ -55,6 +55,7 @@ func TestMutatedFiles(t *testing.T) {
 		{name: "a.csv.gz", content: in("table.csv.gz"), repack: regzip, args: info},
 		{name: "a.svmlight", content: in("table.svmlight"), args: info},
 		{name: "a.svmlight.gz", content: gzipped(in("table.svmlight")), repack: regzip, args: info},
+		{name: "a.parquet", content: in("people.parquet"), args: info},
 		{name: "a.npy", content: in("array.npy"), args: info, unread: true},
 		{name: "a.npz", content: in("tasks.npz"), repack: rezip, args: info},
 		{name: "sparse.npz", content: in("table-sparse.npz"), repack: rezip, args: info},
