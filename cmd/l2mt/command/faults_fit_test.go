@@ -88,6 +88,7 @@ func (r *replacement) finish() {
 
 // A fit is killed at 200 moments: half of them after so long, half as soon as it writes.
 func TestFaultsOfFitKilled(t *testing.T) {
+	t.Parallel()
 	r := newReplacement(t)
 	begin := time.Now()
 	r.begin().wait()
@@ -130,6 +131,7 @@ func (r *replacement) awaitWriting(p *process, random *rand.Rand) {
 
 // No file may be longer than a limit, up to the longest file of the model.
 func TestFaultsOfFitThatMayNotWrite(t *testing.T) {
+	t.Parallel()
 	r := newReplacement(t)
 	const step = 150
 	for limit := uint64(0); r.newThere == 0; limit += step {
@@ -153,6 +155,7 @@ func TestFaultsOfFitThatMayNotWrite(t *testing.T) {
 
 // The disk has room for so many blocks more, until there are enough.
 func TestFaultsOfFitOnAFullDisk(t *testing.T) {
+	t.Parallel()
 	r := newReplacement(t)
 	disk := t.TempDir()
 	if err := unix.Mount("tmpfs", disk, "tmpfs", 0, "size=1m"); err != nil {

@@ -25,6 +25,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 	"syscall"
 	"testing"
 	"time"
@@ -75,6 +76,7 @@ var faultTable = []struct {
 }
 
 func TestFaults(t *testing.T) {
+	t.Parallel()
 	network, test := tinyNetwork(t)
 	experiment := write(t, "tiny.toml", `
 flags = [
@@ -98,19 +100,26 @@ values = [4, 8]
 		{name: "sweep", args: []string{experiment}},
 	}
 	tries, recorded, lost := map[string]int{}, map[string]int{}, map[string]int{}
-	for _, v := range victims {
-		t.Run(v.name, func(t *testing.T) {
-			v.prepare(t)
-			for _, f := range faultTable {
-				t.Run(f.name, func(t *testing.T) {
-					v.t, v.recorded, v.lost = t, 0, 0
-					tries[f.name+v.name] = f.do(v)
-					recorded[f.name] += v.recorded
-					lost[f.name] += v.lost
-				})
-			}
-		})
-	}
+	var count sync.Mutex
+	t.Run("side by side", func(t *testing.T) {
+		for _, v := range victims {
+			t.Run(v.name, func(t *testing.T) {
+				t.Parallel()
+				v.prepare(t)
+				for _, f := range faultTable {
+					t.Run(f.name, func(t *testing.T) {
+						v.t, v.recorded, v.lost = t, 0, 0
+						n := f.do(v)
+						count.Lock()
+						defer count.Unlock()
+						tries[f.name+v.name] = n
+						recorded[f.name] += v.recorded
+						lost[f.name] += v.lost
+					})
+				}
+			})
+		}
+	})
 	table := "| fault | collect | train | eval | sweep | records there | data lost |\n|---|--:|--:|--:|--:|--:|--:|\n"
 	for _, f := range faultTable {
 		table += "| " + f.name + " |"
