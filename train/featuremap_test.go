@@ -111,6 +111,7 @@ func gap(rows *mat.Dense, truth [][]float64) (sum float64) {
 // The map knows of tasks that it was not taught by how they are related, and better than
 // their few rows do.
 func TestExperienceTeachesWhichFeaturesMatter(t *testing.T) {
+	datatest.Long(t)
 	for seed := range uint64(2) {
 		examples, _ := latent(seed, 60)
 		c := config(t, "default", examples)

@@ -78,6 +78,7 @@ func TestOpenJoinsRecordsWithTheirProblems(t *testing.T) {
 
 // Tuples belong to features: those of the problems, or those that one head makes.
 func TestOpenChecksWhatTuplesWereMadeOn(t *testing.T) {
+	datatest.Long(t)
 	head, other := layers.RandomHead(1, 64, 5), layers.RandomHead(2, 64, 5)
 	plain, through := filepath.Join(t.TempDir(), "plain"), filepath.Join(t.TempDir(), "through")
 	collected(t, plain, nil)

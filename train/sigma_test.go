@@ -61,6 +61,7 @@ func lessons(t *testing.T, seed uint64, d *data.Dataset) (examples []Example, as
 // metric of all rows about one mean is no part of it: S0 is the scatter of each row once about
 // the mean of its class, in the metric of which rows scatter alike in every direction.
 func TestExperienceTeachesHowRowsScatter(t *testing.T) {
+	datatest.Long(t)
 	const seed = 3
 	t.Log("seed", seed)
 	d := scattering(t, seed, 12, 40, 10)
@@ -147,6 +148,7 @@ func TestKnownRowsCountOnce(t *testing.T) {
 // The paper knows no metric; rows of several datasets, or of none, teach none
 // either; and a run that is repeated has learned the same.
 func TestWhereNothingIsLearnedOfRows(t *testing.T) {
+	datatest.Long(t)
 	d := scattering(t, 5, 12, 20, 6)
 	examples, _ := lessons(t, 5, d)
 	other := append([]Example(nil), examples...)

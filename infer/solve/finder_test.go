@@ -41,6 +41,7 @@ func estimate(t testing.TB, n *Finder, p *data.ProblemData) *model.Estimate {
 // of every model, of single-task learning, and of chance, whatever the pieces
 // and the sign of rho.
 func TestNoModelHasABetterCovariance(t *testing.T) {
+	datatest.Long(t)
 	problems := []*data.ProblemData{made(1, "a", data.Classification, 4), made(2, "b", data.Regression, 3), made(3, "c", data.Classification, 1)}
 	rivals := make([][]*mat.SymDense, len(problems))
 	for i, p := range problems {

@@ -333,6 +333,7 @@ func TestTasksOfEverySize(t *testing.T) {
 
 // The shares of the variance add up to 1, and say where it comes from.
 func TestSharesAddUp(t *testing.T) {
+	datatest.Long(t)
 	for _, c := range []struct {
 		name            string
 		p               *data.ProblemData

@@ -82,6 +82,7 @@ func targets(t *testing.T, seed uint64, units bool) *data.ProblemData {
 
 // Targets in units of their own are predicted in these units.
 func TestTargetsInOtherUnits(t *testing.T) {
+	datatest.Long(t)
 	want := solved(t, nil, targets(t, 1, false), Options{}, Parts{})
 	got := solved(t, nil, targets(t, 1, true), Options{}, Parts{})
 	for i, task := range want.problem.Tasks {

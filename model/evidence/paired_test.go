@@ -76,6 +76,7 @@ func TestPairedLoss(t *testing.T) {
 // Where two fits are as good, one in twenty comparisons says otherwise, also of rows that
 // belong together; taken for rows on their own these would tell of a difference far more often.
 func TestOneInTwentyComparisonsIsWrong(t *testing.T) {
+	datatest.Long(t)
 	random := data.Stream(3, "paired")
 	const trials = 2000
 	told, told1 := 0, 0

@@ -95,6 +95,7 @@ func TestClassesAreFittedOneByOne(t *testing.T) {
 // of half a row, in every model. Weights are as they were. Where classes count the same there are
 // no odds.
 func TestClassesThatTasksLack(t *testing.T) {
+	datatest.Long(t)
 	p := classesProblem(4, 24)
 	for i := range p.Tasks[:2] { // tasks of unlike sizes
 		s := &p.Tasks[i].TrainSet

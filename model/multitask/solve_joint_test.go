@@ -62,6 +62,7 @@ func TestJointFits(t *testing.T) {
 // Steps under a shift are minima: compared with points around them, which are those of
 // other S, and with the step itself where the shift is small.
 func TestShiftedSteps(t *testing.T) {
+	datatest.Long(t)
 	const m, d = 6, 4
 	random := data.Stream(14, "shifted")
 	draw := func() *mat.SymDense { return gramOf(normals(random, m*(m-1)), m, m-1) }

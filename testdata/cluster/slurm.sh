@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Runs array.sbatch and train.sbatch on a real Slurm of two nodes on this machine. A node loses
 # power during each of collect, train and eval; all must come to the bytes of one process. Runs
-# as root, in at most 90 s, and stops all that it started. Argument: the l2mt program. Exit code
+# as root, in at most 150 s, and stops all that it started. Argument: the l2mt program. Exit code
 # 77 says that Slurm cannot run here.
 set -euo pipefail
 
@@ -13,7 +13,7 @@ if [ "$$" != 1 ]; then
   unshare --pid --fork --kill-child --mount-proc true || exit 77
   directory=$(mktemp -d)
   trap 'rm -rf "$directory"' EXIT
-  timeout --foreground --kill-after=1 90 unshare --pid --fork --kill-child --mount-proc "$0" "$1" "$directory" >"$directory/out" 2>&1 || code=$?
+  timeout --foreground --kill-after=1 150 unshare --pid --fork --kill-child --mount-proc "$0" "$1" "$directory" >"$directory/out" 2>&1 || code=$?
   if [ "${code:-0}" != 0 ]; then tail -n 20 "$directory"/*.log; fi
   cat "$directory/out"
   exit "${code:-0}"

@@ -18,6 +18,7 @@ import (
 
 // Errors are those of fits on all labelled rows.
 func TestFitsOnAllLabelledRows(t *testing.T) {
+	datatest.Long(t)
 	problems, ref := sample(t, 2)
 	byName := map[string]*data.ProblemData{}
 	for _, p := range problems {

@@ -179,6 +179,7 @@ func TestRecordsAgreeWithTheFits(t *testing.T) {
 
 // Nothing but the errors on test rows may depend on them.
 func TestPoisonedTestRows(t *testing.T) {
+	datatest.Long(t)
 	problems, ref := sample(t, 2)
 	for _, measured := range []collect.Measured{collect.OfRefit, collect.OfModel} {
 		c := small
@@ -205,6 +206,7 @@ func TestPoisonedTestRows(t *testing.T) {
 
 // Omega comes from training rows alone: validation rows choose Lambda1.
 func TestPoisonedValidationRows(t *testing.T) {
+	datatest.Long(t)
 	problems, ref := sample(t, 2)
 	c := small
 	c.Near = 2

@@ -127,6 +127,7 @@ func TestSmallFaultsAreSentences(t *testing.T) {
 // Tasks of one row each are fitted by what they have in common: held-out rows are predicted with
 // less than half of the error of their mean.
 func TestTasksOfOneRowAreFitted(t *testing.T) {
+	datatest.Long(t)
 	var text strings.Builder
 	text.WriteString("task,x,y\n")
 	random := data.Stream(1, "one row")

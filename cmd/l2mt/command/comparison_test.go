@@ -31,6 +31,7 @@ func tableOf(t *testing.T, stl, ours []float64) *compare.Table {
 // Whatever is undefined is a dash in print, empty in CSV, null in JSON, and not
 // drawn.
 func TestTablesWithUndefinedNumbers(t *testing.T) {
+	datatest.Long(t)
 	for _, c := range []struct {
 		name      string
 		stl, ours []float64

@@ -72,6 +72,7 @@ func TestCurvesAreThoseOfTheTargets(t *testing.T) {
 
 // In a kernel columns add what they do in curves, and one that says nothing adds next to nothing.
 func TestCurvesOfAKernelTellColumnsApart(t *testing.T) {
+	datatest.Long(t)
 	curves := modelOf(t, solve.Structure{View: solve.Kernel}).Curves
 	if len(curves) != 2 || curves[0].Column != "x" || curves[0].Change < 4*curves[1].Change {
 		t.Errorf("%+v", curves)
@@ -80,6 +81,7 @@ func TestCurvesOfAKernelTellColumnsApart(t *testing.T) {
 
 // Columns of two values are straight in a kernel too: they add something at both.
 func TestShowOfAKernelOfColumnsOfTwoValues(t *testing.T) {
+	datatest.Long(t)
 	r := data.Stream(1, "two values", 0)
 	text := "task,left,right,y\n"
 	for i := range 120 {

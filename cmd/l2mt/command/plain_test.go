@@ -97,6 +97,7 @@ func TestTimeLimit(t *testing.T) {
 
 // Who interrupts a command reads what becomes of its work, and who fits without --out what is kept.
 func TestWhatIsLostIsSaid(t *testing.T) {
+	datatest.Long(t)
 	table := write(t, "alike.csv", alike())
 	for want, args := range map[string][]string{
 		"is lost, and no file has changed\n": {"fit", table, "--task", "task", "--target", "y"},

@@ -159,6 +159,7 @@ func runHere(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 
 // A full disk under a redirected stdout must not pass for success.
 func TestResultsThatCannotBePrintedAreAFailure(t *testing.T) {
+	datatest.Long(t)
 	full, err := os.OpenFile("/dev/full", os.O_WRONLY, 0)
 	if err != nil {
 		t.Skip(err)

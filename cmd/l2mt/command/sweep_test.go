@@ -46,6 +46,7 @@ func TestShippedExperimentsAreSoundAndSayWhatTheyAre(t *testing.T) {
 }
 
 func TestTheTasksOfACaseAreNotInTheTrainingProblems(t *testing.T) {
+	datatest.Long(t)
 	d := datatest.Must(digits.Load())(t)
 	c := &problemsSampleCmd{Case: []string{"8", "3", "5", "0"}, SampleConfig: data.SampleConfig{Train: 30, Test: 1, Seed: 1}}
 	train, test, err := data.SampleProblems(d, c.SampleConfig)

@@ -121,6 +121,7 @@ func TestTargetsOfTheSameRowsDoNotTellOnEachOther(t *testing.T) {
 // Parts of the variance have the names of the table's columns, in what is printed, in JSON and on
 // the page, and add up to all of it.
 func TestPartsOfTheVarianceAreCalledAsColumns(t *testing.T) {
+	datatest.Long(t)
 	dir := t.TempDir()
 	file := write(t, "alike.csv", alike())
 	printed := mustL2mt(t, "-q", "fit", file, "--task", "task", "--target", "y", "--view", "curves", "--out", dir)
