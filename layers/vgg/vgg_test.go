@@ -97,7 +97,10 @@ func naive(c Config, m memory, picture []byte) map[Layer][]float64 {
 			}
 		}
 	}
-	names := layerNames(c)
+	var names []string
+	for _, l := range wanted(c, FC8) {
+		names = append(names, l.name)
+	}
 	for _, b := range c.Blocks {
 		for range b.Convolutions {
 			x = naiveConvolution(x, b.Channels, m.of(names[0]+".weight").Single, m.of(names[0]+".bias").Single)
@@ -218,11 +221,12 @@ func TestVGG19(t *testing.T) {
 	for l, want := range map[Layer]int{Pool5: 25088, FC6: 4096, FC7: 4096, FC8: 1000} {
 		datatest.Equal(t, c.Width(l), want, "%s: features", l)
 	}
-	if names := layerNames(c); len(names) != 19 || names[15] != "features.34" {
-		t.Errorf("layers %q", names)
-	}
 	n := 0
-	for _, w := range wanted(c, FC8) {
+	layers := wanted(c, FC8)
+	if len(layers) != 19 || layers[15].name != "features.34" || layers[18].name != "classifier.6" {
+		t.Errorf("layers %v", layers)
+	}
+	for _, w := range layers {
 		size := 1
 		for _, k := range w.shape {
 			size *= k

@@ -60,37 +60,28 @@ func load(tensors []safetensors.Tensor, c Config, up Layer) (*Net, error) {
 	return n, nil
 }
 
-// layerNames are torchvision's names, the convolutions first. Torchvision counts ReLU,
-// pooling and dropout as layers too.
-func layerNames(c Config) (names []string) {
-	number := 0
-	for _, b := range c.Blocks {
-		for range b.Convolutions {
-			names = append(names, fmt.Sprintf("features.%d", number))
-			number += 2
-		}
-		number++
-	}
-	return append(names, "classifier.0", "classifier.3", "classifier.6")
-}
-
-// wanted are the layers of a network up to one, without their numbers.
+// wanted are the layers of a network up to one, without their numbers, by torchvision's names.
+// Torchvision counts ReLU, pooling and dropout as layers too.
 func wanted(c Config, up Layer) (layers []layer) {
-	names := layerNames(c)
 	in := colours
-	add := func(out int, shape ...int) {
-		name := names[len(layers)]
+	number := 0
+	add := func(part string, out int, shape ...int) {
+		name := fmt.Sprint(part, number)
 		layers = append(layers, layer{name: name, shape: shape, in: in, out: out})
 		in = out
 	}
 	for _, b := range c.Blocks {
 		for range b.Convolutions {
-			add(b.Channels, b.Channels, in, 3, 3)
+			add("features.", b.Channels, b.Channels, in, 3, 3)
+			number += 2
 		}
+		number++
 	}
 	in = c.Width(Pool5)
+	number = 0
 	for _, out := range c.Dense[:slices.Index(Layers(), up)] {
-		add(out, out, in)
+		add("classifier.", out, out, in)
+		number += 3
 	}
 	return layers
 }
