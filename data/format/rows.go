@@ -228,8 +228,8 @@ func Each[T any](
 	work func(*Block) (T, error), sink func(T) error,
 ) error {
 	type result struct {
-		made T
-		err  error
+		value T
+		err   error
 	}
 	for open := true; open; {
 		var results []*result
@@ -244,7 +244,7 @@ func Each[T any](
 			results = append(results, next)
 			group.Go(func() error {
 				if next.err == nil {
-					next.made, next.err = work(block)
+					next.value, next.err = work(block)
 				}
 				return nil
 			})
@@ -254,7 +254,7 @@ func Each[T any](
 			if next.err != nil {
 				return next.err
 			}
-			if err := sink(next.made); err != nil {
+			if err := sink(next.value); err != nil {
 				return err
 			}
 		}
