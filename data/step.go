@@ -69,7 +69,25 @@ func Views(parts ...Step) Step {
 }
 
 // Makes is the number of columns that the step makes.
-func (s Step) Makes() int { return len(s.Names(make([]string, s.Cols))) }
+func (s Step) Makes() (columns int) {
+	switch s.Kind {
+	case StepSelect:
+		return len(s.Columns)
+	case StepCurves:
+		for _, c := range s.Curves {
+			columns += 1 + len(c.Bends)
+		}
+	case StepLaplace:
+		return len(s.Landmarks)
+	case StepViews:
+		for _, part := range s.Parts {
+			columns += part.Makes()
+		}
+	default:
+		return s.Cols
+	}
+	return columns
+}
 
 // Names are the names of the columns that the step makes of columns with names.
 func (s Step) Names(names []string) (columns []string) {

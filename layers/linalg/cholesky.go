@@ -15,8 +15,7 @@ const panel = 32
 // Cholesky overwrites A with L, where A = L Lᵀ. It returns false if A is not
 // positive definite.
 func Cholesky(ker Kernels, n int, a []float64, lda int) bool {
-	inverse := make([]float64, panel*panel)
-	work := make([]float64, n*panel)
+	var inverse, work []float64
 	for j := 0; j < n; j += panel {
 		w := min(panel, n-j)
 		below := n - j - w
@@ -31,6 +30,10 @@ func Cholesky(ker Kernels, n int, a []float64, lda int) bool {
 		}
 		if below == 0 {
 			break
+		}
+		if work == nil {
+			inverse = make([]float64, panel*panel)
+			work = make([]float64, below*panel)
 		}
 		for i := range w {
 			copy(inverse[i*w:][:w], corner[i*lda:])
@@ -52,7 +55,7 @@ func Cholesky(ker Kernels, n int, a []float64, lda int) bool {
 //	[ L11     ]-1   [ L11^-1                     ]
 //	[ L21 L22 ]   = [ -L22^-1 L21 L11^-1  L22^-1 ]
 func Invert(ker Kernels, n int, l []float64, ldl int) {
-	work := make([]float64, n*panel)
+	work := make([]float64, max(0, n-panel)*panel)
 	for i := range n {
 		clear(l[i*ldl+i+1 : i*ldl+n])
 	}
