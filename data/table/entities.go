@@ -33,7 +33,7 @@ func (r *reader) suggestGroup() {
 		levels       int
 	}
 	var numbers []column
-	levels := map[float64]bool{}
+	levels := map[uint64]bool{}
 	j := 0
 	for _, c := range r.Recipe.Columns {
 		first := j
@@ -52,7 +52,7 @@ func (r *reader) suggestGroup() {
 			clear(levels)
 			repeated := func() bool { return fewestRepeats*(len(levels)-1) < len(values) }
 			for i := 0; i < len(values) && repeated(); i++ {
-				levels[values[i]] = true
+				levels[math.Float64bits(values[i])] = true
 			}
 			if repeated() {
 				numbers = append(numbers, column{c.Name, first, c.parts(), len(levels)})
