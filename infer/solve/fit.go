@@ -189,6 +189,7 @@ func (f *Fitted) fitted(
 	if err != nil {
 		return nil, err
 	}
+	p.Omega = view.omega(p.fits)
 	if j == f.Choice.surest() {
 		unit := 1.0
 		if view.counts > 0 { // the variance of a logarithm, of counts of the mean size

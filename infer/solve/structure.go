@@ -472,7 +472,6 @@ func (f *features) fit(
 	r := &multitask.Result{Model: s.Name(), Status: multitask.Converged}
 	r.W = mat.NewDense(classes*wide, m+1, nil)
 	r.B = make([]float64, classes*(m+1))
-	r.Omega = mat.NewSymDense(m, nil)
 	result := &posterior{Result: r, structure: s}
 	for class := range classes {
 		p := f.problem(s, class)
@@ -503,9 +502,7 @@ func (f *features) fit(
 			}
 			r.B[i*classes+class] = f.center[t] + f.scale[t]*level
 		}
-		f.addOmega(r.Omega, fit)
 	}
-	r.Omega = multitask.Normalised(r.Omega)
 	return result, nil
 }
 
@@ -702,20 +699,24 @@ func (f *features) embed(r *multitask.Result) *multitask.Result {
 	return &embedded
 }
 
-// addOmega adds the covariance of the tasks' scores without their levels.
-func (f *features) addOmega(omega *mat.SymDense, fit *mixed.Fit) {
-	common := 0.0
-	smallest := math.SmallestNonzeroFloat32
-	for _, c := range fit.Components[1:] {
-		common += c.Common * c.Size
-		smallest += c.Own * c.Size
-	}
-	for i, a := range f.loading {
-		omega.SetSym(i, i, omega.At(i, i)+smallest)
-		for j, b := range f.loading[:i+1] {
-			omega.SetSym(i, j, omega.At(i, j)+a*b*common)
+// omega is the covariance of the tasks' scores without their levels.
+func (f *features) omega(fits []*mixed.Fit) *mat.SymDense {
+	omega := mat.NewSymDense(len(f.Tasks), nil)
+	for _, fit := range fits {
+		common := 0.0
+		smallest := math.SmallestNonzeroFloat32
+		for _, c := range fit.Components[1:] {
+			common += c.Common * c.Size
+			smallest += c.Own * c.Size
+		}
+		for i, a := range f.loading {
+			omega.SetSym(i, i, omega.At(i, i)+smallest)
+			for j, b := range f.loading[:i+1] {
+				omega.SetSym(i, j, omega.At(i, j)+a*b*common)
+			}
 		}
 	}
+	return multitask.Normalised(omega)
 }
 
 // pull turns weights of a structure's features into weights of the rows that the steps make, and
