@@ -236,6 +236,7 @@ func TestLoadChecksAllThatAModelHolds(t *testing.T) {
 		"mean is [2 -1 0]; it has the share": func(s *Fit) { s.Tasks[0].Mean = []float64{2, -1, 0} },
 		"is -5; it must not be negative":     func(s *Fit) { s.Tasks[0].Rows = -5 },
 		"scale: step \"standardise\": it":    func(s *Fit) { s.Scale.Deviation = nil },
+		"there are 1 doubts of classes":      func(s *Fit) { s.ClassDoubts = []*Doubt{{}} },
 		"doubt is not of 2 features":         func(s *Fit) { s.Doubt = &Doubt{Noise: 1} },
 		"number of a task, is -2":            func(s *Fit) { s.Doubt = &Doubt{Noise: -2, Tasks: make([]TaskDoubt, 4)} },
 	} {

@@ -28,7 +28,13 @@ func modelOf(t *testing.T, s solve.Structure) *shownModel {
 			text += fmt.Sprintf("t%d,%v,%v,%v\n", i, r.NormFloat64(), x, float64(1+i)*(x-12)*(x-12)+0.1*r.NormFloat64())
 		}
 	}
-	read := datatest.Must(table.Read([]string{write(t, "bent.csv", text)}, table.Options{Task: "task", Steps: []string{data.StepStandardise}}))(t)
+	return shownOf(t, text, table.Options{Task: "task", Steps: []string{data.StepStandardise}}, s)
+}
+
+// shownOf is a model of a table, fitted in a structure.
+func shownOf(t *testing.T, text string, o table.Options, s solve.Structure) *shownModel {
+	t.Helper()
+	read := datatest.Must(table.Read([]string{write(t, "bent.csv", text)}, o))(t)
 	b := datatest.Must(solve.NewBench(nil, read.Problem, solve.Options{}))(t)
 	choice := datatest.Must(b.Best(t.Context(), []solve.Candidate{{Structure: s}}))(t)
 	f := datatest.Must(b.Fit(t.Context(), choice))(t)
@@ -67,6 +73,41 @@ func TestCurvesAreThoseOfTheTargets(t *testing.T) {
 		if !slices.Contains(c.X, knot) {
 			t.Errorf("the curve has no point at the knot %v", knot)
 		}
+	}
+}
+
+// Each of several classes has a band, narrower than what its column changes. Several targets have the
+// same curves in any units.
+func TestBandsOfSeveralClassesAndTargets(t *testing.T) {
+	r := data.Stream(3, "bands")
+	classes := "task,x,class\n"
+	targets := "x,y1,y2\n"
+	for i := range 120 {
+		x := r.NormFloat64()
+		y := x + 0.1*r.NormFloat64()
+		class := "low"
+		if y > -0.5 {
+			class = "middle"
+		}
+		if y > 0.5 {
+			class = "high"
+		}
+		classes += fmt.Sprintf("t%d,%v,%s\n", i%2, x, class)
+		targets += fmt.Sprintf("%v,%v,%v\n", x, y, 1000*y)
+	}
+	s := solve.Structure{View: solve.Curves, Sharing: solve.Shared}
+	several := shownOf(t, classes, table.Options{Task: "task"}, s).Curves
+	units := shownOf(t, targets, table.Options{Targets: []string{"y*"}}, s)
+	if len(several) != 3 || len(units.Curves) != 1 || units.Unit() != "in standard deviations of each target" {
+		t.Fatalf("%d curves of classes, %d of targets %s", len(several), len(units.Curves), units.Unit())
+	}
+	for _, c := range append(several, units.Curves...) {
+		if len(c.Band) != len(c.X) || !(slices.Min(c.Band) > 0 && slices.Max(c.Band) < c.Change/2) {
+			t.Errorf("%s: the band is %v, the column changes %v", c.Column, c.Band, c.Change)
+		}
+	}
+	for i, y := range units.Curves[0].Tasks[0] {
+		datatest.Near(t, units.Curves[0].Tasks[1][i], y, 0.01, "the second target at point %d", i)
 	}
 }
 
