@@ -620,7 +620,7 @@ func (f *features) doubt(p *posterior) *saved.Doubt {
 }
 
 // mostDoubt bounds the numbers that say how sure a fit of several classes is.
-const mostDoubt = 4e6
+const mostDoubt = 500_000
 
 // doubts are the ones of several classes, each against the rest; nil of others, and where they
 // would take too much room.
