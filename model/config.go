@@ -79,8 +79,9 @@ func (c Config) FeatureFree() bool { return bodies.get(c.Body).Per == PerPair }
 // Embeds says whether networks like this embed tasks or pairs.
 func (c Config) Embeds() Per { return bodies.get(c.Body).Per }
 
-// Preset returns the configuration of that name, "default" or "paper", for
-// data of the given number of features.
+// Preset returns the configuration of that name, "default", "paper" or "pairwise", for data of the
+// given number of features. The pieces of the last are in package pairwise, which has to be
+// imported.
 func Preset(name string, features int) (Config, error) {
 	c, ok := presets[name]
 	if !ok {
