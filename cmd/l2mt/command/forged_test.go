@@ -212,6 +212,9 @@ func (f *forged) weights(name string) (all []edit) {
 		all = append(all, edit{name + ": " + was.Name + " " + what, func() func() { f.tensors[i] = with; return func() { f.tensors[i] = was } }})
 	}
 	for i, was := range f.tensors {
+		if len(was.Value) == 0 { // a class of which tasks have no part of their own
+			continue
+		}
 		for _, v := range []float64{math.NaN(), math.Inf(1), math.Inf(-1), math.MaxFloat64, -math.MaxFloat64, -1e9, 0} {
 			for _, at := range []int{0, len(was.Value) - 1} {
 				with := was
@@ -279,6 +282,7 @@ func forgeries(t *testing.T) map[string]*forgery {
 // environment all edits are tried, else some of each forgery.
 func TestForgedFiles(t *testing.T) {
 	datatest.Long(t)
+	t.Parallel()
 	seed, tried := uint64(time.Now().UnixNano()), 0
 	t.Logf("the seed is %d", seed)
 	for name, f := range forgeries(t) {
