@@ -153,6 +153,7 @@ func normal(r *rand.Rand, n int) []float64 {
 // task the evidence may take noise for what columns say.
 func TestAwkwardTables(t *testing.T) {
 	datatest.Long(t)
+	t.Parallel()
 	const seed = 7
 	for _, kind := range []data.Kind{data.Classification, data.Regression} {
 		var ratios []float64 // logarithms
@@ -203,6 +204,7 @@ func csvRows(t *testing.T, r interface{ Read([]byte) (int, error) }) [][]string 
 // Inference does not need two rows of a class. Its numbers are finite too.
 func TestAwkwardProblems(t *testing.T) {
 	datatest.Long(t)
+	t.Parallel()
 	const seed = 7
 	network := datatest.Must(loadNetwork(""))(t)
 	for _, kind := range []data.Kind{data.Classification, data.Regression} {

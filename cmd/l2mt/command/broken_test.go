@@ -45,6 +45,7 @@ var notANumber = regexp.MustCompile(`\bNaN\b`)
 // panic, nothing that is NaN, and a whole model. They were found from outside.
 func TestTablesThatBrokeThings(t *testing.T) {
 	datatest.Long(t)
+	t.Parallel()
 	const seed = 7
 	t.Logf("the patients are of seed %d", seed)
 	for name, columns := range map[string][]string{

@@ -16,6 +16,7 @@ import (
 
 func TestShippedExperimentsAreSoundAndSayWhatTheyAre(t *testing.T) {
 	datatest.Long(t)
+	t.Parallel()
 	want := []string{"casestudy", "curve", "fig2", "fig3-hidden", "fig3-k", "fig3-lambda", "fig3-q", "fig3-s", "finetune", "functions", "paper"}
 	datatest.Equal(t, experimentNames(), want, "the shipped experiments")
 	d := datatest.Must(digits.Load())(t)
