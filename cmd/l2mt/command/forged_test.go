@@ -314,3 +314,11 @@ func TestForgedFiles(t *testing.T) {
 	}
 	t.Logf("%d edits in all", tried)
 }
+
+// Points of three classes beside a list of none once ended the page in a panic.
+func TestPagesHavePointsOfTheModelsClasses(t *testing.T) {
+	f := forge(t, "points", newTab().text(","), "--model", "stl", "--lambda1", "0.1")
+	f.files[0].document.(map[string]any)["points"] = [][][2]float64{{}, {}}
+	f.write(t)
+	refused(t, "fit.json has points of 2 classes, and the model has 0", "report", f.dir)
+}

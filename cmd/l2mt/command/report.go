@@ -141,6 +141,10 @@ func openFit(dir string) (*fitPart, error) {
 	if shown.Fit.Report == nil {
 		return nil, fmt.Errorf("%s is not of the model in %s; fit again", saved.ReportFile, saved.File)
 	}
+	sets := len(shown.report.Points)
+	if sets > 1 && sets != len(shown.Classes) || sets > plot.MostSets {
+		return nil, fmt.Errorf("%s has points of %d classes, and the model has %d; fit again", saved.ReportFile, sets, len(shown.Classes))
+	}
 	f := &fitPart{Report: shown.report, Shown: shown}
 	f.Report.table = &table.Table{Recipe: shown.Recipe}
 	gain := func(t taskReport) files.Float { return t.By[byModel].Error - t.By[bySTL].Error }
