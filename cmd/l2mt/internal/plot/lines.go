@@ -220,7 +220,7 @@ func Calibration(sets [][][2]float64, classes []string, threshold float64) *Pict
 		}
 		marks := &plotter.Scatter{XYs: xys, GlyphStyle: dots(i)}
 		p.Add(marks)
-		if len(sets) > 1 {
+		if len(sets) > 1 && i < len(classes) { // a file may say anything
 			p.Legend.Add(classes[i], marks)
 		}
 	}
