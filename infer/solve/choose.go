@@ -67,9 +67,9 @@ func (b *Bench) Candidates(without Parts) (candidates []Candidate) {
 }
 
 func (b *Bench) structures(view string) (candidates []Candidate) {
-	for _, s := range []Structure{{Curves, Shared},
-		{Kernel, Shared}, {Curves, Alone}, {Kernel, Alone}} {
-		if view != "" {
+	for _, s := range []Structure{{Curves, Shared}, {Kernel, Shared},
+		{Curves, Alone}, {Kernel, Alone}, {Curves, Pooled}, {View: Level}} {
+		if view != "" && s.View != Level {
 			s.View = view
 		}
 		if s == (Structure{Kernel, Alone}) && !b.rows.OwnUnits && len(b.rows.Tasks) > fewTasks {
@@ -149,7 +149,7 @@ func (b *Bench) Choose(ctx context.Context, without Parts) (*Choice, error) {
 
 // Best is the candidate of the least loss, of equals the first.
 func (b *Bench) Best(ctx context.Context, candidates []Candidate) (*Choice, error) {
-	judged, left, err := b.timely(ctx, candidates, nil)
+	judged, left, err := b.timely(ctx, candidates)
 	if err != nil {
 		return nil, err
 	}
@@ -175,12 +175,7 @@ func oneOf(judged []*Judged, k int) []float64 {
 
 // weigh finds the weights of candidates. Where no rows can be held out it is the first.
 func (b *Bench) weigh(ctx context.Context, candidates []Candidate) (*Choice, error) {
-	var measured []Candidate
-	if !b.wide() { // what a report compares with sees the same features
-		single, pooled := rivals(candidates)
-		measured = []Candidate{single, pooled, {Structure: Structure{View: Level}}}
-	}
-	judged, left, err := b.timely(ctx, candidates, measured)
+	judged, left, err := b.timely(ctx, candidates)
 	if err != nil {
 		return nil, err
 	}
@@ -205,22 +200,23 @@ func (b *Bench) weigh(ctx context.Context, candidates []Candidate) (*Choice, err
 	return c, nil
 }
 
-// timely judges candidates, and the rivals of a report after them, while there is time. Where there
-// is time for none they are the levels of tasks, which are judged in any case, and straight
-// columns; without rivals the first.
+// timely judges candidates while there is time. Where there is time for none they are the levels of
+// tasks, if these are a candidate, which are judged in any case, and straight columns; otherwise the
+// first.
 func (b *Bench) timely(
-	ctx context.Context, candidates, rivals []Candidate,
+	ctx context.Context, candidates []Candidate,
 ) (judged []*Judged, left int, err error) {
 	if b.options.Until.IsZero() || len(candidates) == 0 {
-		judged, err = b.judgeEach(ctx, slices.Concat(candidates, rivals))
-		return judged[:min(len(candidates), len(judged))], 0, err
+		judged, err = b.judgeEach(ctx, candidates)
+		return judged, 0, err
 	}
 	least := candidates[:1]
 	order := candidates
-	if rivals != nil {
-		least = []Candidate{{Structure: Structure{View: Level}}}
+	level := Candidate{Structure: Structure{View: Level}}
+	if slices.Contains(candidates, level) {
+		least = []Candidate{level}
 		straight := Candidate{Structure: Structure{View: Straight}}
-		order = slices.Concat([]Candidate{straight}, candidates, rivals)
+		order = slices.Concat([]Candidate{straight}, candidates)
 	}
 	if _, err := b.judgeEach(ctx, least); err != nil {
 		return nil, 0, err
@@ -326,18 +322,10 @@ func (b *Bench) Rivals(c *Choice) (single, pooled Candidate) {
 	if b.wide() {
 		return Candidate{}, Candidate{Mixture: Mixture{Pooled: 1}, Drawn: Drawn}
 	}
-	var candidates []Candidate
-	for _, j := range c.parts {
-		candidates = append(candidates, j.Candidate)
-	}
-	return rivals(candidates)
-}
-
-func rivals(candidates []Candidate) (single, pooled Candidate) {
 	view := Straight
-	for _, c := range candidates {
-		if c.View == Curves || c.View == Kernel && view == Straight {
-			view = c.View
+	for _, j := range c.parts {
+		if j.View == Curves || j.View == Kernel && view == Straight {
+			view = j.View
 		}
 	}
 	return Candidate{Structure: Structure{view, Alone}}, Candidate{Structure: Structure{view, Pooled}}

@@ -368,7 +368,8 @@ func (f *features) components(s Structure) (p mixed.Problem, chosen []int) {
 			key = "older model"
 		}
 		if f.separate && s.View == Curves && of.view != Level {
-			key += " " + f.names[of.column]
+			column, _, _ := strings.Cut(f.names[of.column], "=")
+			key += " " + column
 		}
 		k, known := number[key]
 		if !known {

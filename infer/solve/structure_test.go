@@ -449,3 +449,40 @@ func TestFoldsOfManyRowsSeeAlike(t *testing.T) {
 		}
 	}
 }
+
+// Levels of a category have one variance. So effects of all of them are found better than by columns
+// that have nothing to do with each other.
+func TestLevelsOfACategoryHaveOneVariance(t *testing.T) {
+	ratio := 0.0
+	const seeds = 10
+	for seed := range uint64(seeds) {
+		r := data.Stream(seed, "category")
+		names := []string{"city=a", "city=b", "city=c", "city=d", "city=e", "city=f"}
+		effects := make([]float64, len(names))
+		for k := range effects {
+			effects[k] = r.NormFloat64()
+		}
+		p := &data.ProblemData{Problem: &data.Problem{Name: "p"}, Features: names}
+		for i := range 6 {
+			set := func(n int) data.Samples {
+				x := make([]float32, n*len(names))
+				y := make([]float64, n)
+				for j := range y {
+					k := r.IntN(len(names))
+					x[j*len(names)+k] = 1
+					y[j] = effects[k] + r.NormFloat64()
+				}
+				return data.Samples{X: datatest.Must(data.NewDense(n, len(names), x))(t), Y: y}
+			}
+			task := data.TaskData{Task: &data.Task{Name: fmt.Sprint("t", i), Kind: data.Regression}, TrainSet: set(6), TestSet: set(60)}
+			p.Tasks = append(p.Tasks, task)
+		}
+		parts := Parts{View: Curves}
+		together := solved(t, nil, p, Options{}, parts)
+		p.Features = []string{"a", "b", "c", "d", "e", "f"}
+		ratio += math.Log(together.Test.Mean / solved(t, nil, p, Options{}, parts).Test.Mean)
+	}
+	if ratio /= seeds; ratio > math.Log(0.98) {
+		t.Errorf("one variance for a category has %.3f of the error of one for each level", math.Exp(ratio))
+	}
+}
