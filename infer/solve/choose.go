@@ -68,7 +68,7 @@ func (b *Bench) Candidates(without Parts) (candidates []Candidate) {
 
 func (b *Bench) structures(view string) (candidates []Candidate) {
 	for _, s := range []Structure{{Curves, Shared}, {Kernel, Shared},
-		{Curves, Alone}, {Kernel, Alone}, {Curves, Pooled}, {View: Level}} {
+		{Straight, Shared}, {Curves, Alone}, {Kernel, Alone}, {Curves, Pooled}, {View: Level}} {
 		if view != "" && s.View != Level {
 			s.View = view
 		}
