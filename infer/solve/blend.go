@@ -36,7 +36,7 @@ const (
 	blendPrior = 4.0
 	// blendSteps bounds Newton's steps, and the rounds over the weights in each.
 	blendSteps  = 50
-	blendRounds = 200
+	blendRounds = 5000
 	blendMoves  = 1e-9
 )
 

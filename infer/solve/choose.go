@@ -67,8 +67,10 @@ func (b *Bench) Candidates(without Parts) (candidates []Candidate) {
 }
 
 func (b *Bench) structures(view string) (candidates []Candidate) {
-	for _, s := range []Structure{{Curves, Shared}, {Kernel, Shared},
-		{Straight, Shared}, {Curves, Alone}, {Kernel, Alone}, {Curves, Pooled}, {View: Level}} {
+	for _, s := range []Structure{
+		{Curves, Shared}, {Kernel, Shared}, {Straight, Shared},
+		{Curves, Alone}, {Kernel, Alone}, {Curves, Pooled}, {View: Level},
+	} {
 		if view != "" && s.View != Level {
 			s.View = view
 		}
@@ -210,7 +212,7 @@ func (b *Bench) timely(
 		judged, err = b.judgeEach(ctx, candidates)
 		return judged, 0, err
 	}
-	least := candidates[:1]
+	least := candidates[:1:1]
 	order := candidates
 	level := Candidate{Structure: Structure{View: Level}}
 	if slices.Contains(candidates, level) {
@@ -221,8 +223,8 @@ func (b *Bench) timely(
 	if _, err := b.judgeEach(ctx, least); err != nil {
 		return nil, 0, err
 	}
-	var timely []Candidate
-	for k, c := range order {
+	var tried []Candidate
+	for _, c := range order {
 		_, err := b.Judge(ctx, c)
 		if ctx.Err() == nil && b.CutOff(err) {
 			break
@@ -230,15 +232,16 @@ func (b *Bench) timely(
 		if err != nil {
 			return nil, 0, err
 		}
-		if slices.Contains(candidates, c) && !slices.Contains(timely, c) {
-			timely = append(timely, c)
-		} else if k == 0 {
-			least = append(least, c)
-		}
+		tried = append(tried, c)
 	}
-	left = len(candidates) - len(timely)
-	if timely == nil {
-		timely = least
+	late := func(c Candidate) bool { return !slices.Contains(tried, c) }
+	timely := slices.DeleteFunc(slices.Clone(candidates), late)
+	if len(timely) == 0 {
+		timely = append(least, tried...)
+	}
+	left = len(candidates)
+	for _, c := range timely {
+		left -= btoi(slices.Contains(candidates, c))
 	}
 	judged, err = b.judgeEach(ctx, timely)
 	return judged, left, err

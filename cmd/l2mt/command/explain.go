@@ -118,6 +118,9 @@ func effects(m *saved.Fit, x data.Matrix, class int, c plot.Curve) plot.Curve {
 		c.Apart = math.Hypot(c.Apart, floats.Distance(y, c.Shared, 2))
 	}
 	c.Apart /= math.Sqrt(float64(len(c.X) * len(m.Tasks)))
+	if c.Apart < 1e-9*c.Change { // by rounding
+		c.Apart = 0
+	}
 	return c
 }
 
