@@ -58,5 +58,5 @@ func ExamplePairedLoss() {
 	fmt.Println("told from noise:", evidence.PairedLoss(mtrl, stl).Sign() != 0)
 	// Output:
 	// rows held out: 50
-	// told from noise: false
+	// told from noise: true
 }

@@ -55,7 +55,7 @@ func TestScores(t *testing.T) {
 }
 
 // Scores that are twice what a logistic model says have the temperature 2. Rows that are all on
-// their sides have that of the least loss with its prior, 2 (1/T - 1)^2, which is no bound.
+// their sides have the temperature of the least loss with its prior, 2 (1/T - 1)^2, which is no bound.
 func TestTemperature(t *testing.T) {
 	random := data.Stream(1, "temperature")
 	held, labels := make([][]float64, 2), make([][]float64, 2)
@@ -75,6 +75,11 @@ func TestTemperature(t *testing.T) {
 		}
 		near(t, "temperature of rows on their sides", heldRowsOf([][]float64{f}, [][]float64{y}).Temperature(), want, 1e-6)
 	}
+	// The rule of succession says that one in 42 is wrong.
+	sure := slices.Repeat([]float64{30, -30}, 20)
+	right := slices.Repeat([]float64{1, -1}, 20)
+	t40 := heldRowsOf([][]float64{sure}, [][]float64{right}).Temperature()
+	near(t, "probability of a wrong row after 40 right ones", 1/(1+math.Exp(30/t40)), 1.0/42, 0.2)
 	near(t, "temperature of no rows", heldRowsOf(make([][]float64, 3), make([][]float64, 3)).Temperature(), 1, 0)
 }
 
@@ -96,13 +101,26 @@ func TestTemperatureOfClasses(t *testing.T) {
 	}
 }
 
-// temperatureByHand has the least sum of losses and 2 (1/T - 1)^2, by search.
+// temperatureByHand has the least sum of losses, with two rows more, and 2 (1/T - 1)^2,
+// by search.
 func temperatureByHand(scores, y [][]float64, k int) float64 {
 	return math.Exp(least(-math.Log(hottest), math.Log(hottest), func(t float64) float64 {
 		sum := 2 * math.Pow(math.Exp(-t)-1, 2)
 		for i := range y {
 			for j, v := range y[i] {
-				sum += logLoss(scores[i][j*k:][:k], v, math.Exp(t))
+				f := scores[i][j*k:][:k]
+				sum += logLoss(f, v, math.Exp(t))
+				other := -v
+				if k > 1 {
+					other = -1
+					for class := range f {
+						if float64(class) != v && (other < 0 || f[class] > f[int(other)]) {
+							other = float64(class)
+						}
+					}
+				}
+				rows := float64(len(slices.Concat(y...)))
+				sum += (logLoss(f, v, math.Exp(t)) + logLoss(f, other, math.Exp(t))) / rows
 			}
 		}
 		return sum

@@ -4,6 +4,8 @@ import (
 	"math"
 	"slices"
 
+	"gonum.org/v1/gonum/floats"
+
 	"l2mt/data"
 	"l2mt/model/multitask"
 )
@@ -17,12 +19,15 @@ const (
 )
 
 // Temperature returns the T for which the data.Probabilities of the rows have the least logistic
-// loss over all tasks, drawn to 1. Newton's method takes the steps; of more than two classes a
+// loss over all tasks, drawn to 1. Two rows more count, with scores as the rows have them, one of its
+// class and one of the class that is next (the rule of succession): n rows that are all right do not
+// tell that a wrong one is rarer than one in n. Newton's method takes the steps; of more than two classes a
 // negative part of the curvature is left out.
 func (h *HeldOut) Temperature() float64 {
 	k := perRow(slices.Concat(h.Scores...), slices.Concat(h.Y...))
 	p := make([]float64, max(2, k))
 	moved := make([]float64, k)
+	rows := floats.Sum(slices.Concat(h.Weight...))
 	a := 1.0 // 1/T
 	for range 100 {
 		slope := certainty * (a - 1)
@@ -34,7 +39,11 @@ func (h *HeldOut) Temperature() float64 {
 					moved[class] = a * f[class]
 				}
 				data.Probabilities(p, moved, 1)
-				s, c := rowSlope(p, moved, f, multitask.LabelOf(v, k))
+				right := multitask.LabelOf(v, k)
+				s, c := rowSlope(p, moved, f, right)
+				against, bend := rowSlope(p, moved, f, rival(f, right))
+				s += (s + against) / rows
+				c += (c + bend) / rows
 				slope += s * h.Weight[i][j]
 				curvature += c * h.Weight[i][j]
 			}
@@ -47,6 +56,16 @@ func (h *HeldOut) Temperature() float64 {
 		}
 	}
 	return 1 / a
+}
+
+// rival is the class of the largest score beside another class.
+func rival(f []float64, right int) int {
+	if len(f) == 1 {
+		return 1 - right
+	}
+	others := slices.Clone(f)
+	others[right] = math.Inf(-1)
+	return floats.MaxIdx(others)
 }
 
 // rowSlope is the slope of the loss of a row along 1/T, and its curvature.

@@ -48,7 +48,7 @@ var budgets = map[string]int{
 	"layers/linalg/gen":             3489,
 	"layers/vgg":                    3018,
 	"model":                         16091, // 50: graphs by shape
-	"model/evidence":                10171, // 49: time, groups, weights
+	"model/evidence":                10308, // 49: time, groups, weights; 47: temperatures of few rows
 	"model/mixed":                   7137,  // 47: the mixed model
 	"model/modeltest":               4075,
 	"model/multitask":               20992, // 46: gaps below zero; 49: ridge selection, which data had
@@ -68,7 +68,7 @@ const (
 	whole = 259054
 	// testLines bounds the lines of all tests. Each fault of issue 46 has a test, and the models of
 	// issues 47 and 48 have some 2,300 lines; serve (51) has 600.
-	testLines = 31038
+	testLines = 31056
 	// spare is what a package may take before its own number is raised.
 	spare = 100
 	// slack is how far a package may fall below its budget, so that gains are kept.
