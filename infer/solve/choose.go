@@ -77,6 +77,9 @@ func (b *Bench) structures(view string) (candidates []Candidate) {
 		if s == (Structure{Kernel, Alone}) && !b.rows.OwnUnits && len(b.rows.Tasks) > fewTasks {
 			continue // a kernel of the few rows of a task
 		}
+		if s.View == Straight && view == "" && b.rows.Cols() > mostCurved {
+			continue // curves are straight
+		}
 		if c := (Candidate{Structure: s}); !slices.Contains(candidates, c) {
 			candidates = append(candidates, c)
 		}
