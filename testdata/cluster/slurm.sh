@@ -78,22 +78,36 @@ finished() {
   [ "$(grep -c Restarts=1 job)" = "$2" ]
 }
 
-# interrupted takes the power from the node that runs a task (0 of an array of one) as soon as
-# the task has written to a file. Programs run for ten milliseconds at a time until then and
-# stand still while the file is looked at: a quick task would end between two looks otherwise.
+# interrupted submits a job, and takes the power from the node that runs a task (0 of an array of
+# one) as soon as the task has written to a file. Programs run for ten milliseconds at a time until
+# then and stand still while the file is looked at. A task that ended all the same, on a machine
+# that was busy with other work, begins anew.
 interrupted() {
-  until [ -s "$2" ]; do
-    running=$(pgrep -x l2mt) || continue
-    kill -CONT $running || true
-    sleep 0.01
-    kill -STOP $running || true
-  done 2>/dev/null # some have ended since
-  node=$(squeue -h -r -t running -O nodelist:.9,arraytaskid:.9 -j "$1" | awk -v task="$3" '$2 == task {print $1}')
+  file=$1
+  task=$2
+  shift 2
+  node=
+  while [ -z "$node" ]; do
+    rm -rf "${file%/*}"
+    job=$(sbatch --parsable "$@")
+    until [ -s "$file" ]; do
+      running=$(pgrep -x l2mt) || continue
+      kill -CONT $running || true
+      sleep 0.01
+      kill -STOP $running || true
+    done 2>/dev/null # some have ended since
+    pkill -STOP -x l2mt || true
+    node=$(squeue -h -r -t running -O nodelist:.9,arraytaskid:.9 -j "$job" | awk -v task="$task" '$2 == task {print $1}')
+    if [ -z "$node" ]; then
+      pkill -CONT -x l2mt || true
+      finished "$job" 0
+    fi
+  done
   kill -9 "${power[$node]}"
   pkill -CONT -x l2mt || true # none is left but those of the other node
   scontrol update nodename="$node" state=down reason="no power"
   start "$node"
-  finished "$1" 1
+  finished "$job" 1
 }
 
 export L2MT="l2mt -q"
@@ -108,21 +122,18 @@ $L2MT "${collect[@]}" one/experience >table
 $L2MT train --experience one/experience --out one/network "${settings[@]}" >table
 
 echo "collect on two nodes, one of which loses power"
-job=$(sbatch --parsable --array=0-1 "$here/array.sbatch" "${collect[@]}" experience)
-interrupted "$job" experience/shard-1-of-2.jsonl 1
+interrupted experience/shard-1-of-2.jsonl 1 --array=0-1 "$here/array.sbatch" "${collect[@]}" experience
 grep -hE ' [1-9][0-9]* were there before' l2mt-"$job"-1.log
 records() { cat "$1"/shard-*.jsonl | sed -E 's/"sum":"[^"]*",|"seconds":[^,]*,//g' | sort; }
 cmp <(records one/experience) <(records experience)
 
 echo "train, on a node that loses power"
-job=$(sbatch --parsable "$here/train.sbatch" experience network "${settings[@]}")
-interrupted "$job" network/metrics.jsonl N/A
+interrupted network/metrics.jsonl N/A "$here/train.sbatch" experience network "${settings[@]}"
 cmp one/network/weights.safetensors network/weights.safetensors
 
 echo "eval on two nodes, one of which loses power"
 $L2MT "${evaluate[@]}" one/evaluation >table
-job=$(sbatch --parsable --array=0-1 "$here/array.sbatch" "${evaluate[@]}" evaluation)
-interrupted "$job" evaluation/outcomes-shard-0-of-2.jsonl 0
+interrupted evaluation/outcomes-shard-0-of-2.jsonl 0 --array=0-1 "$here/array.sbatch" "${evaluate[@]}" evaluation
 grep -h "going on from" l2mt-"$job"-0.log
 l2mt "${evaluate[@]}" evaluation 2>messages >table
 none evaluating messages
