@@ -211,6 +211,7 @@ func newSearch(p Problem, o Options) *search {
 	s.Noise = cmp.Or(p.Noise, 0.5)
 	if p.Loss != nil {
 		s.Noise = 1
+		s.rule = newRule()
 	}
 	s.first = s.Noise
 	s.common = make([]float64, s.d)
@@ -222,7 +223,6 @@ func newSearch(p Problem, o Options) *search {
 		s.blocks[i] = block{Task: t, score: make([]float64, len(t.Y))}
 		s.blocks[i].doubts = make([]float64, len(t.Y))
 	}
-	s.rule = newRule()
 	s.measure(o.Given)
 	s.spread()
 	if p.Loss == nil {
@@ -382,9 +382,11 @@ func (s *search) linearise(b *block, _ *scratch) {
 	f := append(b.f[:0], b.Features...)
 	for i, y := range b.Y {
 		score := b.score[i] + b.Offset[i]
-		_, slope, curvature := s.Loss.At(score, y)
-		if classes, are := s.Loss.(Logistic); are {
+		var slope, curvature float64
+		if classes, averaged := s.Loss.(Logistic); averaged {
 			slope, curvature = classes.mean(s.rule, score, b.doubts[i], y)
+		} else {
+			_, slope, curvature = s.Loss.At(score, y)
 		}
 		curvature = max(curvature, leastCurvature)
 		root := b.root(i) * math.Sqrt(curvature)
