@@ -164,6 +164,10 @@ func newBench(f *Finder, p *data.ProblemData, o Options) (*Bench, error) {
 	return b, nil
 }
 
+// Problem is the problem with all labelled rows to train on, and the features that the network
+// works on.
+func (b *Bench) Problem() *data.ProblemData { return b.problem }
+
 // Regrouped is the bench of the same rows in other groups.
 func (b *Bench) Regrouped(together [][]int) (*Bench, error) {
 	o := b.options

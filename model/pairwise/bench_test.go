@@ -11,7 +11,7 @@ import (
 	"l2mt/model"
 )
 
-// BenchmarkEmbedding is what fit, infer and eval wait for before a network without
+// BenchmarkEmbedding is what fit and eval wait for before a network without
 // features has its say: words in six tasks, and 139 schools. One core is GOMAXPROCS=1.
 func BenchmarkEmbedding(b *testing.B) {
 	for _, size := range []struct {

@@ -49,7 +49,6 @@ type cli struct {
 	Experience experienceCmd `cmd:"" group:"experience" help:"Look after experience."`
 	Train      trainCmd      `cmd:"" group:"experience" help:"Train a network on experience."`
 	Runs       runsCmd       `cmd:"" group:"experience" help:"Compare training runs: settings that differ, best epochs, held-out figures over seeds."`
-	Infer      inferCmd      `cmd:"" group:"experience" help:"Find the task covariance of a new problem with a network, and solve it."`
 	Eval       evalCmd       `cmd:"" group:"experience" help:"Compare a network with the multitask models on test problems."`
 	Sweep      sweepCmd      `cmd:"" group:"experience" help:"Run an experiment: vary settings, repeat over seeds, and draw what comes of it."`
 	Version    versionCmd    `cmd:"" group:"experience" help:"Print the versions of everything that decides results."`

@@ -47,8 +47,8 @@ func (c *demoCmd) Run(e *env) error {
 	}
 	s.guard(c.buildFlags)
 	s.evaluate.first = c.Test
-	explain := &inferCmd{Network: s.learn.Out,
-		Problems: s.evaluate.Problems, Name: "test-0001", Out: folder("problem")}
+	explain := &fitCmd{Network: s.learn.Out, Out: folder("problem"),
+		givenProblem: givenProblem{Problems: s.evaluate.Problems, Name: "test-0001"}}
 	page := &reportCmd{Dir: c.Out}
 
 	stage := *e

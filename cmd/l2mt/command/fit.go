@@ -3,8 +3,12 @@ package command
 import (
 	"cmp"
 	"encoding/csv"
+	"errors"
 	"fmt"
+	"io"
+	"math"
 	"os"
+	"reflect"
 	"runtime"
 	"runtime/debug"
 	"slices"
@@ -14,13 +18,15 @@ import (
 
 	"l2mt/data"
 	"l2mt/data/table"
+	"l2mt/infer/compare"
 	"l2mt/infer/solve"
 	"l2mt/model/multitask"
 	"l2mt/model/saved"
 )
 
 type fitCmd struct {
-	Files         []string `arg:"" name:"table" help:"Labelled tables: CSV, TSV, Parquet, or datasets with groups; - for one that comes in through stdin."`
+	Files         []string `arg:"" optional:"" name:"table" help:"Labelled tables: CSV, TSV, Parquet, or datasets with groups; - for one that comes in through stdin."`
+	givenProblem  `embed:""`
 	table.Options `embed:""`
 	Folds         int     `xor:"validation" help:"Folds of the cross-validation; 0 means 5."`
 	Seed          uint64  `help:"Seed of the folds."`
@@ -32,16 +38,21 @@ type fitCmd struct {
 	Threshold     string  `help:"When a row is taken for the positive of two classes: cost=10 where one that is missed costs as much as 10 false alarms, or f1. Rows held out choose the probability, which predict then takes. By default the likeliest class."`
 	TargetScale   string  `enum:",identity,log,count,huber" default:"" help:"Fit the targets as they are (identity), their logarithms (log), or as counts (count), whole numbers of which the logarithm is expected, or with rows that are far off counting by their distance, not its square (huber). By default rows held out choose, where targets are skewed or some are far off."`
 	Lambda1       float64 `name:"lambda1" help:"Strength of tr(W Omega^-1 W')/2; by default the rows held out choose."`
-	After         string  `type:"existingdir" xor:"after" help:"Saved model of older tasks of the same kind: rows held out say how much the new tasks take of it. Columns are matched by name."`
+	After         string  `type:"existingdir" xor:"after,problems" help:"Saved model of older tasks of the same kind: rows held out say how much the new tasks take of it. Columns are matched by name."`
 	listing       `embed:""`
 	Structures    bool          `help:"List what was weighed, with its loss on rows held out and its weight."`
 	TimeLimit     time.Duration `help:"About how long a fit may take, such as 60s: what rows held out would measure later is left out, and said. The level of each task is always measured. Results then depend on the machine."`
 	Workers       int           `help:"Fits at a time; 0 means one per CPU."`
-	Out           string        `type:"path" help:"Directory to save the model to."`
+	OmegaOnly     bool          `xor:"model,out" help:"Stop at the covariance that the network finds."`
+	Out           string        `type:"path" xor:"out" help:"Directory to save the model to."`
 }
 
 func (c *fitCmd) Validate() error {
 	switch {
+	case (c.Problems == "") == (c.Files == nil):
+		return errors.New("give tables to fit, or a file of --problems")
+	case c.Problems != "" && !reflect.DeepEqual(c.Options, table.Options{}):
+		return errors.New("--problems says what is in its data; leave the flags of tables out")
 	case c.Lambda1 < 0:
 		return fmt.Errorf("--lambda1=%v: it must be positive", c.Lambda1)
 	case c.Threshold != "" && costOf(c.Threshold) < 0:
@@ -101,9 +112,12 @@ func (c *fitCmd) Run(e *env) error {
 	if err != nil {
 		return err
 	}
-	t, err := table.Read(c.Files, c.Options)
+	t, err := c.read()
 	if err != nil {
 		return err
+	}
+	if c.OmegaOnly {
+		return printOmega(e, network, t.Problem)
 	}
 	m := len(t.Problem.Tasks)
 	if c.Omega != "" {
@@ -132,6 +146,7 @@ func (c *fitCmd) Run(e *env) error {
 	if err != nil {
 		return err
 	}
+	t.Problem = b.Problem()
 	r := &fitReport{table: t, scale: c.scale(candidates),
 		threshold: c.Threshold, structures: c.Structures, every: c.listing.Tasks}
 	return r.run(e, b, candidates, c.View, c.Out)
@@ -139,7 +154,7 @@ func (c *fitCmd) Run(e *env) error {
 
 // scale is the one of the targets, empty where rows held out choose.
 func (c *fitCmd) scale(candidates []solve.Candidate) string {
-	if candidates != nil {
+	if candidates != nil || c.Problems != "" {
 		return cmp.Or(c.TargetScale, solve.Identity)
 	}
 	return c.TargetScale
@@ -241,15 +256,10 @@ func (c *fitCmd) asked(candidates []solve.Candidate) (*solve.Finder, error) {
 	if c.Steps == nil {
 		c.Steps = []string{"none"}
 	}
-	return network, withoutHead(network, c.Network)
-}
-
-// withoutHead refuses a network with a head: its fits cannot be saved.
-func withoutHead(network *solve.Finder, name string) error {
-	if head := network.Head(); head != "" {
-		return errUsage.Errorf("--network=%s: it makes features by a head (%s), which saved models do not have", name, head)
+	if head := network.Head(); head != "" && (c.Problems == "" || c.Out != "") {
+		return nil, errUsage.Errorf("--network=%s: it makes features by a head (%s), which saved models do not have", c.Network, head)
 	}
-	return nil
+	return network, nil
 }
 
 // readOmega reads the covariance of m tasks.
@@ -278,4 +288,70 @@ func readOmega(path string, m int) (multitask.Model, error) {
 		return nil, fmt.Errorf("%s: %w", path, err)
 	}
 	return multitask.Given(omega)
+}
+
+// givenProblem is a problem of a file in place of tables.
+type givenProblem struct {
+	Problems  string `type:"path" xor:"problems" help:"Problem file to fit a problem of, in place of tables."`
+	Name      string `help:"Name of the problem, of several in the file."`
+	dataFlags `embed:""`
+}
+
+// read reads the tables, or the problem.
+func (c *fitCmd) read() (*table.Table, error) {
+	if c.Problems == "" {
+		return table.Read(c.Files, c.Options)
+	}
+	p, err := c.open()
+	if err != nil {
+		return nil, err
+	}
+	recipe := table.Numbers(p.Features, p.Cols())
+	recipe.Task = "task"
+	return &table.Table{Problem: p.Labelled(), Recipe: recipe}, nil
+}
+
+// open reads the problem that is asked for.
+func (c *givenProblem) open() (*data.ProblemData, error) {
+	problems, err := c.all(c.Problems)
+	if err != nil {
+		return nil, err
+	}
+	i := slices.IndexFunc(problems, func(p *data.ProblemData) bool { return p.Name == c.Name })
+	switch {
+	case i >= 0:
+		return problems[i], nil
+	case c.Name != "" || len(problems) > 1:
+		return nil, errUsage.Errorf("--name=%q: there is no such one of the %d problems in %s; the first is %q", c.Name, len(problems), c.Problems, problems[0].Name)
+	}
+	return problems[0], nil
+}
+
+// found is what the network finds for a problem.
+type found struct {
+	Problem  string        `json:"problem"`
+	Tasks    []string      `json:"tasks"`
+	Omega    [][]float64   `json:"omega"`
+	Expected compare.Float `json:"expected_relative_error"`
+}
+
+// printOmega prints what a network finds, without a fit.
+func printOmega(e *env, network *solve.Finder, p *data.ProblemData) error {
+	f, err := network.Omega(p.Labelled())
+	if err != nil {
+		return err
+	}
+	result := found{Problem: p.Name, Omega: compare.Entries(f.Omega),
+		Expected: compare.Float(f.Estimated)}
+	for _, t := range p.Tasks {
+		result.Tasks = append(result.Tasks, t.Name)
+	}
+	return e.print(result, func(w io.Writer) {
+		fmt.Fprintf(w, "problem %s, %d tasks\n", result.Problem, len(result.Tasks))
+		title := "task correlations that the network finds"
+		if result.Expected <= math.MaxFloat64 { // else the network says nothing
+			title += fmt.Sprintf("; relative error expected %.4f", result.Expected)
+		}
+		writeCorrelations(w, title, result.Tasks, correlationOf(f.Omega), nil)
+	})
 }

@@ -649,3 +649,26 @@ func (r *fitReport) verdicts() (lines []string) {
 	}
 	return lines
 }
+
+// testReport has the errors on test rows, which no choice depends on.
+type testReport struct {
+	Fit evidence.Errors `json:"fit"`
+	STL evidence.Errors `json:"stl"`
+}
+
+// writeTest prints the errors on test rows.
+func (r *fitReport) writeTest(w io.Writer) {
+	what := "error"
+	if r.Kind == data.Regression {
+		what = "nMSE"
+	}
+	fmt.Fprintln(w)
+	t := newGrid("test "+what, "STL", "relative", "task")
+	for i, task := range r.Tasks {
+		t.row(r.Test.Fit.Task[i], r.Test.STL.Task[i],
+			r.Test.Fit.Task[i]/r.Test.STL.Task[i], task.Task)
+	}
+	t.row(r.Test.Fit.Mean, r.Test.STL.Mean,
+		r.Test.Fit.Mean/r.Test.STL.Mean, "mean")
+	t.write(w)
+}

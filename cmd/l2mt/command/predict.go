@@ -18,7 +18,7 @@ import (
 
 type predictCmd struct {
 	File             string `arg:"" help:"CSV, TSV or Parquet file of rows to predict, or - for a table that comes in through stdin."`
-	Model            string `required:"" type:"path" help:"Directory that fit or infer saved a model to."`
+	Model            string `required:"" type:"path" help:"Directory that fit has saved a model to."`
 	saved.RowOptions `embed:""`
 	listing          `embed:""`
 	Adapt            string   `type:"existingfile" help:"Table of a few labelled rows of new tasks, which the model then predicts as if it had been fitted to them too."`

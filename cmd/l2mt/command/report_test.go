@@ -44,7 +44,7 @@ show = ["mtrl/refit", "l2mt"]
 		{"collect", "--problems", at("problems/train.json"), "--models", "stl,snr2", "--explore", "2", "--out", at("experience")},
 		{"train", "--experience", at("experience"), "--train.epochs=2", "--model.hidden=4", "--out", at("network")},
 		{"eval", "--network", at("network"), "--problems", at("problems/test.json"), "--models", "snr2", "--out", at("evaluation")},
-		{"infer", "--network", at("network"), "--problems", at("problems/test.json"), "--name", "test-0001", "--out", at("problem")},
+		{"fit", "--network", at("network"), "--problems", at("problems/test.json"), "--name", "test-0001", "--out", at("problem")},
 		{"sweep", experiment, "--out", at("sweep")},
 		{"fit", write(t, "alike.csv", alike()), "--task", "task", "--target", "y", "--out", at("fit")},
 	} {

@@ -62,7 +62,7 @@ func jargon() *regexp.Regexp {
 	var words []string
 	for name := range arrows {
 		word := path.Base(name)
-		if !slices.Contains([]string{"collect", "digits", "infer", "train"}, word) { // commands and a dataset
+		if !slices.Contains([]string{"collect", "digits", "infer", "report", "train"}, word) { // commands and a dataset
 			words = append(words, word)
 		}
 	}

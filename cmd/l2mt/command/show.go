@@ -19,7 +19,7 @@ import (
 )
 
 type showCmd struct {
-	Model string `arg:"" type:"path" help:"Directory that fit or infer saved a model to."`
+	Model string `arg:"" type:"path" help:"Directory that fit has saved a model to."`
 	Task  string `help:"Only this task."`
 	Top   int    `default:"10" help:"How many coefficients to show, the largest first."`
 }

@@ -20,9 +20,9 @@ import (
 	"l2mt/model"
 )
 
-// What infer saves predicts test rows with the errors that infer reports: of two classes, of
+// What the fit of a problem saves predicts test rows with the errors that fit reports: of two classes, of
 // several, and of a regression.
-func TestPredictWithWhatInferSaves(t *testing.T) {
+func TestPredictWithWhatAFitOfAProblemSaves(t *testing.T) {
 	datatest.Long(t)
 	t.Parallel()
 	labels := map[string]func(v float64) string{
@@ -67,7 +67,7 @@ func TestPredictWithWhatInferSaves(t *testing.T) {
 		file := data.ProblemFile{Schema: data.ProblemSchema, Dataset: &data.DatasetRef{Path: "all.csv"}, Problems: []*data.Problem{p}}
 		datatest.Check(t, file.Save(problems))
 		var report fitReport
-		datatest.Check(t, json.Unmarshal([]byte(mustL2mt(t, "-q", "--json", "infer", "--problems", problems, "--out", filepath.Join(dir, "m"))), &report))
+		datatest.Check(t, json.Unmarshal([]byte(mustL2mt(t, "-q", "--json", "fit", "--problems", problems, "--out", filepath.Join(dir, "m"))), &report))
 		for i, task := range p.Tasks {
 			out := mustL2mt(t, "-q", "predict", filepath.Join(dir, task.Name+"test.csv"), "--model", filepath.Join(dir, "m"), "--task", task.Name)
 			var y []float64
