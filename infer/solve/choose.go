@@ -339,6 +339,9 @@ func (b *Bench) Rivals(c *Choice) (single, pooled Candidate) {
 
 // Held has what rows held out say of a candidate.
 func (b *Bench) Held(ctx context.Context, c Candidate) (*evidence.HeldOut, error) {
+	if c.View == Level && b.wide() {
+		return b.mean(ctx)
+	}
 	j, err := b.Judge(ctx, c)
 	if err != nil {
 		return nil, err
@@ -349,11 +352,8 @@ func (b *Bench) Held(ctx context.Context, c Candidate) (*evidence.HeldOut, error
 // noFeatures is a Lambda1 that leaves nothing of W.
 const noFeatures = 1e12
 
-// Mean has the losses of rows held out if nothing but the level of their task predicts them.
-func (b *Bench) Mean(ctx context.Context) (*evidence.HeldOut, error) {
-	if !b.wide() {
-		return b.Held(ctx, Candidate{Structure: Structure{View: Level}})
-	}
+// mean has the losses of rows held out if nothing but the level of their task predicts them.
+func (b *Bench) mean(ctx context.Context) (*evidence.HeldOut, error) {
 	subject, err := b.subject(Candidate{Drawn: Drawn})
 	if err != nil {
 		return nil, err

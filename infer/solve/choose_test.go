@@ -219,7 +219,7 @@ func TestRivalsAndMean(t *testing.T) {
 		if alone.View != pooled.View || !slices.ContainsFunc(c.parts, seen) || alone == pooled {
 			t.Errorf("the rivals of %s are %s and %s", c.Name(), alone.Name(), pooled.Name())
 		}
-		mean := datatest.Must(b.Mean(t.Context()))(t)
+		mean := datatest.Must(b.Held(t.Context(), Candidate{Structure: Structure{View: Level}}))(t)
 		if !(c.Loss < mean.Loss) && p.Kind() == data.Regression || mean.Rows != c.Rows {
 			t.Errorf("the loss is %v, and of the mean %v", c.Loss, mean.Loss)
 		}

@@ -96,7 +96,7 @@ func overNothing(t *testing.T, tables uint64) (noise, promised, unrelated float6
 		got := testLoss(t, datatest.Must(b.Fit(t.Context(), choice))(t))
 		n[isNoise]++
 		if isNoise {
-			mean := datatest.Must(b.Mean(t.Context()))(t)
+			mean := datatest.Must(b.Held(t.Context(), Candidate{Structure: Structure{View: Level}}))(t)
 			ratio := got / constantLoss(p)
 			noise += math.Log(ratio)
 			promised += math.Log(choice.Loss / mean.Loss)

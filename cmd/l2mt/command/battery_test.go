@@ -17,6 +17,7 @@ import (
 	"l2mt/data/datatest"
 	"l2mt/data/table"
 	"l2mt/infer/compare"
+	"l2mt/infer/report"
 	"l2mt/infer/solve"
 )
 
@@ -185,9 +186,9 @@ func TestAwkwardTables(t *testing.T) {
 // of squares for a regression.
 func lossOn(t *testing.T, model, more string, kind data.Kind) float64 {
 	t.Helper()
-	var report struct{ All taskReport }
-	datatest.Check(t, json.Unmarshal([]byte(mustL2mt(t, "-q", "--json", "predict", "--model", model, more, "--out", filepath.Join(t.TempDir(), "predicted.csv"))), &report))
-	loss := float64(report.All.By[byModel].Error)
+	var s report.Scores
+	datatest.Check(t, json.Unmarshal([]byte(mustL2mt(t, "-q", "--json", "predict", "--model", model, more, "--out", filepath.Join(t.TempDir(), "predicted.csv"))), &s))
+	loss := float64(s.All.By[report.ByModel].Error)
 	if kind == data.Regression {
 		return loss * loss
 	}
@@ -211,18 +212,18 @@ func TestAwkwardProblems(t *testing.T) {
 		for _, a := range awkwardTables {
 			t.Run(fmt.Sprintf("%s, %s", a.name, kind), func(t *testing.T) {
 				tab := datatest.Must(table.Read([]string{write(t, "train.csv", a.text(seed, kind, false))}, table.Options{Task: "task", Kind: kind}))(t)
-				r := &fitReport{table: tab}
-				datatest.Check(t, r.fill(t.Context(), datatest.Must(solve.NewBench(network, tab.Problem, solve.Options{Workers: 1}))(t), nil, ""))
+				bench := datatest.Must(solve.NewBench(network, tab.Problem, solve.Options{Workers: 1}))(t)
+				r := datatest.Must(report.Fit(t.Context(), bench, tab, report.Options{}))(t)
 				found := datatest.Must(network.Omega(tab.Problem))(t)
-				for _, omega := range [][][]float64{compare.Entries(r.fit.Omega), compare.Entries(found.Omega)} {
+				for _, omega := range [][][]float64{compare.Entries(r.Fit.Omega), compare.Entries(found.Omega)} {
 					for _, x := range slices.Concat(omega...) {
 						if math.IsNaN(x) || math.IsInf(x, 0) {
 							t.Fatalf("seed %d: Omega is %v", seed, omega)
 						}
 					}
 				}
-				held := r.fit.Choice.Error
-				stl := r.stl.Choice.Error
+				held := r.Fit.Choice.Error
+				stl := r.STL.Choice.Error
 				if math.IsNaN(held) || held > 1.1*stl+max(0.05, 4/float64(r.Rows)) { // four rows may be more than that
 					t.Errorf("seed %d: %s loses %v, single-task learning %v", seed, r.Title, held, stl)
 				}

@@ -15,6 +15,7 @@ import (
 	"l2mt/data"
 	"l2mt/data/datatest"
 	"l2mt/data/files"
+	"l2mt/infer/report"
 )
 
 // rare is a table of many patients with few rows each, of which most have one outcome alone and
@@ -88,14 +89,14 @@ func TestTimesTellAsMuchAsSeconds(t *testing.T) {
 	var held, fresh [2]files.Float
 	for i, name := range []string{"ts", "ts0"} {
 		path, model := filepath.Join("testdata", "faults", name+".csv"), filepath.Join(t.TempDir(), "model")
-		var r fitReport
+		var r report.Report
 		out := mustL2mt(t, "-q", "--json", "fit", path, "--task", "sensor", "--target", "y", "--out", model)
 		datatest.Check(t, json.Unmarshal([]byte(out), &r))
-		held[i] = r.Mean.By[byModel].R2
-		var s scoreTable
+		held[i] = r.Mean.By[report.ByModel].R2
+		var s report.Scores
 		out = mustL2mt(t, "-q", "--json", "predict", "--model", model, path, "--out", filepath.Join(model, "p.csv"))
 		datatest.Check(t, json.Unmarshal([]byte(out), &s))
-		fresh[i] = s.Mean.By[byModel].R2
+		fresh[i] = s.Mean.By[report.ByModel].R2
 	}
 	if math.Abs(float64(held[0]-held[1])) > 1e-3 || math.Abs(float64(fresh[0]-fresh[1])) > 1e-3 {
 		t.Errorf("R^2 of unix times and of seconds: held out %.4f, predicted %.4f", held, fresh)
@@ -137,8 +138,8 @@ func TestTasksOfOneRowAreFitted(t *testing.T) {
 		fmt.Fprintf(&text, "t%d,%.4f,%.4f\n", i, x, 2*x+0.2*random.NormFloat64())
 	}
 	r := fitOf(t, text.String(), "--task", "task", "--target", "y")
-	model := r.Mean.By[byModel].Error
-	mean := r.Mean.By[byMean].Error
+	model := r.Mean.By[report.ByModel].Error
+	mean := r.Mean.By[report.ByMean].Error
 	if !(model < mean/2) {
 		t.Errorf("the error is %v, of the mean %v", model, mean)
 	}

@@ -24,7 +24,7 @@ import (
 // another module.
 var budgets = map[string]int{
 	"cmd/l2mt":                      15,
-	"cmd/l2mt/command":              33740, // 46: builds are told apart, streams; 49: the answer first, in 80 columns; 50: shards, curves of sweeps
+	"cmd/l2mt/command":              28095, // 46: builds are told apart, streams; 49: the answer first, in 80 columns; 50: shards, curves of sweeps
 	"cmd/l2mt/internal/plot":        5385,  // 49: predictions against what came true
 	"data":                          20727, // 48: the metric of the experience; 49: time, groups, weights
 	"data/datatest":                 568,   // 52: one Must, Check, Refused, Says and Equal for all tests
@@ -40,6 +40,7 @@ var budgets = map[string]int{
 	"examples/own-estimator":        212,
 	"infer":                         1569,
 	"infer/compare":                 5282,  // 46: outcomes are checked
+	"infer/report":                  5875,  // 52: what the command computed
 	"infer/serve":                   4900,  // 51: models over HTTP
 	"infer/solve":                   19560, // 48: the metric of the experience; 49: time, groups, weights; 47: fifty rows of a task are sampled
 	"infer/solve/solvetest":         948,
@@ -68,7 +69,7 @@ const (
 	whole = 259054
 	// testLines bounds the lines of all tests. Each fault of issue 46 has a test, and the models of
 	// issues 47 and 48 have some 2,300 lines; serve (51) has 600.
-	testLines = 31056
+	testLines = 31130
 	// spare is what a package may take before its own number is raised.
 	spare = 100
 	// slack is how far a package may fall below its budget, so that gains are kept.

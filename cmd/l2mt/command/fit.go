@@ -19,6 +19,7 @@ import (
 	"l2mt/data"
 	"l2mt/data/table"
 	"l2mt/infer/compare"
+	"l2mt/infer/report"
 	"l2mt/infer/solve"
 	"l2mt/model/multitask"
 	"l2mt/model/saved"
@@ -55,25 +56,12 @@ func (c *fitCmd) Validate() error {
 		return errors.New("--problems says what is in its data; leave the flags of tables out")
 	case c.Lambda1 < 0:
 		return fmt.Errorf("--lambda1=%v: it must be positive", c.Lambda1)
-	case c.Threshold != "" && costOf(c.Threshold) < 0:
+	case c.Threshold != "" && report.Cost(c.Threshold) < 0:
 		return fmt.Errorf("--threshold=%s: it must be f1, or cost=C with a number C above 0", c.Threshold)
 	case c.Folds == 1 || c.Folds < 0:
 		return fmt.Errorf("--folds=%d: it must be at least 2", c.Folds)
 	}
 	return nil
-}
-
-// costOf is the cost of a threshold, 0 for f1, and negative where it is none.
-func costOf(threshold string) float64 {
-	if threshold == "f1" {
-		return 0
-	}
-	text, is := strings.CutPrefix(threshold, "cost=")
-	cost, err := strconv.ParseFloat(text, 64)
-	if !is || err != nil || !(cost > 0 && cost < 1e9) {
-		return -1
-	}
-	return cost
 }
 
 const (
@@ -146,10 +134,7 @@ func (c *fitCmd) Run(e *env) error {
 	if err != nil {
 		return err
 	}
-	t.Problem = b.Problem()
-	r := &fitReport{table: t, scale: c.scale(candidates),
-		threshold: c.Threshold, structures: c.Structures, every: c.listing.Tasks}
-	return r.run(e, b, candidates, c.View, c.Out)
+	return c.report(e, b, t, candidates)
 }
 
 // scale is the one of the targets, empty where rows held out choose.
@@ -352,6 +337,6 @@ func printOmega(e *env, network *solve.Finder, p *data.ProblemData) error {
 		if result.Expected <= math.MaxFloat64 { // else the network says nothing
 			title += fmt.Sprintf("; relative error expected %.4f", result.Expected)
 		}
-		writeCorrelations(w, title, result.Tasks, correlationOf(f.Omega), nil)
+		writeCorrelations(w, title, result.Tasks, report.Correlation(f.Omega), nil)
 	})
 }

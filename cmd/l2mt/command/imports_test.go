@@ -44,6 +44,7 @@ var arrows = map[string][]string{
 	"infer/solve":           {"data", "data/progress", "data/table", "infer", "layers/linalg", "model", "model/evidence", "model/mixed", "model/multitask", "model/saved"},
 	"infer/solve/solvetest": {"data", "layers", "model"},
 	"infer/compare":         {"data", "data/files", "data/progress", "infer", "infer/solve", "model/evidence", "model/multitask"},
+	"infer/report":          {"data", "data/files", "data/format", "data/table", "infer/solve", "model/evidence", "model/multitask", "model/saved"},
 	"infer/serve":           {"data", "data/fault", "data/format", "data/table", "model/saved"},
 
 	"train":         {"data", "data/experience", "data/fault", "data/files", "data/progress", "data/safetensors", "infer/solve", "layers/linalg", "model", "model/evidence", "model/multitask", "model/settings"},

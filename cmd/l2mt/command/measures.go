@@ -10,45 +10,8 @@ import (
 	"l2mt/data"
 	"l2mt/data/files"
 	"l2mt/data/format"
-	"l2mt/data/table"
-	"l2mt/model/evidence"
+	"l2mt/infer/report"
 )
-
-// What predicts a task: the model and, beside it, the mean of the targets that it was fitted
-// on (of classes their shares), single-task learning, and one model for all tasks.
-const (
-	byModel  = "model"
-	byMean   = "mean"
-	bySTL    = "STL"
-	byPooled = "pooled"
-)
-
-// taskReport is how well a task is predicted, by what predicts it.
-type taskReport struct {
-	Task string                    `json:"task"`
-	By   map[string]evidence.Score `json:"by"`
-}
-
-// meanOf is the mean of tasks.
-func meanOf(tasks []taskReport) taskReport {
-	m := taskReport{Task: "mean of tasks", By: map[string]evidence.Score{}}
-	for by := range tasks[0].By {
-		var scores []evidence.Score
-		for _, t := range tasks {
-			scores = append(scores, t.By[by])
-		}
-		m.By[by] = evidence.MeanScore(scores)
-	}
-	return m
-}
-
-// goodOf is the measure that is best at 1.
-func goodOf(s evidence.Score, k data.Kind) files.Float {
-	if k == data.Classification {
-		return s.AUC
-	}
-	return s.R2
-}
 
 // units are the names of errors.
 func units(k data.Kind) (error, good, loss string) {
@@ -73,33 +36,6 @@ const (
 	lineWidth = 80
 )
 
-// measured is how well rows are predicted: task by task, as the mean of tasks, and all together.
-type measured struct {
-	// Positive is the positive class, if all tasks have the same two.
-	Positive string       `json:"positive,omitempty"`
-	Tasks    []taskReport `json:"tasks"`
-	Mean     taskReport   `json:"mean"`
-	All      taskReport   `json:"all"`
-}
-
-// add adds a task of two classes, one of them positive.
-func (m *measured) add(t taskReport, positive string) {
-	if m.Tasks == nil {
-		m.Positive = positive
-	} else if m.Positive != positive {
-		m.Positive = ""
-	}
-	m.Tasks = append(m.Tasks, t)
-}
-
-// PositiveClass names it to a reader.
-func (m measured) PositiveClass() string {
-	if m.Positive == "" {
-		return "the positive class"
-	}
-	return fmt.Sprintf("class %q", m.Positive)
-}
-
 // count counts things: "1 task", "2 tasks".
 func count(n int, thing string) string {
 	if n == 1 {
@@ -108,22 +44,15 @@ func count(n int, thing string) string {
 	return fmt.Sprintf("%d %ss", n, thing)
 }
 
-// overall is what speaks for all tasks: all rows, or the mean of targets in units of their own.
-func (m measured) overall(r table.Recipe) taskReport {
-	if len(r.Targets) > 1 {
-		return m.Mean
-	}
-	return m.All
-}
-
 // answer says in a sentence how well rows are predicted.
-func (m measured) answer(r table.Recipe, kind data.Kind, rows string) string {
+func answer(m report.Measured, kind data.Kind, rows string) string {
+	r := m.Recipe
 	what := cmp.Or(format.Abridge(r.Targets), "the target")
 	if r.Task != "" {
 		what += " by " + r.Task
 	}
-	s := m.overall(r).By[byModel]
-	mean := m.Mean.By[byModel].Error
+	s := m.Overall().By[report.ByModel]
+	mean := m.Mean.By[report.ByModel].Error
 	switch {
 	case kind == data.Classification:
 		what += fmt.Sprintf(": %.1f %% of %s are predicted wrong", 100*s.Error, rows)
@@ -146,24 +75,24 @@ func (m measured) answer(r table.Recipe, kind data.Kind, rows string) string {
 }
 
 // ends are the best tasks and the worst that enough rows rank.
-func (m measured) ends(r table.Recipe) (ends []taskReport) {
-	key := func(t taskReport) float64 {
-		s := t.By[byModel]
+func ends(m report.Measured) (ends []report.Task) {
+	key := func(t report.Task) float64 {
+		s := t.By[report.ByModel]
 		switch {
 		case s.Held < enoughHeld:
 			return math.NaN()
-		case len(r.Targets) > 1:
+		case len(m.Recipe.Targets) > 1:
 			return -float64(s.R2)
 		}
 		return float64(s.Error)
 	}
-	var ranked []taskReport
+	var ranked []report.Task
 	for _, t := range m.Tasks {
 		if !math.IsNaN(key(t)) {
 			ranked = append(ranked, t)
 		}
 	}
-	slices.SortStableFunc(ranked, func(a, b taskReport) int {
+	slices.SortStableFunc(ranked, func(a, b report.Task) int {
 		return cmp.Compare(key(a), key(b))
 	})
 	n := len(ranked)
@@ -174,21 +103,21 @@ func (m measured) ends(r table.Recipe) (ends []taskReport) {
 }
 
 // write lists tasks, and behind them the numbers of all.
-func (m measured) write(w io.Writer, r table.Recipe, kind data.Kind, every bool) {
+func (l listing) write(w io.Writer, m report.Measured, kind data.Kind) {
 	what, good, _ := units(kind)
 	heads := []string{"rows", what, "+-", good}
-	rivals := []string{byMean, bySTL, byPooled}
+	rivals := []string{report.ByMean, report.BySTL, report.ByPooled}
 	rivals = slices.DeleteFunc(rivals, func(by string) bool {
 		_, known := m.Mean.By[by]
 		return !known
 	})
-	words := map[string]string{byMean: "its mean", bySTL: "alone", byPooled: "as one"}
+	words := map[string]string{report.ByMean: "its mean", report.BySTL: "alone", report.ByPooled: "as one"}
 	for _, by := range rivals {
 		heads = append(heads, words[by])
 	}
 	t := newGrid(append(heads, "task")...)
-	row := func(v taskReport, worth files.Float) {
-		s := v.By[byModel]
+	row := func(v report.Task, worth files.Float) {
+		s := v.By[report.ByModel]
 		cells := []any{s.Rows, number(s.Error), number(s.StandardError), worth}
 		for _, by := range rivals {
 			cells = append(cells, number(v.By[by].Error))
@@ -196,8 +125,8 @@ func (m measured) write(w io.Writer, r table.Recipe, kind data.Kind, every bool)
 		t.row(append(cells, v.Task)...)
 	}
 	listed := m.Tasks
-	if !every && len(listed) > fewTasks {
-		listed = m.ends(r)
+	if !l.Tasks && len(listed) > fewTasks {
+		listed = ends(m)
 	}
 	hidden := len(m.Tasks) - len(listed)
 	for i, v := range listed {
@@ -205,11 +134,11 @@ func (m measured) write(w io.Writer, r table.Recipe, kind data.Kind, every bool)
 			gap := slices.Repeat([]any{""}, len(heads))
 			t.row(append(gap, fmt.Sprintf("(%d more: --tasks)", hidden))...)
 		}
-		row(v, goodOf(v.By[byModel], kind))
+		row(v, report.Good(v.By[report.ByModel], kind))
 	}
-	worth := goodOf(m.Mean.By[byModel], kind)
-	if len(r.Targets) < 2 {
-		row(m.All, goodOf(m.All.By[byModel], kind))
+	worth := report.Good(m.Mean.By[report.ByModel], kind)
+	if len(m.Recipe.Targets) < 2 {
+		row(m.All, report.Good(m.All.By[report.ByModel], kind))
 		if kind == data.Regression {
 			worth = files.Float(math.NaN()) // a mean over tasks says nothing
 		}

@@ -15,6 +15,7 @@ import (
 
 	"l2mt/data"
 	"l2mt/data/datatest"
+	"l2mt/infer/report"
 )
 
 // opaque are words that only readers of the paper or of the code know.
@@ -71,7 +72,7 @@ func TestTimeLimit(t *testing.T) {
 	args := []string{"--task", "task", "--target", "y"}
 	free := fitOf(t, alike(), args...)
 	long := fitOf(t, alike(), append(args, "--time-limit", "1h")...)
-	want, got := float64(free.All.By[byModel].Error), float64(long.All.By[byModel].Error)
+	want, got := float64(free.All.By[report.ByModel].Error), float64(long.All.By[report.ByModel].Error)
 	if long.Model != free.Model || !(math.Abs(got-want) < 1e-9*want) || len(long.Notes) != len(free.Notes) {
 		t.Errorf("with an hour's limit %s errs by %v, %q; without one %s by %v", long.Model, got, long.Notes, free.Model, want)
 	}

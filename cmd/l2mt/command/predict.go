@@ -13,6 +13,7 @@ import (
 
 	"l2mt/data/files"
 	"l2mt/data/format"
+	"l2mt/infer/report"
 	"l2mt/model/saved"
 )
 
@@ -65,7 +66,7 @@ func (c *predictCmd) Run(e *env) error {
 	if err != nil {
 		return errUsage.Errorf("%w", err)
 	}
-	s := &scoring{models: rows.Fits}
+	var answers []saved.Answer
 	write := func(w io.Writer) error {
 		if err := csv.NewWriter(w).WriteAll([][]string{l.Heads}); err != nil {
 			return err
@@ -75,7 +76,7 @@ func (c *predictCmd) Run(e *env) error {
 		}, func(b *saved.Block) error {
 			for _, a := range b.Answers {
 				if !math.IsNaN(a.Label) {
-					s.answers = append(s.answers, a)
+					answers = append(answers, a)
 				}
 			}
 			_, err := w.Write(b.Text)
@@ -92,16 +93,20 @@ func (c *predictCmd) Run(e *env) error {
 	} else {
 		err = write(e.stdout)
 	}
-	if err != nil || len(s.answers) == 0 {
+	if err != nil || len(answers) == 0 {
 		return err
 	}
-	t := s.table()
-	t.every = c.Tasks
+	s := report.Score(rows.Fits, answers)
+	text := func(w io.Writer) {
+		labelled := count(s.All.By[report.ByModel].Rows, "row") + " with labels"
+		wrap(w, answer(s.Measured, s.Kind, labelled)+"\n")
+		c.listing.write(w, s.Measured, s.Kind)
+	}
 	if c.Out != "" {
-		return e.print(t, t.write)
+		return e.print(s, text)
 	}
 	if !e.quiet {
-		t.write(e.stderr)
+		text(e.stderr)
 	}
 	return nil
 }

@@ -16,6 +16,7 @@ import (
 	"l2mt/data"
 	"l2mt/data/datatest"
 	"l2mt/data/digits"
+	"l2mt/infer/report"
 	"l2mt/infer/solve"
 	"l2mt/model"
 )
@@ -66,8 +67,8 @@ func TestPredictWithWhatAFitOfAProblemSaves(t *testing.T) {
 		problems := filepath.Join(dir, "p.json")
 		file := data.ProblemFile{Schema: data.ProblemSchema, Dataset: &data.DatasetRef{Path: "all.csv"}, Problems: []*data.Problem{p}}
 		datatest.Check(t, file.Save(problems))
-		var report fitReport
-		datatest.Check(t, json.Unmarshal([]byte(mustL2mt(t, "-q", "--json", "fit", "--problems", problems, "--out", filepath.Join(dir, "m"))), &report))
+		var r report.Report
+		datatest.Check(t, json.Unmarshal([]byte(mustL2mt(t, "-q", "--json", "fit", "--problems", problems, "--out", filepath.Join(dir, "m"))), &r))
 		for i, task := range p.Tasks {
 			out := mustL2mt(t, "-q", "predict", filepath.Join(dir, task.Name+"test.csv"), "--model", filepath.Join(dir, "m"), "--task", task.Name)
 			var y []float64
@@ -89,7 +90,7 @@ func TestPredictWithWhatAFitOfAProblemSaves(t *testing.T) {
 			if kind == data.Regression {
 				loss /= stat.PopVariance(y, nil)
 			}
-			datatest.Near(t, loss, report.Test.Fit.Task[i], 1e-6, "%s, task %s: predict errs by", name, task.Name)
+			datatest.Near(t, loss, r.Test.Fit.Task[i], 1e-6, "%s, task %s: predict errs by", name, task.Name)
 		}
 	}
 }

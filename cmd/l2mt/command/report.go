@@ -19,6 +19,7 @@ import (
 	"l2mt/cmd/l2mt/internal/plot"
 	"l2mt/data/files"
 	"l2mt/data/table"
+	"l2mt/infer/report"
 	"l2mt/model"
 	"l2mt/model/saved"
 )
@@ -116,9 +117,9 @@ func (c *reportCmd) Run(e *env) error {
 
 // fitPart is a fitted model with the report of its fit.
 type fitPart struct {
-	Report fitReport
+	Report *report.Report
 	Most   float64 // the largest error drawn
-	Shown  *shownModel
+	Shown  *report.Model
 	Maps   []plot.Correlation
 	// Largest is the largest weight of a task for a standard deviation of any column, where
 	// two classes or numbers are predicted, else 0.
@@ -134,21 +135,27 @@ const (
 )
 
 func openFit(dir string) (*fitPart, error) {
-	shown, err := openShown(dir, "", mostColumns)
+	fit, err := saved.Load(dir)
 	if err != nil {
 		return nil, err
 	}
-	if shown.Fit.Report == nil {
+	shown, err := report.Explain(fit, saved.Average, mostColumns)
+	if err != nil {
+		return nil, err
+	}
+	if fit.Report == nil {
 		return nil, fmt.Errorf("%s is not of the model in %s; fit again", saved.ReportFile, saved.File)
 	}
-	sets := len(shown.report.Points)
-	if sets > 1 && sets != len(shown.Classes) || sets > plot.MostSets {
+	sets := len(shown.Outcome.Points)
+	if sets > 1 && sets != len(shown.Classes) || sets > report.MostSets {
 		return nil, fmt.Errorf("%s has points of %d classes, and the model has %d; fit again", saved.ReportFile, sets, len(shown.Classes))
 	}
-	f := &fitPart{Report: shown.report, Shown: shown}
-	f.Report.table = &table.Table{Recipe: shown.Recipe}
-	gain := func(t taskReport) files.Float { return t.By[byModel].Error - t.By[bySTL].Error }
-	slices.SortStableFunc(f.Report.Tasks, func(a, b taskReport) int {
+	f := &fitPart{Report: &shown.Outcome, Shown: shown}
+	f.Report.Recipe = shown.Recipe
+	gain := func(t report.Task) files.Float {
+		return t.By[report.ByModel].Error - t.By[report.BySTL].Error
+	}
+	slices.SortStableFunc(f.Report.Tasks, func(a, b report.Task) int {
 		return cmp.Compare(gain(a), gain(b))
 	})
 	for _, t := range f.Report.Tasks {
@@ -223,7 +230,9 @@ func (p page) write(w io.Writer) error {
 		"maps":       plot.Correlations,
 		"curves":     curves,
 		"courses":    drawRuns,
-		"bend":       plot.Curve.Draw,
+		"bend":       plot.Bend,
+		"size":       size,
+		"beside":     beside,
 		"accuracy":   plot.Accuracy,
 		"calibrated": plot.Calibration,
 		"dot":        dot,

@@ -7,7 +7,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"html"
-	"math"
 	"net/http"
 	"net/http/httptest"
 	"os"
@@ -21,7 +20,6 @@ import (
 
 	"l2mt/data"
 	"l2mt/data/datatest"
-	"l2mt/model/evidence"
 )
 
 // smallRun has something of everything that a report shows.
@@ -197,48 +195,4 @@ func browse(t *testing.T, chromium string, args ...string) string {
 		}
 	}
 	return string(out)
-}
-
-// Probabilities are compared with what came true, class by class, and numbers with targets.
-func TestPointsOfThePage(t *testing.T) {
-	problem := func(kind data.Kind, own bool, classes ...string) *data.ProblemData {
-		p := data.TaskData{Task: &data.Task{Kind: kind}}
-		return &data.ProblemData{Problem: &data.Problem{Classes: classes}, OwnUnits: own, Tasks: []data.TaskData{p}}
-	}
-	third := math.Log(0.5) // of a score of which the probability is a third
-	for _, c := range []struct {
-		kind      data.Kind
-		scores, y []float64
-		want      [][2]float64
-	}{
-		{data.Regression, []float64{1, 2, 3}, []float64{1, 3, 2}, [][2]float64{{1, 1}, {2, 3}, {3, 2}}},
-		{data.Classification, []float64{third, third, third, -third, -third}, []float64{1, -1, -1, 1, -1}, [][2]float64{{1. / 3, 1. / 3}, {2. / 3, 0.5}}},
-	} {
-		got := pointsOf(&evidence.HeldOut{Scores: [][]float64{c.scores[:1], c.scores[1:]}, Y: [][]float64{c.y[:1], c.y[1:]}}, problem(c.kind, false), 1)
-		if len(got) != 1 || !slices.EqualFunc(got[0], c.want, func(a, b [2]float64) bool {
-			return math.Abs(a[0]-b[0])+math.Abs(a[1]-b[1]) < 1e-12
-		}) {
-			t.Errorf("points of a %s are %v, want %v", c.kind, got, c.want)
-		}
-	}
-	// Each of three classes has its own points, of many all have the same: each row has one class
-	// that came true.
-	three := &evidence.HeldOut{Scores: [][]float64{{5, 0, 0, 0, 5, 0}}, Y: [][]float64{{0, 0}}}
-	for class, want := range [][]float64{{1, 1}, {0, 0}, {0}} {
-		var came []float64
-		for _, point := range pointsOf(three, problem(data.Classification, false, "a", "b", "c"), 1)[class] {
-			came = append(came, point[1])
-		}
-		datatest.Equal(t, came, want, "class %d came true", class)
-	}
-	eight := &evidence.HeldOut{Scores: [][]float64{{9, 0, 0, 0, 0, 0, 0, 0}}, Y: [][]float64{{0}}}
-	if sets := pointsOf(eight, problem(data.Classification, false, strings.Split("abcdefgh", "")...), 1); len(sets) != 1 || len(sets[0]) != 2 {
-		t.Errorf("points of eight classes are %v", sets)
-	}
-	// Targets in units of their own fit one picture: one of thousands, and one of units.
-	several := &evidence.HeldOut{Scores: [][]float64{{1000, 2000}, {1, 4}}, Y: [][]float64{{1000, 3000}, {1, 3}}}
-	want := [][2]float64{{-1, -1}, {0, 1}, {-1, -1}, {2, 1}}
-	if got := pointsOf(several, problem(data.Regression, true), 1); !slices.Equal(got[0], want) {
-		t.Errorf("points of several targets are %v, want %v", got, want)
-	}
 }

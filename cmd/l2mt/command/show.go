@@ -2,19 +2,14 @@ package command
 
 import (
 	"cmp"
-	"encoding/json"
 	"fmt"
 	"io"
 	"maps"
 	"math"
 	"slices"
 
-	"gonum.org/v1/gonum/mat"
-
-	"l2mt/cmd/l2mt/internal/plot"
-	"l2mt/data"
 	"l2mt/data/format"
-	"l2mt/infer/compare"
+	"l2mt/infer/report"
 	"l2mt/model/saved"
 )
 
@@ -24,94 +19,36 @@ type showCmd struct {
 	Top   int    `default:"10" help:"How many coefficients to show, the largest first."`
 }
 
-// shownModel is what show prints, and what the page of a model has.
-type shownModel struct {
-	*saved.Fit
-	Weights     []shownWeights `json:"weights,omitempty"` // of columns that do not bend
-	Correlation [][]float64    `json:"correlation,omitempty"`
-	// Curves are what columns add, of more than two classes to the score of each.
-	Curves []plot.Curve `json:"curves,omitempty"`
-
-	report fitReport // of the fit, if it is there
-	task   int       // whose weights or curves are shown, or the Average
-}
-
-// shownWeights are the largest weights, of a class where there are more than two.
-type shownWeights struct {
-	Class    string   `json:"class,omitempty"`
-	Features []weight `json:"features"`
-}
-
-// openShown reads a model, with so many of the columns that count most in a task or, without its
-// name, in the mean of all.
-func openShown(dir, task string, top int) (*shownModel, error) {
-	m, err := saved.Load(dir)
-	if err != nil {
-		return nil, err
-	}
-	s := &shownModel{Fit: m, task: saved.Average}
-	if task != "" {
-		if s.task, err = m.Task(task); err != nil {
-			return nil, errUsage.Errorf("%w", err)
-		}
-	}
-	if m.Report != nil {
-		if err := json.Unmarshal(m.Report, &s.report); err != nil {
-			return nil, fmt.Errorf("%s: %w", dir, err)
-		}
-	}
-	s.Correlation = correlationOf(m.Omega)
-	switch bend, unit := bendOf(m); {
-	case bend == nil:
-		for k, b := range m.Linear(s.task).B {
-			if math.IsInf(b, -1) {
-				continue // the task cannot have the class
-			}
-			w := shownWeights{Features: weightsOf(m, k, s.task)}
-			if w.Features = w.Features[:min(len(w.Features), top)]; m.Classes != nil {
-				w.Class = m.Classes[k]
-			}
-			s.Weights = append(s.Weights, w)
-		}
-	default:
-		s.Curves, err = curvesOf(m, bend, unit)
-	}
-	s.Curves = s.Curves[:min(len(s.Curves), top)]
-	return s, err
-}
-
 func (c *showCmd) Run(e *env) error {
-	s, err := openShown(c.Model, c.Task, c.Top)
+	fit, err := saved.Load(c.Model)
 	if err != nil {
 		return err
 	}
-	return e.print(s, s.write)
-}
-
-// Unit says what columns add to.
-func (s *shownModel) Unit() string {
-	switch {
-	case s.Kind == data.Classification:
-		return "in the logarithm of the odds"
-	case s.Log:
-		return "in the logarithm of the target"
-	case unitOf(s.Fit, 0) != 1:
-		return "in standard deviations of each target"
+	task := saved.Average
+	if c.Task != "" {
+		if task, err = fit.Task(c.Task); err != nil {
+			return errUsage.Errorf("%w", err)
+		}
 	}
-	return "in the unit of the target"
+	m, err := report.Explain(fit, task, c.Top)
+	if err != nil {
+		return fmt.Errorf("%s: %w", c.Model, err)
+	}
+	return e.print(m, func(w io.Writer) { writeModel(w, m, task) })
 }
 
-func (s *shownModel) write(w io.Writer) {
+// writeModel writes what is in a model, and what counts in a task or the average.
+func writeModel(w io.Writer, s *report.Model, task int) {
 	say := func(format string, args ...any) { wrap(w, fmt.Sprintf(format, args...)) }
 	tasks := count(len(s.Tasks), "task")
 	features := count(s.Recipe.Width(), "feature")
 	say("%s of %s with %s", s.Kind, tasks, features)
-	if s.report.Text != "" {
-		say("%s", s.report.Text)
-		say("the method: %s", s.report.Title)
+	if s.Outcome.Text != "" {
+		say("%s", s.Outcome.Text)
+		say("the method: %s", s.Outcome.Title)
 	}
 	if s.Threshold > 0 {
-		say("rows are of %s from a probability of %.3g on", s.report.PositiveClass(), s.Threshold)
+		say("rows are of %s from a probability of %.3g on", s.Outcome.PositiveClass(), s.Threshold)
 	}
 	if s.Log {
 		of := "the target"
@@ -171,7 +108,7 @@ func (s *shownModel) write(w io.Writer) {
 	if rest := len(s.Tasks) - mostListed; rest > 0 {
 		fmt.Fprintf(w, "(%d more: --json has all)\n", rest)
 	}
-	s.writeColumns(w)
+	writeColumns(w, s, task)
 	if s.Correlation != nil {
 		fmt.Fprintln(w)
 		writeCorrelations(w, "correlations of tasks", s.TaskNames(), s.Correlation, rows)
@@ -183,10 +120,10 @@ const mostListed = 20
 
 // writeColumns writes the weights of columns, what they add at the knots of their curves, or how
 // much they count in a kernel.
-func (s *shownModel) writeColumns(w io.Writer) {
+func writeColumns(w io.Writer, s *report.Model, task int) {
 	whose := "the mean of all tasks"
-	if s.task != saved.Average {
-		whose = s.Tasks[s.task].Name
+	if task != saved.Average {
+		whose = s.Tasks[task].Name
 	}
 	for _, of := range s.Weights {
 		if of.Class != "" {
@@ -195,7 +132,7 @@ func (s *shownModel) writeColumns(w io.Writer) {
 		wrap(w, fmt.Sprintf("\nthe largest weights of %s%s, for features as they are in a table and for a standard deviation of these", whose, of.Class))
 		t := newGrid("weight", "of a deviation", "feature")
 		for _, c := range of.Features {
-			v := c.of(s.task)
+			v := c.For(task)
 			t.row(number(v), number(c.Scaled(v)), c.Feature)
 		}
 		t.named(w)
@@ -210,8 +147,8 @@ func (s *shownModel) writeColumns(w io.Writer) {
 			make([]string, widest-1), []string{"tasks", "column"})}
 		for _, c := range s.Curves {
 			y := c.Shared
-			if s.task != saved.Average {
-				y = c.Tasks[s.task]
+			if task != saved.Average {
+				y = c.Tasks[task]
 			}
 			row := slices.Repeat([]any{""}, widest)
 			adds := slices.Repeat([]any{""}, widest)
@@ -224,22 +161,6 @@ func (s *shownModel) writeColumns(w io.Writer) {
 		}
 		t.named(w)
 	}
-}
-
-// correlationOf is a covariance scaled to a diagonal of ones; tasks without
-// variance correlate with nothing.
-func correlationOf(omega *mat.SymDense) [][]float64 {
-	c := compare.Entries(omega)
-	for i := range c {
-		for j := range c {
-			if scale := math.Sqrt(omega.At(i, i) * omega.At(j, j)); i == j {
-				c[i][j] = 1
-			} else if scale > 0 {
-				c[i][j] /= scale
-			}
-		}
-	}
-	return c
 }
 
 // mostInTable bounds the tasks whose correlations are all printed.

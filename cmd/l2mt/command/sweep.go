@@ -15,6 +15,7 @@ import (
 	"l2mt/data"
 	"l2mt/data/files"
 	"l2mt/infer/compare"
+	"l2mt/infer/report"
 )
 
 type sweepCmd struct {
@@ -184,7 +185,7 @@ func (x *experiment) gather(runs []*experimentRun) (result *swept,
 			}
 			title := strings.TrimSuffix(row.Title+", "+p.Name, ", ")
 			result.Correlations = append(result.Correlations,
-				plot.Correlation{Title: title, Tasks: cases[0].tasks, Correlation: correlationOf(omega)})
+				plot.Correlation{Title: title, Tasks: cases[0].tasks, Correlation: report.Correlation(omega)})
 		}
 		for i, other := range tables {
 			a := find(other, compare.L2MT, compare.Plain)

@@ -15,6 +15,7 @@ import (
 	"l2mt/data"
 	"l2mt/data/datatest"
 	"l2mt/data/table"
+	"l2mt/infer/report"
 	"l2mt/infer/solve"
 )
 
@@ -27,7 +28,7 @@ func write(t *testing.T, name, text string) string {
 }
 
 // fitOf is the report of a fit of a table.
-func fitOf(t *testing.T, table string, flags ...string) (r fitReport) {
+func fitOf(t *testing.T, table string, flags ...string) (r report.Report) {
 	t.Helper()
 	out := mustL2mt(t, append([]string{"-q", "--json", "fit", write(t, "a.csv", table)}, flags...)...)
 	datatest.Check(t, json.Unmarshal([]byte(out), &r))
@@ -113,8 +114,8 @@ func TestTargetsOfTheSameRowsDoNotTellOnEachOther(t *testing.T) {
 		fmt.Fprintf(&b, "%.3f,%.3f\n", z, z+0.05*random.NormFloat64())
 	}
 	r := fitOf(t, b.String(), "--target", "t1,t2", "--model", "pooled")
-	if r.Mean.By[byModel].R2 > 0.1 {
-		t.Errorf("R^2 of rows held out is %v, of features that know nothing", r.Mean.By[byModel].R2)
+	if r.Mean.By[report.ByModel].R2 > 0.1 {
+		t.Errorf("R^2 of rows held out is %v, of features that know nothing", r.Mean.By[report.ByModel].R2)
 	}
 }
 
@@ -127,18 +128,18 @@ func TestPartsOfTheVarianceAreCalledAsColumns(t *testing.T) {
 	printed := mustL2mt(t, "-q", "fit", file, "--task", "task", "--target", "y", "--view", "curves", "--out", dir)
 	mustL2mt(t, "-q", "report", dir)
 	page := string(datatest.Must(os.ReadFile(filepath.Join(dir, reportFile)))(t))
-	var report fitReport
-	datatest.Check(t, json.Unmarshal(datatest.Must(os.ReadFile(filepath.Join(dir, "fit.json")))(t), &report))
+	var r report.Report
+	datatest.Check(t, json.Unmarshal(datatest.Must(os.ReadFile(filepath.Join(dir, "fit.json")))(t), &r))
 	total := 0.0
 	names := map[string]bool{}
-	for _, s := range report.Shares {
+	for _, s := range r.Shares {
 		total += s.Common + s.Own
 		names[s.Name] = true
 	}
 	datatest.Near(t, total, 1, 1e-9, "the parts")
 	for _, name := range []string{"level", "straight a", "straight b", "noise"} {
 		if !names[name] {
-			t.Errorf("no part is called %q: %v", name, report.Shares)
+			t.Errorf("no part is called %q: %v", name, r.Shares)
 		}
 	}
 	for _, name := range []string{"a", "b", "noise"} { // parts that y was made of
@@ -151,4 +152,24 @@ func TestPartsOfTheVarianceAreCalledAsColumns(t *testing.T) {
 		names[s.Name] = true
 	}
 	datatest.Equal(t, names, map[string]bool{"level": true, "straight": true, "kernel": true, "noise": true}, "the parts of a kernel")
+}
+
+// Columns of two values are straight in a kernel too: they add something at both.
+func TestShowOfAKernelOfColumnsOfTwoValues(t *testing.T) {
+	datatest.Long(t)
+	r := data.Stream(1, "two values", 0)
+	text := "task,left,right,y\n"
+	for i := range 120 {
+		left := r.IntN(2)
+		right := r.IntN(2)
+		text += fmt.Sprintf("t%d,%d,%d,%v\n", i%3, left, right, float64(3*left-right)+0.1*r.NormFloat64())
+	}
+	out := filepath.Join(t.TempDir(), "model")
+	fitOf(t, text, "--view", "kernel", "--out", out)
+	printed := mustL2mt(t, "show", out)
+	for _, column := range []string{"left", "right"} {
+		if !strings.Contains(printed, column) {
+			t.Errorf("column %s is missing:\n%s", column, printed)
+		}
+	}
 }

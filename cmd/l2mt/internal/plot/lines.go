@@ -6,7 +6,6 @@ import (
 	"maps"
 	"math"
 	"slices"
-	"strconv"
 	"time"
 
 	"gonum.org/v1/plot"
@@ -14,6 +13,7 @@ import (
 	"gonum.org/v1/plot/plotutil"
 	"gonum.org/v1/plot/vg/draw"
 
+	"l2mt/infer/report"
 	"l2mt/train"
 )
 
@@ -97,49 +97,17 @@ func addCourse(p *plot.Plot, i int, name string, metrics []train.Metrics,
 	addLine(p, name, points, style)
 }
 
-// Curve is a column's part in predictions: at X, in the unit of the table, for the mean of
-// all tasks and for each task.
-type Curve struct {
-	Column string      `json:"column"`
-	X      []float64   `json:"x"`
-	Shared []float64   `json:"shared"`
-	Tasks  [][]float64 `json:"tasks"`
-	// Band has the standard errors of Shared, if they are known.
-	Band []float64 `json:"band,omitempty"`
-	// Knots are quantiles of the column, where its data are.
-	Knots []float64 `json:"knots"`
-	// Days says that X counts the days since 1970, as columns of dates do.
-	Days bool `json:"days,omitempty"`
-	// Change is the difference of the largest and the least value, over all tasks.
-	Change float64 `json:"change"`
-	// Apart is the tasks' distance from Shared, the root mean square.
-	Apart float64 `json:"apart"`
-}
-
 // mostThin bounds the tasks that are drawn.
 const mostThin = 100
 
 // confident is how many standard errors a band of 95 % is wide to each side.
 const confident = 1.96
 
-// Label writes a value of the column.
-func (c Curve) Label(x float64) string {
-	if c.Days {
-		return date(x).Format(time.DateOnly)
-	}
-	return strconv.FormatFloat(x, 'g', 4, 64)
-}
-
-// date is the moment of a day since 1970.
-func date(day float64) time.Time {
-	return time.Unix(int64(day*24*60*60), 0).UTC()
-}
-
-// Draw draws the tasks thin, their mean thick in its band, and the knots as marks below.
-func (c Curve) Draw() *Picture {
+// Bend draws a curve: the tasks thin, their mean thick in its band, and the knots as marks below.
+func Bend(c report.Curve) *Picture {
 	p := newPlot(c.Column, "")
 	if c.Days {
-		p.X.Tick.Marker = plot.TimeTicks{Format: time.DateOnly, Time: date}
+		p.X.Tick.Marker = plot.TimeTicks{Format: time.DateOnly, Time: report.Date}
 	}
 	p.Add(plotter.NewGrid())
 	var edge, back plotter.XYs
@@ -201,9 +169,6 @@ func addAim(p *plot.Plot, x, y []float64) {
 func dots(set int) draw.GlyphStyle {
 	return draw.GlyphStyle{Shape: draw.CircleGlyph{}, Color: palette[set], Radius: 2.5}
 }
-
-// MostSets bounds the sets of points that colours tell apart.
-const MostSets = 6
 
 // Calibration draws probabilities against the shares of rows that came true, a set of points for
 // each class, and the threshold of a decision, which is 0 for none.

@@ -1,8 +1,9 @@
-package command
+package report
 
 import (
 	"fmt"
 	"math"
+	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -14,11 +15,13 @@ import (
 	"l2mt/data/datatest"
 	"l2mt/data/table"
 	"l2mt/infer/solve"
+	"l2mt/model/evidence"
+	"l2mt/model/saved"
 )
 
 // modelOf is a model of two tasks, a x^2 + noise with x between 10 and 14, beside a column that
 // says nothing, fitted in a structure.
-func modelOf(t *testing.T, s solve.Structure) *shownModel {
+func modelOf(t *testing.T, s solve.Structure) *Model {
 	t.Helper()
 	text := "task,noise,x,y\n"
 	for i := range 2 {
@@ -32,15 +35,15 @@ func modelOf(t *testing.T, s solve.Structure) *shownModel {
 }
 
 // shownOf is a model of a table, fitted in a structure.
-func shownOf(t *testing.T, text string, o table.Options, s solve.Structure) *shownModel {
+func shownOf(t *testing.T, text string, o table.Options, s solve.Structure) *Model {
 	t.Helper()
-	read := datatest.Must(table.Read([]string{write(t, "bent.csv", text)}, o))(t)
+	path := filepath.Join(t.TempDir(), "bent.csv")
+	datatest.Check(t, os.WriteFile(path, []byte(text), 0o644))
+	read := datatest.Must(table.Read([]string{path}, o))(t)
 	b := datatest.Must(solve.NewBench(nil, read.Problem, solve.Options{}))(t)
 	choice := datatest.Must(b.Best(t.Context(), []solve.Candidate{{Structure: s}}))(t)
 	f := datatest.Must(b.Fit(t.Context(), choice))(t)
-	dir := t.TempDir()
-	datatest.Check(t, datatest.Must(f.Saved(read.Recipe))(t).Save(dir))
-	return datatest.Must(openShown(dir, "", 10))(t)
+	return datatest.Must(Explain(datatest.Must(f.Saved(read.Recipe))(t), saved.Average, 10))(t)
 }
 
 // Curves are those that the targets were made by, in the unit of the table, up to a constant.
@@ -120,22 +123,46 @@ func TestCurvesOfAKernelTellColumnsApart(t *testing.T) {
 	}
 }
 
-// Columns of two values are straight in a kernel too: they add something at both.
-func TestShowOfAKernelOfColumnsOfTwoValues(t *testing.T) {
-	datatest.Long(t)
-	r := data.Stream(1, "two values", 0)
-	text := "task,left,right,y\n"
-	for i := range 120 {
-		left := r.IntN(2)
-		right := r.IntN(2)
-		text += fmt.Sprintf("t%d,%d,%d,%v\n", i%3, left, right, float64(3*left-right)+0.1*r.NormFloat64())
+// Probabilities are compared with what came true, class by class, and numbers with targets.
+func TestPointsOfThePage(t *testing.T) {
+	problem := func(kind data.Kind, own bool, classes ...string) *data.ProblemData {
+		p := data.TaskData{Task: &data.Task{Kind: kind}}
+		return &data.ProblemData{Problem: &data.Problem{Classes: classes}, OwnUnits: own, Tasks: []data.TaskData{p}}
 	}
-	out := filepath.Join(t.TempDir(), "model")
-	fitOf(t, text, "--view", "kernel", "--out", out)
-	printed := mustL2mt(t, "show", out)
-	for _, column := range []string{"left", "right"} {
-		if !strings.Contains(printed, column) {
-			t.Errorf("column %s is missing:\n%s", column, printed)
+	third := math.Log(0.5) // of a score of which the probability is a third
+	for _, c := range []struct {
+		kind      data.Kind
+		scores, y []float64
+		want      [][2]float64
+	}{
+		{data.Regression, []float64{1, 2, 3}, []float64{1, 3, 2}, [][2]float64{{1, 1}, {2, 3}, {3, 2}}},
+		{data.Classification, []float64{third, third, third, -third, -third}, []float64{1, -1, -1, 1, -1}, [][2]float64{{1. / 3, 1. / 3}, {2. / 3, 0.5}}},
+	} {
+		got := pointsOf(&evidence.HeldOut{Scores: [][]float64{c.scores[:1], c.scores[1:]}, Y: [][]float64{c.y[:1], c.y[1:]}}, problem(c.kind, false), 1)
+		if len(got) != 1 || !slices.EqualFunc(got[0], c.want, func(a, b [2]float64) bool {
+			return math.Abs(a[0]-b[0])+math.Abs(a[1]-b[1]) < 1e-12
+		}) {
+			t.Errorf("points of a %s are %v, want %v", c.kind, got, c.want)
 		}
+	}
+	// Each of three classes has its own points, of many all have the same: each row has one class
+	// that came true.
+	three := &evidence.HeldOut{Scores: [][]float64{{5, 0, 0, 0, 5, 0}}, Y: [][]float64{{0, 0}}}
+	for class, want := range [][]float64{{1, 1}, {0, 0}, {0}} {
+		var came []float64
+		for _, point := range pointsOf(three, problem(data.Classification, false, "a", "b", "c"), 1)[class] {
+			came = append(came, point[1])
+		}
+		datatest.Equal(t, came, want, "class %d came true", class)
+	}
+	eight := &evidence.HeldOut{Scores: [][]float64{{9, 0, 0, 0, 0, 0, 0, 0}}, Y: [][]float64{{0}}}
+	if sets := pointsOf(eight, problem(data.Classification, false, strings.Split("abcdefgh", "")...), 1); len(sets) != 1 || len(sets[0]) != 2 {
+		t.Errorf("points of eight classes are %v", sets)
+	}
+	// Targets in units of their own fit one picture: one of thousands, and one of units.
+	several := &evidence.HeldOut{Scores: [][]float64{{1000, 2000}, {1, 4}}, Y: [][]float64{{1000, 3000}, {1, 3}}}
+	want := [][2]float64{{-1, -1}, {0, 1}, {-1, -1}, {2, 1}}
+	if got := pointsOf(several, problem(data.Regression, true), 1); !slices.Equal(got[0], want) {
+		t.Errorf("points of several targets are %v, want %v", got, want)
 	}
 }
