@@ -182,7 +182,11 @@ func (m *Model) curves(step *data.Step,
 		for _, knot := range knots {
 			curve.Knots = append(curve.Knots, inTable(knot))
 		}
-		views, err := apply(step, values)
+		var views data.Matrix
+		x, err := data.NewDense(len(grid), step.Cols, values)
+		if err == nil {
+			views, err = step.Apply(x)
+		}
 		if err != nil {
 			return nil, err
 		}
@@ -198,15 +202,6 @@ func (m *Model) curves(step *data.Step,
 		return cmp.Compare(b.Change, a.Change)
 	})
 	return curves, nil
-}
-
-// apply takes rows of values through the step.
-func apply(step *data.Step, values []float32) (data.Matrix, error) {
-	x, err := data.NewDense(len(values)/step.Cols, step.Cols, values)
-	if err != nil {
-		return nil, err
-	}
-	return step.Apply(x)
 }
 
 // effects gives a curve the predictions of all tasks for rows of views. Of several classes it

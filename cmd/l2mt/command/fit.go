@@ -302,14 +302,12 @@ func (c *givenProblem) open() (*data.ProblemData, error) {
 	if err != nil {
 		return nil, err
 	}
-	i := slices.IndexFunc(problems, func(p *data.ProblemData) bool { return p.Name == c.Name })
-	switch {
-	case i >= 0:
-		return problems[i], nil
-	case c.Name != "" || len(problems) > 1:
-		return nil, errUsage.Errorf("--name=%q: there is no such one of the %d problems in %s; the first is %q", c.Name, len(problems), c.Problems, problems[0].Name)
+	for _, p := range problems {
+		if p.Name == c.Name || c.Name == "" && len(problems) == 1 {
+			return p, nil
+		}
 	}
-	return problems[0], nil
+	return nil, errUsage.Errorf("--name=%q: there is no such one of the %d problems in %s; the first is %q", c.Name, len(problems), c.Problems, problems[0].Name)
 }
 
 // found is what the network finds for a problem.

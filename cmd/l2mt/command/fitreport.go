@@ -234,11 +234,10 @@ func writeTest(w io.Writer, r *report.Report) {
 	}
 	fmt.Fprintln(w)
 	t := newGrid("test "+what, "STL", "relative", "task")
+	row := func(fit, stl float64, name string) { t.row(fit, stl, fit/stl, name) }
 	for i, task := range r.Tasks {
-		t.row(r.Test.Fit.Task[i], r.Test.STL.Task[i],
-			r.Test.Fit.Task[i]/r.Test.STL.Task[i], task.Task)
+		row(r.Test.Fit.Task[i], r.Test.STL.Task[i], task.Task)
 	}
-	t.row(r.Test.Fit.Mean, r.Test.STL.Mean,
-		r.Test.Fit.Mean/r.Test.STL.Mean, "mean")
+	row(r.Test.Fit.Mean, r.Test.STL.Mean, "mean")
 	t.write(w)
 }
