@@ -129,9 +129,7 @@ func avx2() set {
 // tile stays in registers while k outer products are added to it.
 func gemm(s set, e element, width int) {
 	name := fmt.Sprintf("gemm%s%sx%d", e.name, s.name, width)
-	TEXT(name, NOSPLIT, fmt.Sprintf("func(k int, a *%[1]s, rs, cs int, b, c *%[1]s, ldc, rows, cols int, add bool)", e.goType))
-	Pragma("noescape")
-	Doc(
+	begin(name, fmt.Sprintf("func(k int, a *%[1]s, rs, cs int, b, c *%[1]s, ldc, rows, cols int, add bool)", e.goType),
 		fmt.Sprintf("%s computes a tile of up to %d x %d entries of C = A B, or adds it to C.", name, s.rows, width*s.bytes/e.size()),
 		"Entry (i, p) of A is a[i*rs+p*cs]; B is packed; k, rows and cols are positive.",
 	)
@@ -159,7 +157,7 @@ func gemm(s set, e element, width int) {
 	panel, broadcast := vectors(s, width), vectors(s, s.broadcast)
 	Label("loop")
 	for j, v := range panel {
-		e.load(Mem{Base: b, Disp: j * s.bytes}, v)
+		e.load(past(b, j*s.bytes), v)
 	}
 	for i, row := range tile {
 		entry := Mem{Base: rows[i/3]}
@@ -189,7 +187,7 @@ func gemm(s set, e element, width int) {
 	store := func(before func(mem, mask, v Op)) {
 		for _, row := range tile {
 			for j, v := range row {
-				mem := Mem{Base: c, Disp: j * s.bytes}
+				mem := past(c, j*s.bytes)
 				before(mem, masks[j], v)
 				s.store(e, v, masks[j], mem)
 			}
@@ -207,8 +205,7 @@ func gemm(s set, e element, width int) {
 	Label("set")
 	store(func(mem, mask, v Op) {})
 	Label("done")
-	VZEROUPPER()
-	RET()
+	end()
 }
 
 // copyPanels writes the kernel that packs a block of A or B. It reads the block
@@ -216,9 +213,7 @@ func gemm(s set, e element, width int) {
 // a page of memory for each few.
 func copyPanels(s set, e element) {
 	name := fmt.Sprintf("copy%s%s", e.name, s.name)
-	TEXT(name, NOSPLIT, fmt.Sprintf("func(k int, src *%[1]s, ld int, dst *%[1]s, width, whole, cols int)", e.goType))
-	Pragma("noescape")
-	Doc(
+	begin(name, fmt.Sprintf("func(k int, src *%[1]s, ld int, dst *%[1]s, width, whole, cols int)", e.goType),
 		fmt.Sprintf("%s copies k rows of src to panels of width columns, at most %d, and then to", name, 2*s.bytes/e.size()),
 		"one that has cols, and zeros after them; k and cols are positive.",
 	)
@@ -234,8 +229,8 @@ func copyPanels(s set, e element) {
 	from, to, n := GP64(), GP64(), GP64()
 	move := func(masks []Op) {
 		for j, v := range row {
-			s.load(e, Mem{Base: from, Disp: j * s.bytes}, masks[j], v)
-			s.store(e, v, all[j], Mem{Base: to, Disp: j * s.bytes})
+			s.load(e, past(from, j*s.bytes), masks[j], v)
+			s.store(e, v, all[j], past(to, j*s.bytes))
 		}
 	}
 	Label("row")
@@ -255,17 +250,14 @@ func copyPanels(s set, e element) {
 	ADDQ(width, dst)
 	DECQ(k)
 	JNZ(LabelRef("row"))
-	VZEROUPPER()
-	RET()
+	end()
 }
 
 // csr writes the kernel that multiplies rows of a sparse matrix by width
 // vectors of columns of a dense one.
 func csr(s set, e element, width int) {
 	name := fmt.Sprintf("csr%sx%d", e.name, width)
-	TEXT(name, NOSPLIT, fmt.Sprintf("func(rows int, ptr, idx *int32, val, l *%[1]s, ldl int, y *%[1]s, ldy, cols int, add bool)", e.goType))
-	Pragma("noescape")
-	Doc(
+	begin(name, fmt.Sprintf("func(rows int, ptr, idx *int32, val, l *%[1]s, ldl int, y *%[1]s, ldy, cols int, add bool)", e.goType),
 		fmt.Sprintf("%s computes rows of Y = S L, or adds them to Y, in %d vectors of columns", name, width),
 		"of which the last has cols; idx and val begin at entry ptr[0]; rows is positive.",
 	)
@@ -289,9 +281,9 @@ func csr(s set, e element, width int) {
 	TESTB(add, add)
 	JZ(LabelRef("count"))
 	for j, v := range sum[:last] {
-		e.load(Mem{Base: y, Disp: j * s.bytes}, v)
+		e.load(past(y, j*s.bytes), v)
 	}
-	s.load(e, Mem{Base: y, Disp: last * s.bytes}, mask, sum[last])
+	s.load(e, past(y, last*s.bytes), mask, sum[last])
 	Label("count")
 	SUBQ(begin, n)
 	JZ(LabelRef("store"))
@@ -316,14 +308,13 @@ func csr(s set, e element, width int) {
 
 	Label("store")
 	for j, v := range sum[:last] {
-		e.load(v, Mem{Base: y, Disp: j * s.bytes})
+		e.load(v, past(y, j*s.bytes))
 	}
-	s.store(e, sum[last], mask, Mem{Base: y, Disp: last * s.bytes})
+	s.store(e, sum[last], mask, past(y, last*s.bytes))
 	ADDQ(ldy, y)
 	DECQ(rows)
 	JNZ(LabelRef("row"))
-	VZEROUPPER()
-	RET()
+	end()
 }
 
 // dotMixed writes the kernel that multiplies float32 with float64 numbers.
@@ -352,9 +343,7 @@ func distance(s set) {
 // bytes, eight at a time. Four sums hide the latency of the additions.
 func sumKernel(s set, name, signature, what string, bytes int, term func(x, y Mem, sum Op)) {
 	const sums, lanes = 4, 8
-	TEXT(name, NOSPLIT, signature)
-	Pragma("noescape")
-	Doc(fmt.Sprintf("%s sets sum to %d parts of %s: those of the entries with one index modulo %d,", name, lanes, what, lanes),
+	begin(name, signature, fmt.Sprintf("%s sets sum to %d parts of %s: those of the entries with one index modulo %d,", name, lanes, what, lanes),
 		fmt.Sprintf("of which n is a multiple. %d entries have sums of their own as long as there are so many.", sums*lanes))
 	n, x, y := load("n"), load("x"), load("y")
 	width := 8 * lanes / s.bytes // vectors that hold eight
@@ -369,7 +358,7 @@ func sumKernel(s set, name, signature, what string, bytes int, term func(x, y Me
 		for i := range count {
 			for j, v := range sum[i] {
 				at := (i*width + j) * s.bytes / 8
-				term(Mem{Base: x, Disp: 4 * at}, Mem{Base: y, Disp: bytes * at}, v)
+				term(past(x, 4*at), past(y, bytes*at), v)
 			}
 		}
 		ADDQ(I32(4*lanes*count), x)
@@ -393,18 +382,15 @@ func sumKernel(s set, name, signature, what string, bytes int, term func(x, y Me
 		VADDPD(sum[1][j], sum[0][j], sum[0][j])
 		VADDPD(sum[3][j], sum[2][j], sum[2][j])
 		VADDPD(sum[2][j], sum[0][j], sum[0][j])
-		VMOVUPD(sum[0][j], Mem{Base: out, Disp: j * s.bytes})
+		VMOVUPD(sum[0][j], past(out, j*s.bytes))
 	}
-	VZEROUPPER()
-	RET()
+	end()
 }
 
 // axpyMixed writes the kernel that adds float32 to float64 numbers, eight at a time.
 func axpyMixed(s set) {
 	const lanes = 8
-	TEXT("axpyMixed", NOSPLIT, "func(n int, a float64, x *float32, y *float64)")
-	Pragma("noescape")
-	Doc(fmt.Sprintf("axpyMixed adds a x to y; n is a multiple of %d.", lanes))
+	begin("axpyMixed", "func(n int, a float64, x *float32, y *float64)", fmt.Sprintf("axpyMixed adds a x to y; n is a multiple of %d.", lanes))
 	n, x, y := load("n"), load("x"), load("y")
 	a := s.vector()
 	VBROADCASTSD(NewParamAddr("a", 8), a)
@@ -413,18 +399,33 @@ func axpyMixed(s set) {
 	JL(LabelRef("done"))
 	for j := range 8 * lanes / s.bytes {
 		wide, sum := s.vector(), s.vector()
-		VCVTPS2PD(Mem{Base: x, Disp: j * s.bytes / 2}, wide)
-		VMOVUPD(Mem{Base: y, Disp: j * s.bytes}, sum)
+		VCVTPS2PD(past(x, j*s.bytes/2), wide)
+		VMOVUPD(past(y, j*s.bytes), sum)
 		VFMADD231PD(wide, a, sum)
-		VMOVUPD(sum, Mem{Base: y, Disp: j * s.bytes})
+		VMOVUPD(sum, past(y, j*s.bytes))
 	}
 	ADDQ(I8(4*lanes), x)
 	ADDQ(I8(8*lanes), y)
 	JMP(LabelRef("eight"))
 	Label("done")
+	end()
+}
+
+// begin begins a kernel.
+func begin(name, signature string, lines ...string) {
+	TEXT(name, NOSPLIT, signature)
+	Pragma("noescape")
+	Doc(lines...)
+}
+
+// end ends a kernel.
+func end() {
 	VZEROUPPER()
 	RET()
 }
+
+// past is the memory so many bytes behind a pointer.
+func past(base reg.Register, bytes int) Mem { return Mem{Base: base, Disp: bytes} }
 
 // load loads a parameter.
 func load(param string) reg.Register { return Load(Param(param), GP64()) }
