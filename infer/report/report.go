@@ -8,6 +8,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"math"
 	"slices"
 	"strconv"
 	"strings"
@@ -16,6 +17,7 @@ import (
 	"gonum.org/v1/gonum/stat"
 
 	"l2mt/data"
+	"l2mt/data/files"
 	"l2mt/data/format"
 	"l2mt/data/table"
 	"l2mt/infer/solve"
@@ -124,14 +126,12 @@ func Fit(ctx context.Context, b *solve.Bench, t *table.Table, o Options) (*Repor
 		Structures: choice.Weighed, Shares: fit.Shares,
 		Notes: append(slices.Clip(t.Notes), choice.Recalled...)}
 	r.Recipe = t.Recipe
-	r.decided = r.decide(choice.HeldOut)
-	scores, total := choice.ScoresOf(p)
-	r.All = Task{"all rows", map[string]evidence.Score{ByModel: total}}
-	for i, score := range scores {
-		t := p.Tasks[i]
-		r.add(Task{t.Name, map[string]evidence.Score{ByModel: score}}, t.Positive)
-		r.Rows += score.Rows
+	r.All = Task{"all rows", map[string]evidence.Score{}}
+	for _, t := range p.Tasks {
+		r.add(Task{t.Name, map[string]evidence.Score{}}, t.Positive)
 	}
+	r.decided = r.score(ByModel, choice.HeldOut)
+	r.Rows = r.All.By[ByModel].Rows
 	if err := r.judgeRivals(ctx, b, choice); err != nil {
 		return nil, err
 	}
@@ -150,7 +150,7 @@ func Fit(ctx context.Context, b *solve.Bench, t *table.Table, o Options) (*Repor
 		r.Temperature = choice.Temperature()
 	}
 	r.Points = pointsOf(choice.HeldOut, p, r.Temperature)
-	if len(fit.Test.Task) > 0 {
+	if len(fit.Test.Task) > 0 && r.STL != nil {
 		r.Test = &Test{fit.Test, r.STL.Test}
 	}
 	r.Seconds = time.Since(begin).Seconds()
@@ -347,12 +347,21 @@ func (r Report) LargeShares() (large []solve.Share) {
 // Noise is the share that nothing explains.
 const Noise = "Noise"
 
-// decide finds the threshold that is asked for, of the rows held out.
-func (r *Report) decide(h *evidence.HeldOut) float64 {
-	if r.threshold == "" || h.Rows == 0 {
-		return 0
+// score measures what rows held out say of the model or a rival, beyond the threshold that suits
+// it best, if one is asked for.
+func (r *Report) score(by string, h *evidence.HeldOut) (threshold float64) {
+	if r.threshold != "" && h.Rows > 0 {
+		threshold = h.Decide(Cost(r.threshold))
 	}
-	return h.Decide(Cost(r.threshold))
+	scores, total := h.ScoresOf(r.table.Problem)
+	r.All.By[by] = total
+	for i, s := range scores {
+		if by == ByMean {
+			s.AUC = files.Float(math.NaN()) // its scores differ by fold alone
+		}
+		r.Tasks[i].By[by] = s
+	}
+	return threshold
 }
 
 // Saved is the model, with single-task learning beside it and the report: without times, which

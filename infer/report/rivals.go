@@ -2,7 +2,6 @@ package report
 
 import (
 	"context"
-	"math"
 
 	"l2mt/data/files"
 	"l2mt/infer/solve"
@@ -81,17 +80,9 @@ func (r *Report) judgeRivals(ctx context.Context, b *solve.Bench, choice *solve.
 		if err != nil {
 			return err
 		}
-		r.decide(h)
+		r.score(v.by, h)
 		r.Rivals = append(r.Rivals, Rival{v.by, v.candidate.Name(), v.title,
 			h.Loss, evidence.PairedLoss(choice.HeldOut, h)})
-		scores, total := h.ScoresOf(r.table.Problem)
-		r.All.By[v.by] = total
-		for i, s := range scores {
-			if v.by == ByMean {
-				s.AUC = files.Float(math.NaN()) // its scores differ by fold alone
-			}
-			r.Tasks[i].By[v.by] = s
-		}
 	}
 	if choice.Shares() {
 		r.Correlation = Correlation(r.Fit.Omega)
