@@ -120,8 +120,8 @@ func (c Curve) at(bend []float64, x float64) float64 {
 // width is how many columns a curve makes of one.
 func (c Curve) width() int { return 1 + len(c.Bends) }
 
-// reach is how far outside of its values a column goes on, over their range. What is further is
-// oftener a typing error than a row of the future.
+// reach is how far outside of its values a column goes on, over their range. A value that is
+// further out is oftener a typing error than a row of the future.
 const reach = 1
 
 // curvesRow makes the columns of a row: each within reach, and then its bends.

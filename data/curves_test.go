@@ -51,9 +51,8 @@ func TestCurvesAreNaturalSplines(t *testing.T) {
 		step := FitCurves(p.TrainingRows())
 		made := datatest.Must(step.Problem(p))(t)
 		c, x := step.Curves[0], denseOf(made.Tasks[0].TrainSet.X)
-		if len(c.Knots) != 5 || len(c.Bends) != 3 || made.Cols() != 4 || step.Makes() != 4 {
-			t.Fatalf("seed %d: %d knots, %d bends, %d columns", seed, len(c.Knots), len(c.Bends), made.Cols())
-		}
+		datatest.Need(t, len(c.Knots) == 5 && len(c.Bends) == 3 && made.Cols() == 4 && step.Makes() == 4,
+			"seed %d: %d knots, %d bends, %d columns", seed, len(c.Knots), len(c.Bends), made.Cols())
 		low, high := c.Knots[0], c.Knots[4]
 		for _, v := range []float64{low - (high - low), high + (high - low)} {
 			h := (high - low) / 10
@@ -72,9 +71,8 @@ func TestCurvesAreNaturalSplines(t *testing.T) {
 					t.Errorf("seed %d: bend %d of %v is %v, by the formula %v", seed, l, v, f[i], at(c, v)[l])
 				}
 			}
-			if cor := stat.Correlation(f, straight, nil); math.Abs(cor) > 1e-4 {
-				t.Errorf("seed %d: bend %d correlates with the column by %v", seed, l, cor)
-			}
+			cor := stat.Correlation(f, straight, nil)
+			datatest.Holds(t, math.Abs(cor) <= 1e-4, "seed %d: bend %d correlates with the column by %v", seed, l, cor)
 			variance += stat.PopVariance(f, nil)
 		}
 		if want := stat.PopVariance(straight, nil); math.Abs(variance-want) > 1e-4*want {
@@ -136,8 +134,7 @@ func TestCurvesFarAway(t *testing.T) {
 			y = append(y, float64(x.Row(i).Value[l]))
 		}
 		straight := math.Abs(y[2]-y[1]-2*(y[1]-y[0])) < 1e-5*math.Abs(y[2])
-		if !straight || y[1] == y[0] || y[3] != y[2] || y[4] != y[2] {
-			t.Errorf("feature %d is %v at 9, 11, 15, 1e6 and further", l, y)
-		}
+		datatest.Holds(t, straight && y[1] != y[0] && y[3] == y[2] && y[4] == y[2],
+			"feature %d is %v at 9, 11, 15, 1e6 and further", l, y)
 	}
 }

@@ -138,13 +138,11 @@ func compareFolds(t *testing.T, name string, n numbered) {
 		"a column in other units":    n.columns(func(row []float32) []float32 { row[1] *= 1000; return row }),
 		"a column from another zero": n.columns(func(row []float32) []float32 { row[0] += 32; return row }),
 	} {
-		if got := other.folds(t, 7); !slices.EqualFunc(got, want, slices.Equal) {
-			t.Errorf("%s: %s change the folds", name, what)
-		}
+		got := other.folds(t, 7)
+		datatest.Holds(t, slices.EqualFunc(got, want, slices.Equal), "%s: %s change the folds", name, what)
 	}
-	if slices.EqualFunc(n.folds(t, 8), want, slices.Equal) {
-		t.Errorf("%s: another seed has the same folds", name)
-	}
+	datatest.Holds(t, !slices.EqualFunc(n.folds(t, 8), want, slices.Equal),
+		"%s: another seed has the same folds", name)
 }
 
 // Sparse rows are held out by their values, in whichever column these are.
@@ -168,7 +166,6 @@ func TestFoldsOfTargetsInOwnUnits(t *testing.T) {
 	for j := range y {
 		y[j] = 100*y[j] + 7
 	}
-	if got := n.folds(t, 7); !slices.EqualFunc(got, want, slices.Equal) {
-		t.Error("other units of a target change the folds")
-	}
+	got := n.folds(t, 7)
+	datatest.Holds(t, slices.EqualFunc(got, want, slices.Equal), "other units of a target change the folds")
 }

@@ -32,9 +32,7 @@ func TestFoldsHoldEveryRowOutOnce(t *testing.T) {
 		labelled(t, Classification, 3, 0, 7), labelled(t, Classification, 4, 1, 1), labelled(t, Classification, 5, 0, 0),
 	}}
 	folds := datatest.Must(p.Folds(5, 3, nil))(t)
-	if len(folds) != 5 {
-		t.Fatalf("%d folds", len(folds))
-	}
+	datatest.Need(t, len(folds) == 5, "%d folds", len(folds))
 	for i, task := range p.Tasks {
 		n := len(task.TrainSet.Y)
 		seen := make([]int, n)
@@ -43,9 +41,8 @@ func TestFoldsHoldEveryRowOutOnce(t *testing.T) {
 			if len(got.TrainSet.Y)+len(got.ValidationSet.Y) != n || len(fold.Rows[i]) != len(got.ValidationSet.Y) {
 				t.Errorf("task %d, fold %d: %d and %d rows of %d", i, f, len(got.TrainSet.Y), len(got.ValidationSet.Y), n)
 			}
-			if rows := len(fold.Rows[i]); rows < n/5 || rows > (n+4)/5 {
-				t.Errorf("task %d, fold %d: %d of %d rows", i, f, rows, n)
-			}
+			rows := len(fold.Rows[i])
+			datatest.Holds(t, rows >= n/5 && rows <= (n+4)/5, "task %d, fold %d: %d of %d rows", i, f, rows, n)
 			for j, row := range fold.Rows[i] {
 				seen[row]++
 				if x := got.ValidationSet.X.Row(j).Value; x[0] != float32(row) || x[1] != float32(i) || got.ValidationSet.Y[j] != task.TrainSet.Y[row] {
@@ -75,9 +72,8 @@ func TestFoldsKeepTogetherWhatBelongsTogether(t *testing.T) {
 		folds := datatest.Must(p.Folds(3, 1, [][]int{numbers}))(t)
 		at := map[int]int{}
 		for f, fold := range folds {
-			if len(fold.Rows[0]) < 6 {
-				t.Errorf("%s: fold %d has %d rows", kind, f, len(fold.Rows[0]))
-			}
+			datatest.Holds(t, len(fold.Rows[0]) >= 6,
+				"%s: fold %d has %d rows", kind, f, len(fold.Rows[0]))
 			for _, j := range fold.Rows[0] {
 				if g, ok := at[numbers[j]]; ok && g != f {
 					t.Errorf("%s: the rows numbered %d are in folds %d and %d", kind, numbers[j], g, f)
@@ -105,14 +101,12 @@ func TestFoldsHoldSharedRowsOutOfAllTasks(t *testing.T) {
 		for i, list := range fold.Rows {
 			held[i] += len(list)
 			for _, j := range list {
-				if g, ok := at[j]; ok && g != f {
-					t.Errorf("row %d is held out by folds %d and %d", j, g, f)
-				}
+				g, ok := at[j]
+				datatest.Holds(t, !ok || g == f, "row %d is held out by folds %d and %d", j, g, f)
 				at[j] = f
 			}
-			if y := fold.Tasks[i].TrainSet.Y; slices.Min(y) == slices.Max(y) {
-				t.Errorf("fold %d trains task %d on one class", f, i)
-			}
+			y := fold.Tasks[i].TrainSet.Y
+			datatest.Holds(t, slices.Min(y) != slices.Max(y), "fold %d trains task %d on one class", f, i)
 		}
 	}
 	datatest.Equal(t, held, []int{30, 20, 25}, "rows are held out")
@@ -130,9 +124,8 @@ func TestLabelledPutsTheValidationRowsBehind(t *testing.T) {
 	if len(got.ValidationSet.Y) != 0 || got.ValidationSet.X.Rows() != 0 || got.ValidationSet.X.Cols() != 2 || len(got.TestSet.Y) != 4 {
 		t.Errorf("validation rows %v, test rows %v", got.ValidationSet, got.TestSet)
 	}
-	if len(p.Tasks[0].TrainSet.Y) != 5 || len(all.Tasks[1].TrainSet.Y) != 4 {
-		t.Error("the problem itself has changed")
-	}
+	datatest.Holds(t, len(p.Tasks[0].TrainSet.Y) == 5 && len(all.Tasks[1].TrainSet.Y) == 4,
+		"the problem itself has changed")
 }
 
 // A fold may train on equal targets: tasks of a few rows often do.
@@ -154,13 +147,10 @@ func TestFoldsKeepAClassToTrainOn(t *testing.T) {
 	held := 0
 	for f, fold := range folds {
 		held += len(fold.Rows[0]) + len(fold.Rows[1])
-		if slices.Contains(fold.Rows[0], 0) {
-			t.Errorf("fold %d holds out the only row of its class", f)
-		}
+		datatest.Holds(t, !slices.Contains(fold.Rows[0], 0), "fold %d holds out the only row of its class", f)
 	}
-	if len(folds) != 4 || held != 16 {
-		t.Errorf("%d folds hold out %d rows; 4 hold out 16 of 20", len(folds), held)
-	}
+	datatest.Holds(t, len(folds) == 4 && held == 16,
+		"%d folds hold out %d rows; 4 hold out 16 of 20", len(folds), held)
 }
 
 func TestFoldsSayWhatIsMissing(t *testing.T) {
@@ -252,9 +242,8 @@ func TestLaterRowsAreHeldOut(t *testing.T) {
 					later++
 				}
 			}
-			if held != later || held == 0 || held >= before {
-				t.Errorf("seed %d, fold %d: %d rows are held out, %d from %v on, %d before", seed, f, held, later, earliest, before)
-			}
+			datatest.Holds(t, held == later && held != 0 && held < before,
+				"seed %d, fold %d: %d rows are held out, %d from %v on, %d before", seed, f, held, later, earliest, before)
 			if f == 0 && earliest > sorted[len(sorted)/2] {
 				t.Errorf("seed %d: the first fold holds out rows from %v on, half are later than %v", seed, earliest, sorted[len(sorted)/2])
 			}
@@ -289,7 +278,5 @@ func TestFoldsAreNoStrata(t *testing.T) {
 		}
 	}
 	// Two of ten rows, five of each class, are of one class with a probability of 4/9.
-	if uneven < 180 || uneven > 265 {
-		t.Errorf("%d of 500 pairs are of one class; 222 are expected", uneven)
-	}
+	datatest.Holds(t, uneven >= 180 && uneven <= 265, "%d of 500 pairs are of one class; 222 are expected", uneven)
 }

@@ -56,9 +56,8 @@ func TestKernelsAreInnerProducts(t *testing.T) {
 		}
 		for i := range x.Rows() {
 			own := mat.Dot(coordinates.RowView(i), coordinates.RowView(i))
-			if own > 1+1e-4 || n < c.most && own < 1-2*explained {
-				t.Errorf("%s: row %d has the length %g, and should have 1", name, i, own)
-			}
+			datatest.Holds(t, own <= 1+1e-4 && (n >= c.most || own >= 1-2*explained),
+				"%s: row %d has the length %g, and should have 1", name, i, own)
 			for _, l := range landmarks {
 				got := mat.Dot(coordinates.RowView(i), coordinates.RowView(l))
 				datatest.Near(t, got, kernelOf(c.width, rows, i, l), 1e-4, "%s: row %d and landmark %d have the product", name, i, l)
@@ -86,9 +85,8 @@ func checkRoundTrip(t *testing.T, step Step) {
 	if err == nil {
 		err = json.Unmarshal(text, &again)
 	}
-	if err != nil || !cmp.Equal(step, again) {
-		t.Errorf("the step %s is another after a round trip: %v", step.Kind, err)
-	}
+	datatest.Holds(t, err == nil && cmp.Equal(step, again),
+		"the step %s is another after a round trip: %v", step.Kind, err)
 }
 
 // A kernel of rows that are all alike has one landmark, with a coordinate of 1.
@@ -97,16 +95,14 @@ func TestKernelOfEqualRows(t *testing.T) {
 	step := FitKernel(0.5, x, 10)
 	a := step.Coordinates()
 	made := datatest.Must(step.Apply(x))(t)
-	if step.Makes() != 1 || a[0] != 1 || made.Row(2).Value[0] != 1 {
-		t.Errorf("%d landmarks, A %v, row %v", step.Makes(), a, made.Row(2))
-	}
+	datatest.Holds(t, step.Makes() == 1 && a[0] == 1 && made.Row(2).Value[0] == 1,
+		"%d landmarks, A %v, row %v", step.Makes(), a, made.Row(2))
 }
 
 // Views have the columns of their parts side by side.
 func TestViewsPutPartsSideBySide(t *testing.T) {
 	x := scattered(2, Regression, 1, 20, 3).Tasks[0].TrainSet.X
-	kernel := FitKernel(1, x, 7)
-	parts := []Step{Straight(x), kernel, FitCurves(x)}
+	parts := []Step{Straight(x), FitKernel(1, x, 7), FitCurves(x)}
 	views := Views(parts...)
 	names := []string{"a", "b", "c"}
 	made := datatest.Must(views.Apply(x))(t)
@@ -120,9 +116,8 @@ func TestViewsPutPartsSideBySide(t *testing.T) {
 		first += alone.Cols()
 		called = append(called, part.Names(names)...)
 	}
-	if views.Makes() != first || made.Cols() != first || !slices.Equal(views.Names(names), called) {
-		t.Errorf("%d and %d columns, want %d; names %v, want %v", views.Makes(), made.Cols(), first, views.Names(names), called)
-	}
+	datatest.Holds(t, views.Makes() == first && made.Cols() == first && slices.Equal(views.Names(names), called),
+		"%d and %d columns, want %d; names %v, want %v", views.Makes(), made.Cols(), first, views.Names(names), called)
 	far := datatest.Must(NewDense(1, 3, []float32{1e6, -1e6, 0}))(t)
 	datatest.Equal(t, views.Outside(far), []int{1, 1, 0}, "far values are outside")
 	datatest.Refused(views.Apply(sparseCopy(t, x)))(t, ErrInvalid)
@@ -141,12 +136,10 @@ func TestViewsAreValidated(t *testing.T) {
 		"has 1 numbers for":  func(s *Step) { s.Parts[0].Curves[1].Bends = [][]float64{{1}} },
 		"for 2 columns; the": func(s *Step) { s.Low = s.Low[:2] },
 	} {
-		kernel := FitKernel(1, x, 7)
-		views := Views(FitCurves(x), kernel)
+		views := Views(FitCurves(x), FitKernel(1, x, 7))
 		forge(&views)
 		err := views.Validate(3)
-		if (err == nil) != (want == "") || err != nil && !strings.Contains(err.Error(), want) {
-			t.Errorf("%v, want words about %q", err, want)
-		}
+		datatest.Holds(t, (err == nil) == (want == "") && (err == nil || strings.Contains(err.Error(), want)),
+			"%v, want words about %q", err, want)
 	}
 }

@@ -48,9 +48,7 @@ func TestLabelGraphGolden(t *testing.T) {
 		}
 	}
 	datatest.Check(t, json.Unmarshal(raw, &file))
-	if len(file.Cases) != 28 {
-		t.Fatalf("%d cases, want 28", len(file.Cases))
-	}
+	datatest.Need(t, len(file.Cases) == 28, "%d cases, want 28", len(file.Cases))
 	for _, c := range file.Cases {
 		t.Run(c.Name, func(t *testing.T) {
 			class := make([]int32, len(c.Inputs.Y))
@@ -71,9 +69,7 @@ func TestLabelGraphGolden(t *testing.T) {
 				near = nearest(x, k)
 			}
 			for i, want := range c.Expected.Neighbours {
-				if !slices.Equal(near[i], want) {
-					t.Errorf("neighbours of row %d are %v, want %v", i, near[i], want)
-				}
+				datatest.Holds(t, slices.Equal(near[i], want), "row %d has the neighbours %v, want %v", i, near[i], want)
 			}
 			datatest.Equal(t, connect(near, class).full(), c.Expected.G, "G")
 		})
@@ -154,13 +150,11 @@ func TestLabelGraphRefusesBadInput(t *testing.T) {
 		"k = 0": func() error { _, err := NewLabelGraph(x, []int32{0, 1, 0}, 0); return err },
 		"not finite": func() error {
 			x, _ := NewDense(3, 1, []float32{0, float32(math.NaN()), 2})
-			_, err := NewLabelGraph(x, []int32{0, 1, 0}, 1)
-			return err
+			return datatest.Err(NewLabelGraph(x, []int32{0, 1, 0}, 1))
 		},
 	} {
-		if err := f(); !errors.Is(err, ErrInvalid) {
-			t.Errorf("%s: error %v, want ErrInvalid", name, err)
-		}
+		err := f()
+		datatest.Holds(t, errors.Is(err, ErrInvalid), "%s: error %v, want ErrInvalid", name, err)
 	}
 }
 

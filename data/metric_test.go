@@ -128,15 +128,13 @@ func TestMetricIsItsFormula(t *testing.T) {
 					var of, as mat.Dense
 					of.Mul(x, w.Slice(b*c.d, (b+1)*c.d, 0, c.m))
 					as.Mul(z, v.Slice(b*c.d, (b+1)*c.d, 0, c.m))
-					if !mat.EqualApprox(&of, &as, 1e-4*mat.Norm(&as, 2)) {
-						t.Errorf("case %d, task %d, set %d: W predicts\n%v\nV\n%v", seed, i, k, mat.Formatted(&of), mat.Formatted(&as))
-					}
+					datatest.Holds(t, mat.EqualApprox(&of, &as, 1e-4*mat.Norm(&as, 2)),
+						"case %d, task %d, set %d: W predicts\n%v\nV\n%v", seed, i, k, mat.Formatted(&of), mat.Formatted(&as))
 				}
 			}
 		}
-		if math.Abs(after/before-1) > 1e-5 {
-			t.Errorf("case %d: squares of %v are %v in the metric", seed, before, after)
-		}
+		datatest.Holds(t, math.Abs(after/before-1) <= 1e-5,
+			"case %d: squares of %v are %v in the metric", seed, before, after)
 	}
 }
 
@@ -159,12 +157,9 @@ func TestNoMetric(t *testing.T) {
 	}
 	for name, p := range map[string]*ProblemData{"one task": scattered(1, Classification, 1, 9, 3), "sparse": sparse, "alike": alike} {
 		metric := NewMetric(p, 1)
-		if metric != nil || metric.Problem(p) != p {
-			t.Errorf("%s: there is a metric", name)
-		}
-		if w := mat.NewDense(3, 1, nil); metric.Restore(w) != w {
-			t.Errorf("%s: W changes", name)
-		}
+		datatest.Holds(t, metric == nil && metric.Problem(p) == p, "%s: there is a metric", name)
+		w := mat.NewDense(3, 1, nil)
+		datatest.Holds(t, metric.Restore(w) == w, "%s: W changes", name)
 	}
 }
 
@@ -179,8 +174,7 @@ func TestMetricOfManyRows(t *testing.T) {
 		var want, got mat.Dense
 		want.Mul(denseOf(q.Tasks[i].TrainSet.X), v)
 		got.Mul(denseOf(p.Tasks[i].TrainSet.X), w)
-		if !mat.EqualApprox(&got, &want, 1e-4*mat.Norm(&want, 2)) {
-			t.Errorf("task %d: W and V predict other values", i)
-		}
+		datatest.Holds(t, mat.EqualApprox(&got, &want, 1e-4*mat.Norm(&want, 2)),
+			"task %d: W and V predict other values", i)
 	}
 }

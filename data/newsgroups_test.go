@@ -34,12 +34,9 @@ func TestNewsgroupsFeaturesAreAsMany(t *testing.T) {
 		}
 	}
 	datatest.Check(t, err)
-	if perRow := float64(d.X.NNZ()) / float64(d.X.Rows()); perRow < 22.5 || perRow > 24.5 {
-		t.Errorf("%.2f entries a row of %d features", perRow, d.X.Cols())
-	}
+	perRow := float64(d.X.NNZ()) / float64(d.X.Rows())
+	datatest.Holds(t, perRow >= 22.5 && perRow <= 24.5, "%.2f entries a row of %d features", perRow, d.X.Cols())
 	for _, word := range []string{"god", "windows", "car", "hockey", "encryption"} {
-		if !slices.Contains(d.Features, word) {
-			t.Errorf("the word %q is not among the features", word)
-		}
+		datatest.Holds(t, slices.Contains(d.Features, word), "the word %q is not among the features", word)
 	}
 }

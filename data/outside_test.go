@@ -56,9 +56,8 @@ func TestProblemFilesStayInTheirDirectory(t *testing.T) {
 				t.Errorf("%s allowed outside of %s: %v, want %v", name, dir, err, anywhere)
 			}
 			f.Dataset.SHA256 = "0123"
-			if _, err := f.DatasetFile(dir, false); !errors.Is(err, anywhere) {
-				t.Errorf("pinned %s in %s: %v, want %v", name, dir, err, anywhere)
-			}
+			_, err := f.DatasetFile(dir, false)
+			datatest.Holds(t, errors.Is(err, anywhere), "pinned %s in %s: %v, want %v", name, dir, err, anywhere)
 		}
 	}
 }

@@ -26,12 +26,8 @@ func madeClasses(t testing.TB, sizes ...int) *Dataset {
 	}
 	r := rand.New(rand.NewPCG(5, 5))
 	r.Shuffle(len(d.Label), func(i, j int) { d.Label[i], d.Label[j] = d.Label[j], d.Label[i] })
-	values := make([]float32, 2*len(d.Label))
-	for i := range values {
-		values[i] = float32(r.NormFloat64())
-	}
-	x := datatest.Must(NewDense(len(d.Label), 2, values))(t)
-	d.X = x
+	values := datatest.Normals[float32](r, 2*len(d.Label))
+	d.X = datatest.Must(NewDense(len(d.Label), 2, values))(t)
 	return d
 }
 
@@ -48,8 +44,7 @@ func madeGroups(t testing.TB, sizes ...int) *Dataset {
 
 func encoded(t testing.TB, f *ProblemFile) string {
 	t.Helper()
-	raw := datatest.Must(f.Encode())(t)
-	return string(raw)
+	return string(datatest.Must(f.Encode())(t))
 }
 
 // Pairs of classes are in training or in test problems, classes or rows too if that is
@@ -65,9 +60,8 @@ func TestSampledProblemsKeepTheirPromises(t *testing.T) {
 			c.Seed = seed
 			train, test, err := SampleProblems(d, c)
 			datatest.Check(t, err)
-			if len(train.Problems) != c.Train || len(test.Problems) != c.Test {
-				t.Fatalf("%s, seed %d: %d and %d problems", name, seed, len(train.Problems), len(test.Problems))
-			}
+			datatest.Need(t, len(train.Problems) == c.Train && len(test.Problems) == c.Test,
+				"%s, seed %d: %d and %d problems", name, seed, len(train.Problems), len(test.Problems))
 			var pairs, classes, rows [2]map[string]bool
 			counts := map[int]bool{}
 			for s, f := range []*ProblemFile{train, test} {
@@ -77,9 +71,8 @@ func TestSampledProblemsKeepTheirPromises(t *testing.T) {
 					inside := map[string]bool{}
 					for _, task := range p.Tasks {
 						pair := fmt.Sprint(slices.Sorted(slices.Values([]string{task.Positive, task.Negative})))
-						if inside[pair] {
-							t.Errorf("%s, seed %d: %s has the pair %s twice", name, seed, p.Name, pair)
-						}
+						datatest.Holds(t, !inside[pair],
+							"%s, seed %d: %s has the pair %s twice", name, seed, p.Name, pair)
 						inside[pair], pairs[s][pair] = true, true
 						classes[s][task.Positive], classes[s][task.Negative] = true, true
 						for _, r := range slices.Concat(task.Train, task.Validation, task.Test) {
@@ -89,15 +82,13 @@ func TestSampledProblemsKeepTheirPromises(t *testing.T) {
 					}
 				}
 			}
-			if name == "rows" && len(rows[0])+len(rows[1]) != d.X.Rows() {
-				t.Errorf("seed %d: %d and %d rows are used of %d", seed, len(rows[0]), len(rows[1]), d.X.Rows())
-			}
+			datatest.Holds(t, name != "rows" || len(rows[0])+len(rows[1]) == d.X.Rows(),
+				"seed %d: %d and %d rows are used of %d", seed, len(rows[0]), len(rows[1]), d.X.Rows())
 			apart := map[string][2]map[string]bool{"pairs": pairs, "classes": classes, "rows": rows}
 			for _, what := range []string{"pairs", name} {
 				for one := range apart[what][0] {
-					if apart[what][1][one] {
-						t.Errorf("%s, seed %d: %s is in training and test problems", what, seed, one)
-					}
+					datatest.Holds(t, !apart[what][1][one],
+						"%s, seed %d: %s is in training and test problems", what, seed, one)
 				}
 			}
 			if slices.Min(slices.Collect(maps.Keys(counts))) < 4 || slices.Max(slices.Collect(maps.Keys(counts))) > c.Defaults().MaxTasks || len(counts) < 2 {
@@ -115,14 +106,11 @@ func checkSplit(t *testing.T, d *Dataset, c SampleConfig, task TaskData) {
 	var all []int
 	for _, s := range task.splits() {
 		all = append(all, s.rows...)
-		if !slices.IsSorted(s.rows) {
-			t.Errorf("task %q: %s rows are not sorted", task.Name, s.field)
-		}
+		datatest.Holds(t, slices.IsSorted(s.rows), "task %q: %s rows are not sorted", task.Name, s.field)
 	}
 	slices.Sort(all)
-	if len(slices.Compact(all)) != len(task.Train)+len(task.Validation)+len(task.Test) {
-		t.Errorf("task %q: a row is in two splits", task.Name)
-	}
+	datatest.Holds(t, len(slices.Compact(all)) == len(task.Train)+len(task.Validation)+len(task.Test),
+		"task %q: a row is in two splits", task.Name)
 	sizes := d.ClassSizes()
 	for y, name := range map[float64]string{1: task.Positive, -1: task.Negative} {
 		class := slices.Index(d.Classes, name)
@@ -132,9 +120,8 @@ func checkSplit(t *testing.T, d *Dataset, c SampleConfig, task TaskData) {
 				if v == y {
 					got[i]++
 				}
-				if d.Label[task.splits()[i].rows[j]] == int32(class) != (v == y) {
-					t.Errorf("task %q: row %d of class %s is labelled %v", task.Name, task.splits()[i].rows[j], name, v)
-				}
+				datatest.Holds(t, d.Label[task.splits()[i].rows[j]] == int32(class) == (v == y),
+					"task %q: row %d of class %s is labelled %v", task.Name, task.splits()[i].rows[j], name, v)
 			}
 		}
 		n := sizes[class]
@@ -147,9 +134,8 @@ func checkSplit(t *testing.T, d *Dataset, c SampleConfig, task TaskData) {
 			train, validation := int(c.TrainFraction*times*float64(part)+0.5), int(c.ValidationFraction*times*float64(part)+0.5)
 			wants = append(wants, [3]int{train, validation, part - train - validation})
 		}
-		if !slices.Contains(wants, got) {
-			t.Errorf("task %q, class %s of %d rows: splits of %v, want %v", task.Name, name, n, got, wants)
-		}
+		datatest.Holds(t, slices.Contains(wants, got),
+			"task %q, class %s of %d rows: splits of %v, want %v", task.Name, name, n, got, wants)
 	}
 }
 
@@ -161,12 +147,8 @@ func TestSamplingDependsOnTheSeedAlone(t *testing.T) {
 		return encoded(t, train) + encoded(t, test)
 	}
 	first, again := draw(3), draw(3)
-	if first != again {
-		t.Error("the same seed gave different bytes")
-	}
-	if first == draw(4) {
-		t.Error("another seed gave the same problems")
-	}
+	datatest.Holds(t, first == again, "the same seed gave different bytes")
+	datatest.Holds(t, first != draw(4), "another seed gave the same problems")
 }
 
 func TestLargerTrainingFractionsExtendSmallerOnes(t *testing.T) {
@@ -201,22 +183,19 @@ func TestGroupProblems(t *testing.T) {
 		problems := datatest.Must(f.Bind(d))(t)
 		for _, p := range problems {
 			for _, task := range p.Tasks {
-				if prev, ok := seen[task.Name]; ok && prev != s {
-					t.Errorf("group %s is in both sets", task.Name)
-				}
+				prev, ok := seen[task.Name]
+				datatest.Holds(t, !ok || prev == s, "group %s is in both sets", task.Name)
 				seen[task.Name] = s
 				for j, r := range task.Train {
-					if d.Groups[d.Group[r]] != task.Name || task.TrainSet.Y[j] != d.Target[r] {
-						t.Fatalf("task %s: row %d has group %s, target %v", task.Name, r, d.Groups[d.Group[r]], task.TrainSet.Y[j])
-					}
+					datatest.Need(t, d.Groups[d.Group[r]] == task.Name && task.TrainSet.Y[j] == d.Target[r],
+						"task %s: row %d has group %s, target %v", task.Name, r, d.Groups[d.Group[r]], task.TrainSet.Y[j])
 				}
 			}
 		}
 	}
 	all, none, err := GroupProblems(d, SampleConfig{All: true})
-	if err != nil || none != nil || len(all.Problems) != 1 || len(all.Problems[0].Tasks) != 20 {
-		t.Errorf("All gave %v, %v, %v; want one problem of 20 tasks", all, none, err)
-	}
+	datatest.Holds(t, err == nil && none == nil && len(all.Problems) == 1 && len(all.Problems[0].Tasks) == 20,
+		"All gave %v, %v, %v; want one problem of 20 tasks", all, none, err)
 }
 
 func TestProblemFilesRoundTrip(t *testing.T) {
@@ -227,9 +206,7 @@ func TestProblemFilesRoundTrip(t *testing.T) {
 	datatest.Check(t, train.Save(path))
 	loaded := datatest.Must(LoadProblems(path))(t)
 	datatest.Equal(t, loaded, train, "after a round trip")
-	if encoded(t, train) != encoded(t, loaded) {
-		t.Error("a round trip changed the bytes")
-	}
+	datatest.Holds(t, encoded(t, train) == encoded(t, loaded), "a round trip changed the bytes")
 }
 
 func TestPrepareIsFittedOnTrainingRowsAlone(t *testing.T) {
@@ -329,13 +306,11 @@ func TestSamplingRefusesWhatCannotBeDrawn(t *testing.T) {
 		"a class too small":                {madeClasses(t, 40, 40, 40, 40, 40, 40, 2), SampleConfig{Train: 1, Test: 1}},
 		"class pairs of targets":           {madeGroups(t, 40, 40, 40, 40, 40, 40, 40), SampleConfig{Train: 1, Test: 1}},
 	} {
-		if _, _, err := SampleProblems(c.d, c.c); !errors.Is(err, ErrInvalid) {
-			t.Errorf("%s: error %v, want ErrInvalid", name, err)
-		}
+		_, _, err := SampleProblems(c.d, c.c)
+		datatest.Holds(t, errors.Is(err, ErrInvalid), "%s: error %v, want ErrInvalid", name, err)
 	}
-	if _, _, err := GroupProblems(enough, SampleConfig{Train: 1, Test: 1}); !errors.Is(err, ErrInvalid) {
-		t.Errorf("groups of a dataset without: %v", err)
-	}
+	_, _, err := GroupProblems(enough, SampleConfig{Train: 1, Test: 1})
+	datatest.Holds(t, errors.Is(err, ErrInvalid), "groups of a dataset without: %v", err)
 }
 
 func FuzzProblems(f *testing.F) {
@@ -351,9 +326,8 @@ func FuzzProblems(f *testing.F) {
 			return
 		}
 		again, err := parseProblems([]byte(encoded(t, p)))
-		if err != nil || encoded(t, again) != encoded(t, p) {
-			t.Errorf("a parsed file does not survive writing: %v", err)
-		}
+		datatest.Holds(t, err == nil && encoded(t, again) == encoded(t, p),
+			"a parsed file does not survive writing: %v", err)
 	})
 }
 
@@ -363,9 +337,8 @@ func TestOneSetOfProblemsAlone(t *testing.T) {
 	few := madeClasses(t, 40, 50, 60, 70) // six pairs
 	none, test, err := SampleProblems(few, SampleConfig{Test: 60, DisjointClasses: true})
 	datatest.Check(t, err)
-	if none != nil || len(test.Problems) != 60 {
-		t.Fatalf("training problems %v and %d test problems, want none and 60", none, len(test.Problems))
-	}
+	datatest.Need(t, none == nil && len(test.Problems) == 60,
+		"training problems %v and %d test problems, want none and 60", none, len(test.Problems))
 	problems := datatest.Must(test.Bind(few))(t)
 	pairs, counts := map[string]bool{}, map[int]bool{}
 	for _, p := range problems {
@@ -375,9 +348,8 @@ func TestOneSetOfProblemsAlone(t *testing.T) {
 			checkSplit(t, few, SampleConfig{}, task)
 		}
 	}
-	if len(pairs) != 6 || len(counts) != 3 || !counts[6] {
-		t.Errorf("%d pairs in problems of %v tasks, want all six, and four to six tasks", len(pairs), counts)
-	}
+	datatest.Holds(t, len(pairs) == 6 && len(counts) == 3 && counts[6],
+		"%d pairs in problems of %v tasks, want all six, and four to six tasks", len(pairs), counts)
 	train, none, err := GroupProblems(madeGroups(t, 20, 20, 20, 20), SampleConfig{Train: 3})
 	datatest.Check(t, err)
 	if none != nil || slices.ContainsFunc(train.Problems, func(p *Problem) bool { return len(p.Tasks) != 4 }) {
@@ -400,4 +372,49 @@ func TestNameOfADataset(t *testing.T) {
 	for path, want := range map[string]string{"": "", "digits": "digits", "../data/news.npz": "news", "reuters.svmlight.gz": "reuters"} {
 		datatest.Equal(t, (DatasetRef{Path: path}).Name(), want, "of %q", path)
 	}
+}
+
+// Groups of a dataset with three classes are tasks of those that they have, and
+// come back from the file with the numbers of their classes.
+func TestProblemsOfSeveralClasses(t *testing.T) {
+	d := madeClasses(t, 30, 30, 30)
+	d.Groups, d.Group = []string{"g0", "g1"}, make([]int32, 90)
+	for i, c := range d.Label {
+		if c == 2 || i%2 == 0 {
+			d.Group[i] = 1 // the first group lacks the last class
+		}
+	}
+	train, _, err := GroupProblems(d, SampleConfig{All: true})
+	datatest.Check(t, err)
+	file := datatest.Must(parseProblems(datatest.Must(train.Encode())(t)))(t)
+	p := datatest.Must(file.Bind(d))(t)[0]
+	datatest.Need(t, p.Several() == 3 && slices.Equal(p.Classes, d.Classes),
+		"classes %q", p.Classes)
+	for i, want := range [][]float64{{0, 1}, {0, 1, 2}} {
+		task := p.Tasks[i]
+		for k, s := range task.sets() {
+			for j, y := range s.Y {
+				if row := task.splits()[k].rows[j]; int32(y) != d.Label[row] || d.Group[row] != int32(i) {
+					t.Errorf("task %q: row %d of class %d in group %d has %v", task.Name, row, d.Label[row], d.Group[row], y)
+				}
+			}
+			have := slices.Compact(slices.Sorted(slices.Values(s.Y)))
+			datatest.Equal(t, have, want, "task %q: split %d has the classes", task.Name, k)
+		}
+	}
+}
+
+func TestRowsOfAClassThatTheProblemDoesNotList(t *testing.T) {
+	text := `{"schema": 1, "dataset": {"path": "made"}, "problems": [{"name": "p", "classes": ["c0", "c1", "c2"], "tasks": [{"name": "t", "kind": "classification", "train": [0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11]}]}]}`
+	datatest.Refused(datatest.Must(parseProblems([]byte(text)))(t).Bind(madeClasses(t, 3, 3, 3, 3)))(t, nil, `has the class "c3", which the problem does not list`)
+}
+
+// Probabilities are as NumPy has them: p = 1/(1 + exp(-f/2)), p /= p.sum().
+func TestProbabilitiesOfClasses(t *testing.T) {
+	p := make([]float64, 3)
+	Probabilities(p, []float64{1, -3, math.Inf(-1)}, 2)
+	first, second := 1/(1+math.Exp(-0.5)), 1/(1+math.Exp(1.5))
+	near(t, "p, and that of what the task lacks", 0, p, []float64{first / (first + second), second / (first + second), 0})
+	Probabilities(p, []float64{-800, -801, -900}, 1)
+	near(t, "p of small scores", 0, p[:1], []float64{1 / (1 + math.Exp(-1))})
 }

@@ -75,9 +75,8 @@ func TestRecordedStepsGiveTheSameBytesAgain(t *testing.T) {
 		for _, s := range steps {
 			again = datatest.Must(again.With(s))(t)
 		}
-		if !cmp.Equal(full(again.X), full(d.X)) || again.Fingerprint() != d.Fingerprint() {
-			t.Fatalf("seed %d: the steps %s give other features the second time", seed, text)
-		}
+		datatest.Need(t, cmp.Equal(full(again.X), full(d.X)) && again.Fingerprint() == d.Fingerprint(),
+			"seed %d: the steps %s give other features the second time", seed, text)
 		datatest.Equal(t, again.Steps, d.Steps, "seed %d", seed)
 	}
 }
@@ -157,9 +156,8 @@ func TestStepsAgreeWithTheirDefinition(t *testing.T) {
 func TestZeroRowsStayZeroInUnitRows(t *testing.T) {
 	x := datatest.Must(NewDense(3, 2, []float32{0, 0, 3, 4, 1e-30, 0}))(t)
 	got := full(datatest.Must(mustFit(t, StepUnit, x, nil).Apply(x))(t))
-	if want := [][]float64{{0, 0}, {float64(float32(0.6)), float64(float32(0.8))}, {1, 0}}; !cmp.Equal(got, want) {
-		t.Errorf("rows %v, want %v", got, want)
-	}
+	want := [][]float64{{0, 0}, {float64(float32(0.6)), float64(float32(0.8))}, {1, 0}}
+	datatest.Holds(t, cmp.Equal(got, want), "rows %v, want %v", got, want)
 }
 
 func TestConstantColumnsBecomeZero(t *testing.T) {
@@ -169,9 +167,7 @@ func TestConstantColumnsBecomeZero(t *testing.T) {
 		dense := datatest.Must(NewDense(n, 1, slices.Repeat([]float32{float32(rng.NormFloat64() * math.Exp(20*rng.NormFloat64()))}, n)))(t)
 		for _, x := range []Matrix{dense, sparseCopy(t, dense)} {
 			for i, row := range full(datatest.Must(mustFit(t, StepStandardise, x, nil).Apply(x))(t)) {
-				if row[0] != 0 {
-					t.Fatalf("%T, seed %d: row %d of %v is %v", x, seed, i, x.Row(i), row)
-				}
+				datatest.Need(t, row[0] == 0, "%T, seed %d: row %d of %v is %v", x, seed, i, x.Row(i), row)
 			}
 		}
 	}
@@ -185,9 +181,8 @@ func TestSelectKeepsColumnsAndTheirNames(t *testing.T) {
 		if want := [][]float64{{6, 7}, {0, 3}, {4, 0}}; !cmp.Equal(full(got.X), want) || !slices.Equal(got.Features, []string{"b", "d"}) || IsSparse(got.X) != IsSparse(x) {
 			t.Errorf("%q: %v, want %v", got.Features, full(got.X), want)
 		}
-		if source.Steps != nil || len(got.Steps) != 1 || got.Validate() != nil {
-			t.Errorf("steps %v and %v, %v", source.Steps, got.Steps, got.Validate())
-		}
+		datatest.Holds(t, source.Steps == nil && len(got.Steps) == 1 && got.Validate() == nil,
+			"steps %v and %v, %v", source.Steps, got.Steps, got.Validate())
 	}
 }
 
@@ -211,8 +206,88 @@ func TestStepsRefuseWhatDoesNotFit(t *testing.T) {
 		{"overflow", apply(Step{Kind: StepStandardise, Cols: 1, Mean: []float64{0}, Deviation: []float64{1e-5}}, huge), ErrInvalid, "row 0, column 0"},
 		{"curves of sparse rows", apply(Step{Kind: StepCurves, Cols: 2, Curves: make([]Curve, 2), Low: []float32{0, 0}, High: []float32{1, 1}}, sparseCopy(t, x)), ErrInvalid, "sparse"},
 	} {
-		if !errors.Is(c.err, c.is) || !strings.Contains(c.err.Error(), c.want) {
-			t.Errorf("%s: error %v, want %q", c.name, c.err, c.want)
+		datatest.Holds(t, errors.Is(c.err, c.is) && strings.Contains(c.err.Error(), c.want),
+			"%s: error %v, want %q", c.name, c.err, c.want)
+	}
+}
+
+func TestSelectTerms(t *testing.T) {
+	x := datatest.Must(NewDense(3, 5, []float32{1, 2, 0, 1, 0, 0, 1, 3, 1, 0, 0, 1, 1, 1, 0}))(t)
+	words := []string{"boat", "the", "wind", "x", "reef"}
+	for _, c := range []struct {
+		names []string
+		rows  int
+		want  []int
+	}{{words, 0, []int{0, 2}}, {words, 2, []int{2}}, {nil, 2, []int{1, 2, 3}}, {nil, 0, []int{0, 1, 2, 3}}} {
+		if s := datatest.Must(SelectTerms(x, c.names, c.rows))(t); !slices.Equal(s.Columns, c.want) || s.Kind != StepSelect || s.Cols != 5 {
+			t.Errorf("%q in %d rows: %+v, want %v", c.names, c.rows, s, c.want)
 		}
+	}
+}
+
+func TestStopWordsAreOrderedWords(t *testing.T) {
+	if !slices.IsSorted(stopWordList) || len(slices.Compact(slices.Clone(stopWordList))) != len(stopWordList) {
+		t.Error("the stop words are not in order, each once")
+	}
+	for _, w := range stopWordList {
+		datatest.Holds(t, !isTerm(w) && w == strings.ToLower(w), "%q can never be a stop word", w)
+	}
+	for _, w := range []string{"boat", "god", "windows", "government"} {
+		datatest.Holds(t, isTerm(w), "%q is a stop word", w)
+	}
+}
+
+func TestTextRefuses(t *testing.T) {
+	datatest.Refused(SelectTerms(randomCounts(t, Stream(1, "terms"), 3, 4), nil, 4))(t, ErrInvalid, "no word is in 4 rows")
+}
+
+func TestFilterKeepsWholeClassesOfTheRightSize(t *testing.T) {
+	d := madeClasses(t, 3, 9, 1, 5, 2)
+	d.Groups = []string{"the second class", "odd rows", "even rows"}
+	for i, class := range d.Label {
+		group := int32(1 + i%2)
+		if class == 1 {
+			group = 0
+		}
+		d.Group = append(d.Group, group)
+	}
+	for _, c := range []struct {
+		least, most int
+		kept        []string
+	}{{2, 5, []string{"c0", "c3", "c4"}}, {3, 0, []string{"c0", "c1", "c3"}}, {0, 2, []string{"c2", "c4"}}} {
+		got := datatest.Must(FilterClasses(d, c.least, c.most))(t)
+		if err := got.Validate(); err != nil || !slices.Equal(got.Classes, c.kept) {
+			t.Fatalf("from %d to %d: classes %q, want %q; %v", c.least, c.most, got.Classes, c.kept, err)
+		}
+		next := 0 // the rows that stay are all those of the kept classes, in order
+		for i, class := range d.Label {
+			if !slices.Contains(c.kept, d.Classes[class]) {
+				continue
+			}
+			group := got.Groups[got.Group[next]]
+			if name := got.Classes[got.Label[next]]; name != d.Classes[class] || group != d.Groups[d.Group[i]] || !slices.Equal(got.X.Row(next).Value, d.X.Row(i).Value) {
+				t.Fatalf("from %d to %d: row %d is not row %d", c.least, c.most, next, i)
+			}
+			next++
+		}
+		if next != got.X.Rows() || slices.Contains(got.Groups, d.Groups[0]) != slices.Contains(c.kept, "c1") {
+			t.Fatalf("from %d to %d: %d rows, want %d; groups %q", c.least, c.most, got.X.Rows(), next, got.Groups)
+		}
+	}
+}
+
+func TestFilterRefuses(t *testing.T) {
+	for _, c := range []struct {
+		name        string
+		d           *Dataset
+		least, most int
+		want        string
+	}{
+		{"targets", madeGroups(t, 2, 2), 1, 0, "real targets"},
+		{"crossed limits", madeClasses(t, 2, 2), 3, 2, "sizes from 3 to 2"},
+		{"negative", madeClasses(t, 2, 2), -1, 2, "sizes from -1 to 2"},
+		{"one left", madeClasses(t, 2, 5), 3, 0, "1 of 2 classes have from 3 to 0 rows; at least two must stay"},
+	} {
+		datatest.Refused(FilterClasses(c.d, c.least, c.most))(t, ErrInvalid, c.want)
 	}
 }

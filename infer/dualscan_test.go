@@ -74,19 +74,14 @@ func TestScanProperties(t *testing.T) {
 		before := slices.Clone(kappa)
 		mu, tau, value, err := DualScan(kappa, rho)
 		datatest.Check(t, err)
-		if !slices.Equal(kappa, before) {
-			t.Fatal("the scan changed its input")
-		}
-		if r := spectrumResidual(kappa, rho, mu, tau); r > kktTolerance {
-			t.Fatalf("KKT residual %g: mu %v, tau %v", r, mu, tau)
-		}
-		if d := floats.Distance(mu, bisect(kappa, rho), math.Inf(1)); d > 1e-12 {
-			t.Fatalf("bisection differs by %g", d)
-		}
+		datatest.Need(t, slices.Equal(kappa, before), "the scan changed its input")
+		r := spectrumResidual(kappa, rho, mu, tau)
+		datatest.Need(t, r <= kktTolerance, "KKT residual %g: mu %v, tau %v", r, mu, tau)
+		d := floats.Distance(mu, bisect(kappa, rho), math.Inf(1))
+		datatest.Need(t, d <= 1e-12, "bisection differs by %g", d)
 		for i := 1; i < len(mu); i++ {
-			if mu[i] > mu[i-1] || kappa[i] == kappa[i-1] && mu[i] != mu[i-1] {
-				t.Fatalf("kappa %v, %v have mu %v, %v", kappa[i-1], kappa[i], mu[i-1], mu[i])
-			}
+			datatest.Need(t, mu[i] <= mu[i-1] && (kappa[i] != kappa[i-1] || mu[i] == mu[i-1]),
+				"kappa %v, %v have mu %v, %v", kappa[i-1], kappa[i], mu[i-1], mu[i])
 		}
 		direct := rho*floats.Dot(mu, mu) + floats.Dot(mu, kappa)
 		size := rho + max(math.Abs(kappa[0]), math.Abs(kappa[len(kappa)-1]))
@@ -96,17 +91,13 @@ func TestScanProperties(t *testing.T) {
 
 func TestScanOfAMillion(t *testing.T) {
 	rng := data.Stream(1, "million")
-	kappa := make([]float64, 1_000_000)
-	for i := range kappa {
-		kappa[i] = rng.NormFloat64()
-	}
+	kappa := datatest.Normals[float64](rng, 1_000_000)
 	slices.Sort(kappa)
 	for _, rho := range []float64{1e-9, 0.7, 1e4, 1e9} { // from one eigenvalue in the support to all
 		mu, tau, _, err := DualScan(kappa, rho)
 		datatest.Check(t, err)
-		if r := spectrumResidual(kappa, rho, mu, tau); r > kktTolerance {
-			t.Errorf("rho %g: KKT residual %g", rho, r)
-		}
+		r := spectrumResidual(kappa, rho, mu, tau)
+		datatest.Holds(t, r <= kktTolerance, "rho %g: KKT residual %g", rho, r)
 	}
 }
 
@@ -137,14 +128,11 @@ func FuzzDualScan(f *testing.F) {
 		slices.Sort(kappa)
 		mu, tau, _, err := DualScan(kappa, rho)
 		if err != nil {
-			if !errors.Is(err, ErrInvalid) || (valid && len(kappa) > 0) {
-				t.Fatalf("refused a valid spectrum, or without ErrInvalid: %v", err)
-			}
+			datatest.Need(t, errors.Is(err, ErrInvalid) && (!valid || len(kappa) <= 0),
+				"refused a valid spectrum, or without ErrInvalid: %v", err)
 			return
 		}
-		if !valid || len(kappa) == 0 {
-			t.Fatalf("accepted kappa %v, rho %v", kappa, rho)
-		}
+		datatest.Need(t, valid && len(kappa) != 0, "accepted kappa %v, rho %v", kappa, rho)
 		if sum := floats.Sum(mu); floats.Min(mu) < 0 || !(math.Abs(sum-1) <= 1e-12*float64(len(mu))) {
 			t.Fatalf("infeasible: mu %v sums to %v", mu, sum)
 		}

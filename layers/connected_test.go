@@ -78,15 +78,13 @@ func TestRegraphIsTheLabelGraphOfTheFeatures(t *testing.T) {
 }
 
 func TestRegraphLeavesFeaturesThatAreNotFiniteAlone(t *testing.T) {
-	r := data.Stream(1, "not finite")
-	tasks := randomTasks(t, r, 2, 1, 5)
+	tasks := randomTasks(t, data.Stream(1, "not finite"), 2, 1, 5)
 	s := NewSlot(batchOf(t, Float64, NormSize, tasks))
 	var got *Capture
 	g, err := build(Float64, func(g *Graph) { got = g.Capture(Regraph(s, 2, g.Input("f", 5, 1))) })
 	datatest.Check(t, errors.Join(err, s.Put(batchOf(t, Float64, NormSize, tasks)), g.Set("f", []float64{1, math.NaN(), 3, math.Inf(1), 5}), g.Run()))
-	if !math.IsNaN(got.Value[1]) || !math.IsInf(got.Value[3], 1) || s.graph != nil {
-		t.Errorf("the features are %v and the graph %v", got.Value, s.graph)
-	}
+	datatest.Holds(t, math.IsNaN(got.Value[1]) && math.IsInf(got.Value[3], 1) && s.graph == nil,
+		"the features are %v and the graph %v", got.Value, s.graph)
 }
 
 // By the definition, one row and one number at a time.
@@ -97,8 +95,7 @@ func TestAHeadIsAppliedAsDefined(t *testing.T) {
 		x := newMatrix(t, r, []int{3, rowsAtOnce + 5}[seed%2], h.In(), []float64{1, 0.6}[seed%3/2])
 		rows := DenseRows(PointsOf(x))
 		for n := range len(h) + 1 {
-			got := datatest.Must(h.Apply(x, n))(t)
-			made := DenseRows(PointsOf(got))
+			made := DenseRows(PointsOf(datatest.Must(h.Apply(x, n))(t)))
 			for i := range rows.Rows {
 				row := rows.Row(i)
 				for k, l := range h[:n] {
@@ -143,14 +140,12 @@ func TestSharedInputsFollowTheirOwner(t *testing.T) {
 		var before float64
 		for step := range 3 {
 			datatest.Check(t, g.Run())
-			if step > 0 && value.Value[0] == before {
-				t.Errorf("%s: the graph does not see the new weights", dtype)
-			}
+			datatest.Holds(t, step <= 0 || value.Value[0] != before,
+				"%s: the graph does not see the new weights", dtype)
 			before = value.Value[0]
 			for i, v := range held {
-				if math.Abs(float64(v)-captured.Value[i]) > 1e-6*(1+math.Abs(captured.Value[i])) {
-					t.Errorf("%s: the gradient held is %v, captured %v", dtype, held, captured.Value)
-				}
+				datatest.Holds(t, math.Abs(float64(v)-captured.Value[i]) <= 1e-6*(1+math.Abs(captured.Value[i])),
+					"%s: the gradient held is %v, captured %v", dtype, held, captured.Value)
 				w[i] -= 0.01 * v
 			}
 		}
@@ -174,9 +169,8 @@ func TestHeadsThatCannotBeAreRefused(t *testing.T) {
 		"sound, of course": {randomHead(r, 4, 3, 2), nil, ""},
 	} {
 		err := c.head.Validate()
-		if !errors.Is(err, c.want) || err != nil && !strings.Contains(err.Error(), c.text) {
-			t.Errorf("%s: the error is %v", name, err)
-		}
+		datatest.Holds(t, errors.Is(err, c.want) && (err == nil || strings.Contains(err.Error(), c.text)),
+			"%s: the error is %v", name, err)
 	}
 	datatest.Refused(randomHead(r, 4, 2).Apply(newMatrix(t, r, 2, 3, 1), 1))(t, data.ErrMismatch, "3 features, but the head takes 4")
 }
@@ -189,12 +183,8 @@ func TestTheSumOfAHeadIsThatOfItsContent(t *testing.T) {
 	}
 	for _, part := range [][]float32{h[0].W, h[0].B, h[1].W, h[1].B} {
 		part[len(part)-1]++
-		if h.Sum() == sum {
-			t.Error("a change leaves the sum")
-		}
+		datatest.Holds(t, h.Sum() != sum, "a change leaves the sum")
 		part[len(part)-1]--
 	}
-	if h.String() != "5-4-3" || Head(nil).String() != "" {
-		t.Errorf("the widths are %q", h)
-	}
+	datatest.Holds(t, h.String() == "5-4-3" && Head(nil).String() == "", "the widths are %q", h)
 }

@@ -269,9 +269,8 @@ var refusals = map[string]refusal{
 func TestOperationsThatGorgoniaGetsWrongAreRefused(t *testing.T) {
 	for name, c := range refusals {
 		t.Run(name, func(t *testing.T) {
-			if why := c.error(); !strings.Contains(why, c.words) {
-				t.Errorf("the error is %q; it is to say %q", why, c.words)
-			}
+			why := c.error()
+			datatest.Holds(t, strings.Contains(why, c.words), "the error is %q; it is to say %q", why, c.words)
 		})
 	}
 	slice := func(g *Graph) { g.Capture(must(gorgonia.Slice(g.Input("x", 300), gorgonia.S(0, 10)))) }
@@ -306,9 +305,7 @@ func TestRefusedGradientsAreWrong(t *testing.T) {
 			down, _ := loss(downs...)
 			wrong = wrong || math.Abs((up-down)/(2*differenceStep)-slope) > 1e-3
 		}
-		if !wrong {
-			t.Errorf("Gorgonia's gradient of %s is right", name)
-		}
+		datatest.Holds(t, wrong, "Gorgonia's gradient of %s is right", name)
 	}
 }
 
@@ -336,7 +333,6 @@ func TestThePageOfOperationsIsWhatTheTestsSay(t *testing.T) {
 	for _, name := range slices.Sorted(maps.Keys(refusals)) {
 		fmt.Fprintf(&table, "| %s | %s |\n", name, refusals[name].error())
 	}
-	if !strings.Contains(string(page), table.String()) {
-		t.Errorf("the table of docs/operations.md is to be\n%s", &table)
-	}
+	datatest.Holds(t, strings.Contains(string(page), table.String()),
+		"the table of docs/operations.md is to be\n%s", &table)
 }

@@ -57,23 +57,14 @@ func randomTasks(t testing.TB, r *rand.Rand, d int, density float64, sizes ...in
 			}
 			g.Ptr = append(g.Ptr, int32(len(g.Index)))
 		}
-		tasks[j] = Task{X: PointsOf(newMatrix(t, r, n, d, density)), Weights: normals(r, n), Graph: g}
+		tasks[j] = Task{X: PointsOf(newMatrix(t, r, n, d, density)), Weights: datatest.Normals[float64](r, n), Graph: g}
 	}
 	return tasks
 }
 
-func normals(r *rand.Rand, n int) []float64 {
-	v := make([]float64, n)
-	for i := range v {
-		v[i] = r.NormFloat64()
-	}
-	return v
-}
-
 func batchOf(t testing.TB, dtype DType, norm Norm, tasks []Task) *Batch {
 	t.Helper()
-	b := datatest.Must(NewBatch(dtype, norm, tasks))(t)
-	return b
+	return datatest.Must(NewBatch(dtype, norm, tasks))(t)
 }
 
 // build makes a graph with memory of its own.
@@ -124,9 +115,8 @@ func (c opCase) compile(t *testing.T, dtype DType) *compiled {
 		for _, n := range c.out {
 			size *= n
 		}
-		if y.Shape().TotalSize() != size || y.Dims() != len(c.out) {
-			t.Errorf("the result has shape %v, want %v", y.Shape(), c.out)
-		}
+		datatest.Holds(t, y.Shape().TotalSize() == size && y.Dims() == len(c.out),
+			"the result has shape %v, want %v", y.Shape(), c.out)
 		loss := weighted(y, g.Input("weights", size))
 		k.value, k.loss = g.Capture(y), g.Capture(loss)
 		k.grads = gradients(g, loss, in...)
@@ -159,7 +149,7 @@ func (c opCase) check(t *testing.T, r *rand.Rand, put func(DType)) {
 		for _, n := range shape {
 			size *= n
 		}
-		v := normals(r, size)
+		v := datatest.Normals[float64](r, size)
 		if c.positive {
 			for i := range v {
 				v[i] = math.Abs(v[i]) + 0.1
@@ -171,7 +161,7 @@ func (c opCase) check(t *testing.T, r *rand.Rand, put func(DType)) {
 	for _, n := range c.out {
 		size *= n
 	}
-	weights := normals(r, size)
+	weights := datatest.Normals[float64](r, size)
 	run := func(dtype DType) *compiled {
 		k := c.compile(t, dtype)
 		put(dtype)

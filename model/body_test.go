@@ -230,8 +230,7 @@ func TestBodiesThatDoNotFitAreRefused(t *testing.T) {
 			if err != nil {
 				return err
 			}
-			_, err = forward.Estimate(payload)
-			return err
+			return datatest.Err(forward.Estimate(payload))
 		},
 		`body "test-features": weights of shape (9, 4) for rows of 4 features`: graphOf(func(c *model.Config) { c.Body = "test-features" }),
 		`body "test-width": E has the shape (2, 9); it must have [2 4]`:        graphOf(func(c *model.Config) { c.Body = "test-width" }),
@@ -239,8 +238,7 @@ func TestBodiesThatDoNotFitAreRefused(t *testing.T) {
 		`link "test-shape": v(o) has the shape (); it must have [2]`:           graphOf(func(c *model.Config) { c.Link = "test-shape" }),
 		"statistics of the features, which change with the head": func() error {
 			n := network(t, with(func(c *model.Config) { c.Body, c.Head = "test-linear", head.String() }), 1)
-			_, err := model.NewForward(n, head...)
-			return err
+			return datatest.Err(model.NewForward(n, head...))
 		},
 	} {
 		datatest.Says(t, call(), nil, want)
@@ -271,7 +269,6 @@ func TestAnLGNNEmbedsByItsFeatureMap(t *testing.T) {
 		got.Sub(e.Slice(0, 3, 0, 3), e.Slice(0, 3, 3, 6))
 		near(t, fmt.Sprint("seed ", seed), got.RawMatrix().Data, want.RawMatrix().Data, 1e-12)
 	}
-	if network(t, pairs(t), 1).FeatureMap() != nil {
-		t.Error("the body of pairs takes a map of features that it does not see")
-	}
+	datatest.Holds(t, network(t, pairs(t), 1).FeatureMap() == nil,
+		"the body of pairs takes a map of features that it does not see")
 }

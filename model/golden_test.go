@@ -97,9 +97,8 @@ func params(tb testing.TB, c model.Config, golden map[string]any) model.Params {
 	p := model.NewParams(c, 0)
 	for i, t := range p {
 		values := flatten(golden[t.Name])
-		if len(values) != len(t.Value) {
-			tb.Fatalf("golden parameter %s has %d numbers, the model's %d", t.Name, len(values), len(t.Value))
-		}
+		datatest.Need(tb, len(values) == len(t.Value),
+			"golden parameter %s has %d numbers, the model's %d", t.Name, len(values), len(t.Value))
 		p[i].Value = values
 	}
 	return p
@@ -168,9 +167,7 @@ func TestForwardAndGradientEqualTheGoldenNumbers(t *testing.T) {
 		}
 	}
 	readGolden(t, "lgnn_forward.json", &file)
-	if len(file.Cases) != 29 {
-		t.Fatalf("%d cases, want 29", len(file.Cases))
-	}
+	datatest.Need(t, len(file.Cases) == 29, "%d cases, want 29", len(file.Cases))
 	for _, tc := range file.Cases {
 		t.Run(tc.Name, func(t *testing.T) {
 			c, want := tc.Config.model(), tc.Expected
@@ -184,8 +181,7 @@ func TestForwardAndGradientEqualTheGoldenNumbers(t *testing.T) {
 			near(t, "c, f, v", []float64{e.C, e.F[0], e.V[0]}, []float64{want.C, want.F, want.V}, valueTolerance)
 			near(t, "direction", []float64{n.Direction()}, []float64{want.Direction}, valueTolerance)
 
-			outcomes := tc.Inputs.AllO
-			graph := datatest.Must(model.NewTrainingGraph(c, outcomes))(t)
+			graph := datatest.Must(model.NewTrainingGraph(c, tc.Inputs.AllO))(t)
 			step := datatest.Must(graph.Step(n.Params, payload, []model.Tuple{tuple}))(t)
 			near(t, "loss", []float64{step.Loss}, []float64{want.Loss}, valueTolerance)
 			near(t, "f and v in training", []float64{step.F[0], step.V[0]}, []float64{want.F, want.V}, valueTolerance)
@@ -219,9 +215,7 @@ func TestTwentyAdamStepsEqualTheGoldenNumbers(t *testing.T) {
 		}
 	}
 	readGolden(t, "training.json", &file)
-	if len(file.Cases) != 8 {
-		t.Fatalf("%d cases, want 8", len(file.Cases))
-	}
+	datatest.Need(t, len(file.Cases) == 8, "%d cases, want 8", len(file.Cases))
 	for _, tc := range file.Cases {
 		t.Run(tc.Name, func(t *testing.T) {
 			c, want := tc.Config.model(), tc.Expected

@@ -140,13 +140,13 @@ func (c Config) inputs(g *layers.Graph) Inputs {
 
 // piece are the parameters of a kind of piece, by the names that it gave them.
 func (in Inputs) piece(c Config, kind string) Inputs {
-	own := Inputs{}
+	inputs := Inputs{}
 	for _, s := range c.Specs() {
 		if s.piece == kind {
-			own[s.own] = in[s.Name]
+			inputs[s.local] = in[s.Name]
 		}
 	}
-	return own
+	return inputs
 }
 
 // named builds a registered piece and puts its name into errors.

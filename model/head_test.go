@@ -105,9 +105,8 @@ func TestTheGradientReachesTheHead(t *testing.T) {
 			}
 		}
 	}
-	if kinks*5 > checked {
-		t.Errorf("%d of %d entries lie at a kink; the gradient is not proved", kinks, kinks+checked)
-	}
+	datatest.Holds(t, kinks*5 <= checked,
+		"%d of %d entries lie at a kink; the gradient is not proved", kinks, kinks+checked)
 }
 
 // However much of the head is in the graph, the network says the same: all the
@@ -153,16 +152,14 @@ func TestANetworkWithAHeadComesBack(t *testing.T) {
 		datatest.Check(t, n.Save(dir))
 	}
 	got := datatest.Must(model.Load(dir))(t)
-	if got.Config != n.Config || !reflect.DeepEqual(got.Head, n.Head) {
-		t.Errorf("loaded %+v, saved %+v", got, n)
-	}
+	datatest.Holds(t, got.Config == n.Config && reflect.DeepEqual(got.Head, n.Head),
+		"loaded %+v, saved %+v", got, n)
 	n.Head[1].W[0]++ // and when it has changed it is written
 	datatest.Check(t, n.Save(dir))
 	datatest.Equal(t, datatest.Must(model.ReadHead(filepath.Join(dir, model.HeadFile)))(t), n.Head, "the head read")
 	p := modeltest.Problem(r, 5, 4, 4)
-	if q, err := n.Features(p); err != nil || q.Cols() != 3 || p.Cols() != 5 {
-		t.Errorf("the features are %v (%v)", q, err)
-	}
+	q, err := n.Features(p)
+	datatest.Holds(t, err == nil && q.Cols() == 3 && p.Cols() == 5, "the features are %v (%v)", q, err)
 
 	other := randomHead(r, 5, 3)
 	datatest.Check(t, safetensors.Write(filepath.Join(dir, model.HeadFile), model.HeadArrays("", other), nil))
@@ -178,8 +175,7 @@ func TestHeadsThatDoNotFitAreRefused(t *testing.T) {
 	head := randomHead(r, 5, 4, 3)
 	n := headed(t, 1, head)
 	graph := func(head ...layers.Connected) error {
-		_, err := model.NewTrainingGraph(n.Config, []float64{1, 2}, head...)
-		return err
+		return datatest.Err(model.NewTrainingGraph(n.Config, []float64{1, 2}, head...))
 	}
 	for name, c := range map[string]struct {
 		err  error
@@ -187,23 +183,18 @@ func TestHeadsThatDoNotFitAreRefused(t *testing.T) {
 		text string
 	}{
 		"another width of the dataset": {func() error { _, err := n.Features(modeltest.Problem(r, 7, 4)); return err }(), data.ErrMismatch, `problem "random", task "task 0"`},
-		"features below the head": {func() error {
-			_, err := model.Prepare(n.Config, modeltest.Problem(r, 5, 4))
-			return err
-		}(), model.ErrMismatch, "it has 5 features, but the network 3"},
+		"features below the head":      {func() error { return datatest.Err(model.Prepare(n.Config, modeltest.Problem(r, 5, 4))) }(), model.ErrMismatch, "it has 5 features, but the network 3"},
 		"layers that are not the last": {graph(head[0]), model.ErrMismatch, "the head makes 4 features, but the network takes 3"},
 		"no chain":                     {graph(head[1], head[1]), data.ErrMismatch, "layer 1"},
 		"prepared features": {func() error {
 			p := modeltest.Problem(r, 5, 4)
 			p.Prepare = []string{"unit"}
-			_, err := n.Features(p)
-			return err
+			return datatest.Err(n.Features(p))
 		}(), model.ErrMismatch, "its features are prepared (unit)"},
 		"widths that end elsewhere": {func() error { c := n.Config; c.Head = "5-4"; return c.Validate() }(), model.ErrConfig, `head is "5-4", but model.features 3`},
 	} {
-		if !errors.Is(c.err, c.want) || !strings.Contains(c.err.Error(), c.text) {
-			t.Errorf("%s: the error is %v", name, c.err)
-		}
+		datatest.Holds(t, errors.Is(c.err, c.want) && strings.Contains(c.err.Error(), c.text),
+			"%s: the error is %v", name, c.err)
 	}
 }
 
@@ -235,8 +226,7 @@ func turned(l layers.Connected) (t []float32) {
 }
 
 func TestHeadsAreReadByAllNames(t *testing.T) {
-	r := data.Stream(6, "names")
-	h := randomHead(r, 37, 34, 3)
+	h := randomHead(data.Stream(6, "names"), 37, 34, 3)
 	one, two := h[0], h[1]
 	numpy := func(l layers.Connected, n string) []array {
 		return []array{{"W" + n, []int{l.In, l.Out}, l.W}, {"b" + n, []int{l.Out}, l.B}}
@@ -257,15 +247,13 @@ func TestHeadsAreReadByAllNames(t *testing.T) {
 		"what is not a layer":     {append(numpy(one, ""), array{"mean", []int{1}, []float32{1}}), h[:1]},
 	} {
 		got, err := model.ReadHead(writeHead(t, c.arrays))
-		if err != nil || !reflect.DeepEqual(got, c.want) {
-			t.Errorf("%s: read %s, want %s (%v)", name, got, c.want, err)
-		}
+		datatest.Holds(t, err == nil && reflect.DeepEqual(got, c.want),
+			"%s: read %s, want %s (%v)", name, got, c.want, err)
 	}
 }
 
 func TestFilesThatHoldNoHeadAreRefused(t *testing.T) {
-	r := data.Stream(7, "bad files")
-	h := randomHead(r, 4, 3, 2)
+	h := randomHead(data.Stream(7, "bad files"), 4, 3, 2)
 	w, b := array{"0.weight", []int{3, 4}, h[0].W}, array{"0.bias", []int{3}, h[0].B}
 	nan := slices.Clone(h[0].W)
 	nan[5] = float32(math.NaN())
@@ -307,9 +295,8 @@ func TestTheHeadOfMobileNetMakesItsLogits(t *testing.T) {
 	for i, row := range rows {
 		want := logits.X.Row(row).Value
 		for j, v := range got.Row(i).Value {
-			if math.Abs(float64(v-want[j])) > 0.02 {
-				t.Fatalf("image %d: logit %d is %v, want %v", row, j, v, want[j])
-			}
+			datatest.Need(t, math.Abs(float64(v-want[j])) <= 0.02,
+				"image %d: logit %d is %v, want %v", row, j, v, want[j])
 		}
 	}
 }

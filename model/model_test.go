@@ -4,7 +4,6 @@ import (
 	"errors"
 	"math"
 	"slices"
-	"sync"
 	"testing"
 
 	"gonum.org/v1/gonum/mat"
@@ -104,9 +103,8 @@ func TestTestAndValidationRowsAreNeverTouched(t *testing.T) {
 		t.Error("validation or test rows change the embeddings")
 	}
 	p.Tasks[0].TrainSet.Y[0] *= -1 // the same test can fail
-	if dirty := estimate(t, n, p); slices.Equal(clean.E, dirty.E) {
-		t.Error("training labels do not change the embeddings")
-	}
+	dirty := estimate(t, n, p)
+	datatest.Holds(t, !slices.Equal(clean.E, dirty.E), "training labels do not change the embeddings")
 }
 
 func TestTheSignedReadoutOfARegressionTaskWeighsByStandardisedTargets(t *testing.T) {
@@ -121,9 +119,8 @@ func TestTheSignedReadoutOfARegressionTaskWeighsByStandardisedTargets(t *testing
 	for i, w := range got {
 		sum += w
 		correlation += w * y[i]
-		if math.Abs(w+opposite[i]) > 1e-15 {
-			t.Errorf("weight %d is %v, and %v for 7 - 2y; they must be opposite", i, w, opposite[i])
-		}
+		datatest.Holds(t, math.Abs(w+opposite[i]) <= 1e-15,
+			"weight %d is %v, and %v for 7 - 2y; they must be opposite", i, w, opposite[i])
 	}
 	mean := 23.0 / 6
 	variance := (9+1+16+1+25+81)/6.0 - mean*mean
@@ -131,9 +128,8 @@ func TestTheSignedReadoutOfARegressionTaskWeighsByStandardisedTargets(t *testing
 		t.Errorf("the weights sum to %v and give %v for the targets themselves; want 0 and their deviation %v", sum, correlation, math.Sqrt(variance))
 	}
 	for name, y := range map[string][]float64{"regression": {2, 2}, "classification": {1, 1}} {
-		if _, err := model.ReadoutWeights("signed", data.Kind(name), y); !errors.Is(err, data.ErrInvalid) {
-			t.Errorf("%s with equal targets: the error is %v", name, err)
-		}
+		_, err := model.ReadoutWeights("signed", data.Kind(name), y)
+		datatest.Holds(t, errors.Is(err, data.ErrInvalid), "%s with equal targets: the error is %v", name, err)
 	}
 }
 
@@ -147,9 +143,7 @@ func TestARegressionProblemHasEmbeddings(t *testing.T) {
 	}
 	e := estimate(t, network(t, config(t, "default", 3), 1), p)
 	for _, v := range e.E {
-		if math.IsNaN(v) {
-			t.Fatalf("E is %v", e.E)
-		}
+		datatest.Need(t, !math.IsNaN(v), "E is %v", e.E)
 	}
 }
 
@@ -170,62 +164,6 @@ func TestForwardServesProblemsOfAnySize(t *testing.T) {
 		if !slices.Equal(got.E, want.E) || !slices.Equal(got.Phi, want.Phi) || got.C != want.C || got.F[2] != want.F[0] || got.V[1] != want.V[0] {
 			t.Errorf("rows %v: used graph %+v, fresh graph %+v", rows, got, want)
 		}
-	}
-}
-
-func TestNetworksTrainSideBySide(t *testing.T) {
-	c := config(t, "default", 3)
-	c.Objective = model.Scaled
-	r := data.Stream(4, "side by side")
-	p := modeltest.Problem(r, 3, 8, 6, 7)
-	payload := datatest.Must(model.Prepare(c, p))(t)
-	tuple := model.Tuple{Omega: modeltest.Covariance(r, 3), O: 0.9}
-	losses := make([]float64, 4)
-	var wait sync.WaitGroup
-	for w := range losses {
-		wait.Go(func() {
-			graph, err := model.NewTrainingGraph(c, []float64{0.9, 1.1})
-			if err != nil {
-				t.Error(err)
-				return
-			}
-			params := model.NewParams(c, 1)
-			for range 30 {
-				step, err := graph.Step(params, payload, []model.Tuple{tuple})
-				if err != nil {
-					t.Error(err)
-					return
-				}
-				for i, g := range step.Gradient {
-					for j, v := range g.Value {
-						params[i].Value[j] -= 0.01 * v
-					}
-				}
-				losses[w] = step.Loss
-			}
-		})
-	}
-	wait.Wait()
-	for _, l := range losses {
-		if l != losses[0] || math.IsNaN(l) {
-			t.Errorf("the losses differ: %v", losses)
-		}
-	}
-}
-
-func TestTheSameSeedGivesTheSameParameters(t *testing.T) {
-	c := config(t, "default", 5)
-	a, b, other := model.NewParams(c, 7), model.NewParams(c, 7), model.NewParams(c, 8)
-	if !slices.Equal(a.Get("L1"), b.Get("L1")) || slices.Equal(a.Get("L1"), other.Get("L1")) {
-		t.Error("L1 does not follow the seed")
-	}
-	c.Estimator = "relu"
-	if relu := model.NewParams(c, 7); !slices.Equal(a.Get("L2"), relu.Get("L2")) {
-		t.Error("L2 depends on the estimator")
-	}
-	a.Get("L1")[0] = 1000
-	if start := model.NewParams(c, 7); start.Get("L1")[0] == 1000 {
-		t.Error("parameters share memory")
 	}
 }
 
@@ -259,9 +197,8 @@ func TestValidateReportsEveryFaultWithTheValidNames(t *testing.T) {
 	}
 	for _, name := range []string{"default", "paper"} {
 		c, err := model.Preset(name, 3)
-		if err := errors.Join(err, c.Validate()); err != nil {
-			t.Errorf("preset %s: %v", name, err)
-		}
+		err = errors.Join(err, c.Validate())
+		datatest.Holds(t, err == nil, "preset %s: %v", name, err)
 	}
 	datatest.Refused(model.Preset("papre", 3))(t, nil, "default, pairwise, paper")
 	datatest.Refused(model.Preset("pairwise", 3))(t, model.ErrConfig, `body "pairwise" is not in this binary`, "l2mt/model/pairwise")
@@ -283,8 +220,7 @@ func TestMisfitsAreNamed(t *testing.T) {
 		p.Features = []string{"a", "b", "c"}
 		c.Names = model.NamesOf(p)
 		p.Features = names
-		_, err := model.Prepare(c, p)
-		return err
+		return datatest.Err(model.Prepare(c, p))
 	}
 	datatest.Check(t, named("a", "b", "c"))
 	for want, call := range map[string]func() error{
@@ -293,28 +229,19 @@ func TestMisfitsAreNamed(t *testing.T) {
 		"4 features, but the network 3":         func() error { _, err := model.Prepare(c, modeltest.Problem(r, 4, 6)); return err },
 		"at least one tuple":                    func() error { _, err := graph.Step(params, payload, nil); return err },
 		"Omega has 9 entries": func() error {
-			_, err := graph.Step(params, payload, []model.Tuple{{Omega: make([]float64, 9)}})
-			return err
+			return datatest.Err(graph.Step(params, payload, []model.Tuple{{Omega: make([]float64, 9)}}))
 		},
 		"k 3, dtype": func() error {
-			_, err := graph.Step(params, otherPayload, []model.Tuple{{Omega: omega, O: 1}})
-			return err
+			return datatest.Err(graph.Step(params, otherPayload, []model.Tuple{{Omega: omega, O: 1}}))
 		},
-		"all equal": func() error {
-			_, err := model.NewTrainingGraph(c, []float64{1, 1})
-			return err
-		},
-		"5 tensors, but the configuration has 6": func() error {
-			_, err := model.NewForward(&model.Network{Config: c, Params: params[1:]})
-			return err
-		},
+		"all equal":                              func() error { return datatest.Err(model.NewTrainingGraph(c, []float64{1, 1})) },
+		"5 tensors, but the configuration has 6": func() error { return datatest.Err(model.NewForward(&model.Network{Config: c, Params: params[1:]})) },
 		"task 1": func() error {
 			q := modeltest.Problem(r, 3, 6, 7)
 			for i := range q.Tasks[1].TrainSet.Y {
 				q.Tasks[1].TrainSet.Y[i] = 1
 			}
-			_, err := model.Prepare(c, q)
-			return err
+			return datatest.Err(model.Prepare(c, q))
 		},
 	} {
 		datatest.Says(t, call(), nil, want)
@@ -387,9 +314,8 @@ func TestNothingIsRefused(t *testing.T) {
 		"without matrix": {Problem: good.Problem, Tasks: []data.TaskData{{Task: good.Tasks[0].Task}}},
 		"fewer labels":   {Problem: good.Problem, Tasks: []data.TaskData{{Task: good.Tasks[0].Task, TrainSet: data.Samples{X: good.Tasks[0].TrainSet.X}}}},
 	} {
-		if _, err := model.Prepare(c, p); !errors.Is(err, data.ErrInvalid) {
-			t.Errorf("%s: %v", what, err)
-		}
+		_, err := model.Prepare(c, p)
+		datatest.Holds(t, errors.Is(err, data.ErrInvalid), "%s: %v", what, err)
 	}
 	datatest.Refused(model.NewForward(nil))(t, nil)
 	payload := datatest.Must(model.Prepare(c, good))(t)

@@ -1,6 +1,7 @@
 package model_test
 
 import (
+	"bytes"
 	"encoding/json"
 	"errors"
 	"io/fs"
@@ -12,12 +13,17 @@ import (
 	"testing"
 	"testing/fstest"
 
+	"gonum.org/v1/gonum/mat"
+	"gorgonia.org/gorgonia"
+	"gorgonia.org/tensor"
+
 	"l2mt/data"
 	"l2mt/data/datatest"
 	"l2mt/data/safetensors"
 	"l2mt/layers"
 	"l2mt/model"
 	"l2mt/model/modeltest"
+	"l2mt/train"
 )
 
 func TestASavedNetworkComesBack(t *testing.T) {
@@ -31,9 +37,8 @@ func TestASavedNetworkComesBack(t *testing.T) {
 			datatest.Check(t, n.Save(dir))
 		}
 		got := datatest.Must(model.Load(dir))(t)
-		if got.Config != n.Config || got.Provenance["experience"] != "digits" {
-			t.Errorf("loaded %+v, saved %+v", got, n)
-		}
+		datatest.Holds(t, got.Config == n.Config && got.Provenance["experience"] == "digits",
+			"loaded %+v, saved %+v", got, n)
 		for i, p := range n.Params {
 			for j, v := range p.Value {
 				if dtype == layers.Float32 {
@@ -47,9 +52,8 @@ func TestASavedNetworkComesBack(t *testing.T) {
 			t.Errorf("%s: the loaded network embeds differently", dtype)
 		}
 		files, err := os.ReadDir(dir)
-		if err != nil || len(files) != 2 {
-			t.Errorf("the directory holds %v (%v); it must hold two files", files, err)
-		}
+		datatest.Holds(t, err == nil && len(files) == 2,
+			"the directory holds %v (%v); it must hold two files", files, err)
 	}
 }
 
@@ -119,9 +123,8 @@ func TestLoadNamesEveryMismatch(t *testing.T) {
 			datatest.Check(t, network(t, c, 1).Save(dir))
 			tc.damage(t, dir)
 			_, err := model.Load(dir)
-			if err == nil || tc.is != nil && !errors.Is(err, tc.is) {
-				t.Fatalf("the error is %v, want one of %v", err, tc.is)
-			}
+			datatest.Need(t, err != nil && (tc.is == nil || errors.Is(err, tc.is)),
+				"the error is %v, want one of %v", err, tc.is)
 			for _, part := range tc.says {
 				datatest.Says(t, err, nil, part)
 			}
@@ -161,7 +164,142 @@ func TestAConfigurationSurvivesJSON(t *testing.T) {
 	want.Free = true
 	b := datatest.Must(json.Marshal(want))(t)
 	var got model.Config
-	if err := json.Unmarshal(b, &got); err != nil || got != want {
-		t.Errorf("%s became %+v (%v)", b, got, err)
+	err := json.Unmarshal(b, &got)
+	datatest.Holds(t, err == nil && got == want, "%s became %+v (%v)", b, got, err)
+}
+
+// Gorgonia's machine on the graph of a step, and its solvers, come to the parameters that our
+// run of the graph and our optimisers come to.
+func TestStepsAreThoseOfGorgoniasMachineAndSolver(t *testing.T) {
+	solvers := map[string]func(...gorgonia.SolverOpt) gorgonia.Solver{
+		"adam":     func(o ...gorgonia.SolverOpt) gorgonia.Solver { return gorgonia.NewAdamSolver(o...) },
+		"momentum": func(o ...gorgonia.SolverOpt) gorgonia.Solver { return gorgonia.NewMomentum(o...) },
+		"rmsprop":  func(o ...gorgonia.SolverOpt) gorgonia.Solver { return gorgonia.NewRMSPropSolver(o...) },
+		"adagrad":  func(o ...gorgonia.SolverOpt) gorgonia.Solver { return gorgonia.NewAdaGradSolver(o...) },
 	}
+	for _, test := range [][2]string{{"paper", "adam"}, {"default", "adam"}, {"pairs", "adam"}, {"paper", "momentum"}, {"paper", "rmsprop"}, {"paper", "adagrad"}} {
+		optimiser := test[1]
+		c := pairs(t)
+		if test[0] != "pairs" {
+			c = config(t, test[0], 3)
+		}
+		t.Run(test[0]+" "+optimiser, func(t *testing.T) {
+			const steps, rate = 15, 0.001 // Gorgonia's AdaGrad has no other
+			c.DType = layers.Float64
+			if test[0] == "pairs" { // its covariance found multiplies the last digits
+				c.Objective = model.Scaled
+			}
+			r := data.Stream(1, "Gorgonia's solver")
+			payload := datatest.Must(model.Prepare(c, modeltest.Problem(r, 3, 6, 7, 5)))(t)
+			tuples := []model.Tuple{{Omega: modeltest.Covariance(r, 3), O: 0.8}, {Omega: modeltest.Covariance(r, 3), O: 1.2}}
+			graph := datatest.Must(model.NewTrainingGraph(c, []float64{0.8, 1.2}))(t)
+			graph.Measure = func(omega *mat.SymDense) (float64, *mat.SymDense, error) {
+				slope := mat.NewSymDense(3, []float64{1, 0.5, 0, 0.5, 2, 0, 0, 0, 3})
+				return mat.Trace(slope), slope, nil
+			}
+			params := model.NewParams(c, 1)
+			e := datatest.Must(graph.Express(params, payload, tuples))(t)
+
+			machine := gorgonia.NewTapeMachine(e.Graph, gorgonia.BindDualValues(e.Params...))
+			defer machine.Close()
+			solver := solvers[optimiser](gorgonia.WithLearnRate(rate))
+			for range steps {
+				datatest.Check(t, machine.RunAll())
+				datatest.Check(t, solver.Step(gorgonia.NodesToValueGrads(e.Params)))
+				for _, p := range e.Params { // AdaGrad's step leaves its own in the gradient
+					datatest.Must(p.Grad())(t).(*tensor.Dense).Zero()
+				}
+				machine.Reset()
+			}
+
+			ours := train.NewOptimiser(optimiser, params)
+			for range steps {
+				step := datatest.Must(graph.Step(params, payload, tuples))(t)
+				ours.Step(params, step.Gradient, func(string) float64 { return rate })
+			}
+			for i, p := range params {
+				near(t, p.Name, e.Params[i].Value().Data().([]float64), p.Value, 1e-12)
+			}
+		})
+	}
+}
+
+// Whatever the weights of a network and the configuration in them, they are refused, or
+// are a network that says something about a problem and survives being saved.
+func FuzzLoad(f *testing.F) {
+	problem := modeltest.Problem(data.Stream(1, "fuzz"), 3, 5, 4)
+	for _, preset := range []string{"default", "paper"} {
+		c := config(f, preset, 3)
+		c.Hidden = 2
+		dir := f.TempDir()
+		datatest.Check(f, network(f, c, 1).Save(dir))
+		text, weights := read(f, filepath.Join(dir, model.ConfigFile)), read(f, filepath.Join(dir, model.WeightsFile))
+		f.Add(text, weights)
+		for _, change := range [][2]string{
+			{`"schema": 2`, `"schema": 7, "new": 0`}, {`"hidden": 2`, `"hidden": 1000000000000`}, {`"layers": 2`, `"layers": 1000000000, "free": true`},
+			{`"k": 6`, `"k": 9223372036854775807`}, {`"features": 3`, `"features": -1`}, {`"lambda":`, `"lambda": 1e400, "x":`},
+		} {
+			f.Add(bytes.Replace(text, []byte(change[0]), []byte(change[1]), 1), weights)
+		}
+	}
+	f.Fuzz(func(t *testing.T, text, weights []byte) {
+		dir := t.TempDir()
+		if tensors, _, err := safetensors.Decode(weights); err == nil {
+			if weights, err = safetensors.Encode(tensors, map[string]string{"network": string(text)}); err != nil {
+				return
+			}
+		}
+		datatest.Check(t, os.WriteFile(filepath.Join(dir, model.WeightsFile), weights, 0o644))
+		n, err := model.Load(dir)
+		if err != nil {
+			datatest.Says(t, err, nil, dir)
+			return
+		}
+		if n.Config.Features == problem.Cols() {
+			estimate(t, n, problem)
+		}
+		datatest.Check(t, n.Save(dir))
+		_, err = model.Load(dir)
+		datatest.Holds(t, err == nil, "a network that was loaded and saved is refused: %v", err)
+	})
+}
+
+// Whatever the file of weights, with the names of either kind, it is refused, or is a head whose layers fit each other.
+func FuzzReadHead(f *testing.F) {
+	array := func(name string, shape ...int) safetensors.Tensor {
+		size := 1
+		for _, n := range shape {
+			size *= n
+		}
+		return safetensors.Tensor{Name: name, DType: safetensors.F32, Shape: shape, Value: make([]float64, size)}
+	}
+	for _, tensors := range [][]safetensors.Tensor{
+		{array("W0", 2, 3), array("b0", 3), array("W1", 3, 1), array("b1", 1)},
+		{array("W", 2, 3), array("b", 3)},
+		{array("classifier.0.weight", 3, 2), array("classifier.0.bias", 3), array("features.0.weight", 1)},
+		{array("W0", 2, 3), array("W00", 3), array("b0", 3), array("b99999999999999999999", 1)},
+		{array("W0", 0, 3), array("b0", 3)},
+	} {
+		content := datatest.Must(safetensors.Encode(tensors, nil))(f)
+		f.Add(content)
+	}
+	f.Fuzz(func(t *testing.T, content []byte) {
+		path := filepath.Join(t.TempDir(), "head.safetensors")
+		datatest.Check(t, os.WriteFile(path, content, 0o644))
+		head, err := model.ReadHead(path)
+		if err != nil {
+			return
+		}
+		datatest.Check(t, head.Validate())
+		for i, l := range head {
+			if len(l.W) != l.In*l.Out || len(l.B) != l.Out || i > 0 && l.In != head[i-1].Out {
+				t.Errorf("layer %d: %d x %d with %d weights and %d biases", i, l.In, l.Out, len(l.W), len(l.B))
+			}
+		}
+	})
+}
+
+func read(t testing.TB, path string) []byte {
+	t.Helper()
+	return datatest.Must(os.ReadFile(path))(t)
 }

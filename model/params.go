@@ -33,7 +33,7 @@ type Spec struct {
 	// embeddings, which want smaller steps than the few numbers above them.
 	Embedding bool
 
-	piece, own string // the kind of the piece, and the name that this gave
+	piece, local string // the kind of the piece, and the name that this gave
 }
 
 // vector declares a parameter by its initial values.
@@ -62,7 +62,7 @@ func (c Config) Specs() (specs []Spec) {
 		}
 		for _, s := range params(c) {
 			s.piece = kind
-			s.own = s.Name
+			s.local = s.Name
 			if cmp.Or(taken[s.Name], kind) != kind {
 				s.Name = kind + "." + s.Name
 			}
@@ -77,15 +77,15 @@ func (c Config) Specs() (specs []Spec) {
 }
 
 // link is the link, and its parameters by the names that it gave them.
-func (c Config) link(p Params) (l Link, own Params) {
+func (c Config) link(p Params) (l Link, params Params) {
 	for i, s := range c.Specs() {
 		if s.piece == "link" {
 			t := p[i]
-			t.Name = s.own
-			own = append(own, t)
+			t.Name = s.local
+			params = append(params, t)
 		}
 	}
-	return links.get(c.Link), own
+	return links.get(c.Link), params
 }
 
 // NewParams returns the initial parameters. Each is drawn from a stream of its

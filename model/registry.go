@@ -55,7 +55,8 @@ type Link struct {
 
 // Loss is what an objective of training minimises, beside the squares of the layers' matrices.
 type Loss struct {
-	// Measured says that Build takes what is found: training then measures on its problems.
+	// Measured says that Build takes errors of the covariance found: training then measures on its
+	// problems.
 	Measured bool
 	// Build is a scalar, of the tuples of one problem.
 	Build func(in LossInputs) *layers.Node
@@ -184,7 +185,7 @@ func (c Config) LinearEntries() []Entry {
 	entries := slices.Clone(estimators.get(c.Estimator).Linear)
 	for _, s := range c.Specs() {
 		for i, e := range entries {
-			if s.piece == "estimator" && s.own == e.Param {
+			if s.piece == "estimator" && s.local == e.Param {
 				entries[i].Param = s.Name
 			}
 		}

@@ -47,8 +47,8 @@ func NewNetwork(c Config, seed uint64) (*Network, error) {
 func (n *Network) Direction() float64 { return n.Config.direction(n.Params) }
 
 func (c Config) direction(p Params) float64 {
-	l, own := c.link(p)
-	return l.Direction(own)
+	l, params := c.link(p)
+	return l.Direction(params)
 }
 
 // FeatureMap gives parameters a map M to begin with (d x k, k at most h/2): embeddings have
@@ -67,8 +67,8 @@ func (n *Network) FeatureMap() func(m *mat.Dense) {
 
 // RelativeError is the o that a value of f stands for.
 func (n *Network) RelativeError(f float64) float64 {
-	l, own := n.Config.link(n.Params)
-	return l.Inverse(own, f)
+	l, params := n.Config.link(n.Params)
+	return l.Inverse(params, f)
 }
 
 // A network is saved as a directory: its weights, which carry the configuration, its head

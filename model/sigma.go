@@ -28,7 +28,7 @@ type Sigma struct {
 
 // Taught are the numbers of a Sigma beside its rows.
 type Taught struct {
-	// Ridge is that of the metric.
+	// Ridge is the ridge of the metric.
 	Ridge float64 `json:"ridge"`
 	// Far bounds how far the mean of rows is from the mean of a class that is recognised
 	// (Nearest), and Few is the number of rows that it was learned with.
@@ -77,22 +77,22 @@ func (s *Sigma) Class(number int) string { return s.Classes.Tasks[number].Name }
 
 // Nearest is the class whose mean is nearest to the mean of some rows, and their squared distance
 // over its expectation for rows of that class.
-func (s *Sigma) Nearest(x data.Matrix) (class int, far float64) {
+func (s *Sigma) Nearest(x data.Matrix) (class int, gap float64) {
 	mean := meanOf(s.Rows(x))
 	k := float64(max(s.Few, x.Rows())) // means of fewer rows lie nearer to each other
-	far = math.Inf(1)
+	gap = math.Inf(1)
 	for c, m := range s.means {
 		n := float64(s.inner.Tasks[c].TrainSet.X.Rows())
 		d := distance(mean, m) / (s.spread * (1/k + 1/n))
-		if d < far {
+		if d < gap {
 			class = c
-			far = d
+			gap = d
 		}
 	}
-	return class, far
+	return class, gap
 }
 
-// pairRidge is that of the metric of two classes, inside the metric of all.
+// pairRidge is the ridge of the metric of two classes, inside the metric of all.
 const pairRidge = 0.1
 
 // Between returns the weights and the intercept of the linear discriminant of two classes, to which
@@ -109,10 +109,10 @@ func (s *Sigma) Between(
 	metric := data.ScatterOf(pair).Metric(pairRidge)
 	pair = metric.Problem(pair)
 	sum := meanOf(pair.Tasks[0].TrainSet.X)
-	other := meanOf(pair.Tasks[1].TrainSet.X)
+	second := meanOf(pair.Tasks[1].TrainSet.X)
 	gap := mat.NewDense(len(sum), 1, slices.Clone(sum))
-	floats.Sub(gap.RawMatrix().Data, other)
-	floats.Add(sum, other)
+	floats.Sub(gap.RawMatrix().Data, second)
+	floats.Add(sum, second)
 	b = -floats.Dot(gap.RawMatrix().Data, sum) / 2
 	return s.Restore(metric.Restore(gap)), b
 }
@@ -132,7 +132,7 @@ func distance(a, b []float64) float64 {
 	return d * d
 }
 
-// sigmaKey begins the names of the classes' rows in a file, and is that of Taught in its metadata.
+// sigmaKey begins the names of the classes' rows in a file, and is the key of Taught in its metadata.
 const sigmaKey = "experience"
 
 // save is the Sigma as it is in a file.

@@ -51,9 +51,8 @@ func TestASavedSigmaComesBack(t *testing.T) {
 		dir := t.TempDir()
 		datatest.Check(t, n.Save(dir))
 		got := datatest.Must(model.Load(dir))(t).Sigma
-		if got == nil || !got.Fits(known) || got.Taught != n.Sigma.Taught {
-			t.Fatalf("%d rows: what comes back is %v", rows, got)
-		}
+		datatest.Need(t, got != nil && got.Fits(known) && got.Taught == n.Sigma.Taught,
+			"%d rows: what comes back is %v", rows, got)
 		for c, x := range fresh {
 			class, far := got.Nearest(x)
 			if want, d := n.Sigma.Nearest(x); class != want || far != d {
@@ -61,9 +60,7 @@ func TestASavedSigmaComesBack(t *testing.T) {
 			}
 		}
 		known.Features[5] = "z"
-		if got.Fits(known) {
-			t.Error("it is for other columns, and fits")
-		}
+		datatest.Holds(t, !got.Fits(known), "it is for other columns, and fits")
 		path := filepath.Join(dir, model.WeightsFile)
 		tensors, metadata, err := safetensors.Read(path, nil)
 		datatest.Check(t, err)
@@ -91,19 +88,15 @@ func TestNearestClass(t *testing.T) {
 	mean := 0.0
 	for c, x := range fresh {
 		class, far := s.Nearest(x)
-		if class != c {
-			t.Errorf("rows of class %d are taken for %s", c, s.Class(class))
-		}
+		datatest.Holds(t, class == c, "rows of class %d are taken for %s", c, s.Class(class))
 		mean += far / 30
 	}
-	if mean < 0.8 || mean > 1.25 {
-		t.Errorf("distances from a class of the same rows are %.2f in the mean", mean)
-	}
+	datatest.Holds(t, mean >= 0.8 && mean <= 1.25,
+		"distances from a class of the same rows are %.2f in the mean", mean)
 	_, strangers := sampled(seed+1, 30, 20)
 	for _, x := range strangers {
-		if _, far := s.Nearest(x); far < 2 {
-			t.Errorf("rows of a class that is not there are at %.2f", far)
-		}
+		_, far := s.Nearest(x)
+		datatest.Holds(t, far >= 2, "rows of a class that is not there are at %.2f", far)
 	}
 }
 

@@ -50,12 +50,9 @@ func TestMemoryStaysFlatOverManySteps(t *testing.T) {
 	before, few := learn(steps / 10)
 	after, many := learn(steps)
 	t.Logf("%d kB and %d goroutines after %d steps, %d kB and %d goroutines %d steps later", before>>10, few, steps/10, after>>10, many, steps)
-	if after > before+256<<10 {
-		t.Errorf("the heap grows from %d to %d bytes over %d steps", before, after, steps)
-	}
-	if many > few {
-		t.Errorf("%d goroutines become %d over %d steps", few, many, steps)
-	}
+	datatest.Holds(t, after <= before+256<<10,
+		"the heap grows from %d to %d bytes over %d steps", before, after, steps)
+	datatest.Holds(t, many <= few, "%d goroutines become %d over %d steps", few, many, steps)
 }
 
 // benched trains three layers of width 50 on problems of so many tasks, each with rows of 1,000

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"l2mt/data"
+	"l2mt/data/datatest"
 )
 
 func names(examples []prepared) (n []string) {
@@ -31,26 +32,20 @@ func TestEveryProblemIsEitherTrainedOnOrHeldOut(t *testing.T) {
 				t.Errorf("seed %d, one in %d: trained on %v, held out %v", seed, n, names(training), names(heldOut))
 			}
 			again, _, _ := divide(examples, n, seed)
-			if !slices.Equal(names(training), names(again)) {
-				t.Errorf("seed %d: the same seed divides differently", seed)
-			}
+			datatest.Holds(t, slices.Equal(names(training), names(again)),
+				"seed %d: the same seed divides differently", seed)
 			drawn[names(heldOut)[0]] = true
 		}
 	}
-	if len(drawn) < 5 {
-		t.Errorf("20 seeds hold out %v only", drawn)
-	}
-	if _, _, err := divide(examples[:1], 6, 1); !errors.Is(err, ErrConfig) {
-		t.Errorf("dividing one problem: the error is %v", err)
-	}
+	datatest.Holds(t, len(drawn) >= 5, "20 seeds hold out %v only", drawn)
+	_, _, err := divide(examples[:1], 6, 1)
+	datatest.Holds(t, errors.Is(err, ErrConfig), "dividing one problem: the error is %v", err)
 }
 
 func TestProblemsWithoutTuplesAreLeftOut(t *testing.T) {
 	examples := made(1, 3, 2, 2, 6, 3)
 	examples[1].Tuples = nil
-	if got, want := names(ready(t, examples)), []string{"made 0", "made 2"}; !slices.Equal(got, want) {
-		t.Errorf("ready are %v, want %v", got, want)
-	}
+	datatest.Equal(t, names(ready(t, examples)), []string{"made 0", "made 2"}, "ready")
 }
 
 func TestAStepTakesOneTupleOrAllOfAProblem(t *testing.T) {
@@ -62,9 +57,8 @@ func TestAStepTakesOneTupleOrAllOfAProblem(t *testing.T) {
 		for _, step := range s {
 			sizes = append(sizes, len(step.tuples))
 		}
-		if !slices.Equal(sizes, want) || !slices.Equal(outcomes(s...), outcomes(examples...)) {
-			t.Errorf("update %s: steps of %v tuples, want %v, of the same outcomes", update, sizes, want)
-		}
+		datatest.Holds(t, slices.Equal(sizes, want) && slices.Equal(outcomes(s...), outcomes(examples...)),
+			"update %s: steps of %v tuples, want %v, of the same outcomes", update, sizes, want)
 	}
 }
 
@@ -84,9 +78,7 @@ func TestTheDigestSeesTrainingRowsAndTuplesOnly(t *testing.T) {
 		"a test label":       func(e []Example) { e[1].Problem.Tasks[0].TestSet.Y = []float64{1} },
 		"a validation label": func(e []Example) { e[1].Problem.Tasks[0].ValidationSet.Y = []float64{1} },
 	} {
-		if sum(change) != plain {
-			t.Errorf("%s changes the digest", name)
-		}
+		datatest.Holds(t, sum(change) == plain, "%s changes the digest", name)
 	}
 	for name, change := range map[string]func(e []Example){
 		"a training label": func(e []Example) { e[1].Problem.Tasks[1].TrainSet.Y[5] *= -1 },
@@ -97,9 +89,7 @@ func TestTheDigestSeesTrainingRowsAndTuplesOnly(t *testing.T) {
 		"the order":        func(e []Example) { e[0], e[1] = e[1], e[0] },
 		"a kind":           func(e []Example) { e[0].Problem.Tasks[0].Task.Kind = data.Regression },
 	} {
-		if sum(change) == plain {
-			t.Errorf("%s does not change the digest", name)
-		}
+		datatest.Holds(t, sum(change) != plain, "%s does not change the digest", name)
 	}
 }
 
@@ -117,7 +107,6 @@ func (f failing) Example(i int) (Example, error) {
 
 func TestASourceThatFailsEndsTheRun(t *testing.T) {
 	examples := small(1)
-	if _, err := Run(t.Context(), config(t, "default", examples), failing{examples}, Options{}); !errors.Is(err, errGone) {
-		t.Errorf("the error is %v", err)
-	}
+	_, err := Run(t.Context(), config(t, "default", examples), failing{examples}, Options{})
+	datatest.Holds(t, errors.Is(err, errGone), "the error is %v", err)
 }

@@ -60,9 +60,8 @@ func TestAFrozenHeadMakesFeatures(t *testing.T) {
 	if want := run(t, c, made, Options{}); fmt.Sprintf("%#v", got.Metrics) != fmt.Sprintf("%#v", want.Metrics) {
 		t.Errorf("the metrics are %v, with features made before %v", got.Metrics, want.Metrics)
 	}
-	if got.Network.Config.Head != head.String() || !reflect.DeepEqual(got.Network.Head, head) {
-		t.Errorf("the network's head is %v, %q", got.Network.Head, got.Network.Config.Head)
-	}
+	datatest.Holds(t, got.Network.Config.Head == head.String() && reflect.DeepEqual(got.Network.Head, head),
+		"the network's head is %v, %q", got.Network.Head, got.Network.Config.Head)
 }
 
 // Only the layers that are to be trained change, and they lower the loss.
@@ -88,9 +87,8 @@ func TestTheHeadLearns(t *testing.T) {
 			t.Errorf("%s: the last layer has changed: %v", train, changed)
 		}
 	}
-	if !(loss[HeadLast] < 0.97*loss[HeadFrozen] && loss[HeadAll] < 0.97*loss[HeadFrozen]) {
-		t.Errorf("the losses are %v; training the head must lower them", loss)
-	}
+	datatest.Holds(t, loss[HeadLast] < 0.97*loss[HeadFrozen] && loss[HeadAll] < 0.97*loss[HeadFrozen],
+		"the losses are %v; training the head must lower them", loss)
 }
 
 // A run of one piece, one that was interrupted at every other step and gone on
@@ -124,14 +122,12 @@ func TestATrainedHeadIsGoneOnWith(t *testing.T) {
 		for _, file := range []string{StateFile, model.HeadFile, model.WeightsFile} {
 			a, err1 := os.ReadFile(filepath.Join(whole, file))
 			b, err2 := os.ReadFile(filepath.Join(cut, file))
-			if err := errors.Join(err1, err2); err != nil || !slices.Equal(a, b) {
-				t.Errorf("%s: %s differs (%v)", train, file, err)
-			}
+			err := errors.Join(err1, err2)
+			datatest.Holds(t, err == nil && slices.Equal(a, b), "%s: %s differs (%v)", train, file, err)
 		}
 		saved, err := model.Load(whole)
-		if err != nil || !reflect.DeepEqual(saved.Head, want.Network.Head) {
-			t.Errorf("%s: the head saved is not that of the report (%v)", train, err)
-		}
+		datatest.Holds(t, err == nil && reflect.DeepEqual(saved.Head, want.Network.Head),
+			"%s: the head saved is not that of the report (%v)", train, err)
 
 		// What the run depends on must be the same.
 		datatest.Refused(Run(t.Context(), c, InMemory(examples), Options{Out: cut, Head: layers.RandomHead(3, widths(examples)...)}))(t, ErrResume, "another head")

@@ -61,10 +61,7 @@ func covariance(r *rand.Rand, m int) []float64 {
 // relate labels all tasks by one random direction, with a random sign each:
 // one half of the rows lies on either side.
 func relate(r *rand.Rand, p *data.ProblemData) (signs []float64) {
-	direction := make([]float64, p.Cols())
-	for j := range direction {
-		direction[j] = r.NormFloat64()
-	}
+	direction := datatest.Normals[float64](r, p.Cols())
 	for _, t := range p.Tasks {
 		sign := float64(2*r.IntN(2) - 1)
 		signs = append(signs, sign)
@@ -144,9 +141,7 @@ func compareFiles(t testing.TB, what, got, want string) {
 	t.Helper()
 	a, b := contents(t, got), contents(t, want)
 	for _, name := range []string{model.ConfigFile, model.WeightsFile, StateFile} {
-		if a[name] == "" || a[name] != b[name] {
-			t.Errorf("%s: %s has other bytes", what, name)
-		}
+		datatest.Holds(t, a[name] != "" && a[name] == b[name], "%s: %s has other bytes", what, name)
 	}
 }
 

@@ -170,17 +170,17 @@ func (t *trainer) learnSigma(ctx context.Context, source Source) error {
 	}
 	best := slices.Index(errs, slices.Min(errs))
 	taught := model.Taught{Ridge: ridges[best], Few: k.labelled, Columns: k.names}
-	var near []float64
-	far := math.MaxFloat64
+	var known []float64
+	limit := math.MaxFloat64
 	for part := range parts {
 		inner, outer := split(part)
 		known, unknown := k.distances(taught, inner, outer)
-		near = append(near, known...)
-		far = min(far, unknown)
+		known = append(known, known...)
+		limit = min(limit, unknown)
 	}
-	for _, d := range near {
-		if d < far && far < math.MaxFloat64 {
-			taught.Far = max(taught.Far, math.Sqrt(d*far))
+	for _, d := range known {
+		if d < limit && limit < math.MaxFloat64 {
+			taught.Far = max(taught.Far, math.Sqrt(d*limit))
 		}
 	}
 	if s := model.NewSigma(k.ProblemData, taught); s != nil {
@@ -189,8 +189,8 @@ func (t *trainer) learnSigma(ctx context.Context, source Source) error {
 	return nil
 }
 
-// distances from the nearest of the outer classes are those of other rows of these classes, and the
-// least of rows of the inner classes.
+// distances from the nearest of the outer classes: of other rows of these classes, and the least of
+// rows of the inner classes.
 func (k *known) distances(
 	t model.Taught, inner, outer []data.TaskData,
 ) (known []float64, unknown float64) {

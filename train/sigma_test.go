@@ -64,25 +64,19 @@ func TestExperienceTeachesHowRowsScatter(t *testing.T) {
 	datatest.Long(t)
 	const seed = 3
 	t.Log("seed", seed)
-	d := scattering(t, seed, 12, 40, 10)
-	examples, asked := lessons(t, seed, d)
+	examples, asked := lessons(t, seed, scattering(t, seed, 12, 40, 10))
 	c := config(t, "default", examples)
 	c.Epochs = 1
 	sigma := run(t, c, examples, Options{}).Network.Sigma
-	if sigma == nil {
-		t.Fatal("nothing is learned")
-	}
+	datatest.Need(t, sigma != nil, "nothing is learned")
 	before, after := 0.0, 0.0
 	for _, p := range asked {
 		before += datatest.Must(judged(t.Context(), p))(t)
 		after += datatest.Must(judged(t.Context(), sigma.Problem(p)))(t)
-		if !sigma.Fits(p) {
-			t.Error("the metric is for other columns")
-		}
+		datatest.Holds(t, sigma.Fits(p), "the metric is for other columns")
 	}
-	if after > 0.7*before {
-		t.Errorf("the errors of new classes are %.3f in the metric, %.3f without", after/8, before/8)
-	}
+	datatest.Holds(t, after <= 0.7*before,
+		"the errors of new classes are %.3f in the metric, %.3f without", after/8, before/8)
 	z := sigma.Problem(examples[0].Problem).Tasks[0].TestSet
 	var sides [2][]float64 // variances about the class, of columns that have scattered little or much
 	for j := range 10 {
@@ -123,9 +117,8 @@ func TestKnownRowsCountOnce(t *testing.T) {
 			}
 		}
 	}
-	if len(k.Tasks) != len(want) || k.labelled != 4 {
-		t.Errorf("%d classes with %d labelled rows; want %d with 4", len(k.Tasks), k.labelled, len(want))
-	}
+	datatest.Holds(t, len(k.Tasks) == len(want) && k.labelled == 4,
+		"%d classes with %d labelled rows; want %d with 4", len(k.Tasks), k.labelled, len(want))
 	for _, task := range k.Tasks {
 		got, sum := mat.NewVecDense(6, nil), mat.NewVecDense(6, nil)
 		for i := range task.TrainSet.X.Rows() {
@@ -139,9 +132,8 @@ func TestKnownRowsCountOnce(t *testing.T) {
 			}
 		}
 		sum.SubVec(sum, got)
-		if task.TrainSet.X.Rows() != len(want[task.Name]) || math.Abs(mat.Sum(sum)) > 1e-4 {
-			t.Errorf("%s has %d rows, %d are known", task.Name, task.TrainSet.X.Rows(), len(want[task.Name]))
-		}
+		datatest.Holds(t, task.TrainSet.X.Rows() == len(want[task.Name]) && math.Abs(mat.Sum(sum)) <= 1e-4,
+			"%s has %d rows, %d are known", task.Name, task.TrainSet.X.Rows(), len(want[task.Name]))
 	}
 }
 
@@ -149,8 +141,7 @@ func TestKnownRowsCountOnce(t *testing.T) {
 // either; and a run that is repeated has learned the same.
 func TestWhereNothingIsLearnedOfRows(t *testing.T) {
 	datatest.Long(t)
-	d := scattering(t, 5, 12, 20, 6)
-	examples, _ := lessons(t, 5, d)
+	examples, _ := lessons(t, 5, scattering(t, 5, 12, 20, 6))
 	other := append([]Example(nil), examples...)
 	other[3].Dataset = "another"
 	c := config(t, "default", examples)
@@ -161,9 +152,7 @@ func TestWhereNothingIsLearnedOfRows(t *testing.T) {
 		"paper": run(t, paper, examples, Options{}), "several datasets": run(t, c, other, Options{}),
 		"no dataset": run(t, config(t, "default", small(1)), small(1), Options{}),
 	} {
-		if r.Network.Sigma != nil {
-			t.Errorf("%s: a metric is learned", name)
-		}
+		datatest.Holds(t, r.Network.Sigma == nil, "%s: a metric is learned", name)
 	}
 	dirs := []string{t.TempDir(), t.TempDir()}
 	for _, dir := range dirs {
@@ -171,11 +160,7 @@ func TestWhereNothingIsLearnedOfRows(t *testing.T) {
 	}
 	again := run(t, c, examples, Options{Out: dirs[1]})
 	kept := datatest.Must(model.Load(dirs[0]))(t)
-	if again.Network.Sigma.Taught != kept.Sigma.Taught {
-		t.Error("a run that has ended learns its metric again")
-	}
+	datatest.Holds(t, again.Network.Sigma.Taught == kept.Sigma.Taught, "a run that has ended learns its metric again")
 	got, want := contents(t, dirs[1]), contents(t, dirs[0])
-	if got[model.WeightsFile] != want[model.WeightsFile] {
-		t.Error("a run that is repeated has another network")
-	}
+	datatest.Holds(t, got[model.WeightsFile] == want[model.WeightsFile], "a run that is repeated has another network")
 }

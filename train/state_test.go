@@ -48,9 +48,8 @@ func TestCancelledAndResumedIsUninterrupted(t *testing.T) {
 			s := &spy{at: 1 + r.IntN(6), stop: cancel}
 			got, err := Run(ctx, c, InMemory(examples), Options{Out: dir, Progress: s})
 			cancel()
-			if s.finished != s.stages {
-				t.Errorf("update %s: %d of %d stages are finished", update, s.finished, s.stages)
-			}
+			datatest.Holds(t, s.finished == s.stages,
+				"update %s: %d of %d stages are finished", update, s.finished, s.stages)
 			if err == nil {
 				if len(got.Metrics) != len(want.Metrics) || got.Best != want.Best {
 					t.Errorf("update %s: %d epochs of which %d is the best, want %d and %d", update, len(got.Metrics)-1, got.Best, len(want.Metrics)-1, want.Best)
@@ -60,9 +59,7 @@ func TestCancelledAndResumedIsUninterrupted(t *testing.T) {
 			datatest.Says(t, err, context.Canceled)
 			stops++
 		}
-		if stops < 2 {
-			t.Errorf("update %s: cancelled %d times only", update, stops)
-		}
+		datatest.Holds(t, stops >= 2, "update %s: cancelled %d times only", update, stops)
 		compareFiles(t, "cancelled and resumed", dir, whole)
 	}
 }
@@ -100,17 +97,15 @@ func TestTheSameSeedGivesTheSameBytesForAnyGOMAXPROCS(t *testing.T) {
 	run(t, c, examples, Options{Out: here})
 	for _, procs := range []string{"1", "4"} {
 		dir := t.TempDir()
-		if out, err := child(t, dir, "GOMAXPROCS="+procs).CombinedOutput(); err != nil {
-			t.Fatalf("GOMAXPROCS=%s: %v\n%s", procs, err, out)
-		}
+		out, err := child(t, dir, "GOMAXPROCS="+procs).CombinedOutput()
+		datatest.Need(t, err == nil, "GOMAXPROCS=%s: %v\n%s", procs, err, out)
 		compareFiles(t, "GOMAXPROCS="+procs, dir, here)
 	}
 	other := t.TempDir()
 	c.Seed++
 	run(t, c, examples, Options{Out: other})
-	if contents(t, other)[model.WeightsFile] == contents(t, here)[model.WeightsFile] {
-		t.Error("another seed gives the same weights")
-	}
+	datatest.Holds(t, contents(t, other)[model.WeightsFile] != contents(t, here)[model.WeightsFile],
+		"another seed gives the same weights")
 }
 
 // The kernels in assembly and those in Go add in other orders. Over a dozen steps in
@@ -122,9 +117,8 @@ func TestTheGenericKernelsComeToTheSameWeights(t *testing.T) {
 	var ends [][]safetensors.Tensor
 	for _, kernels := range []string{"", "generic"} {
 		dir := t.TempDir()
-		if out, err := child(t, dir, "L2MT_BLAS="+kernels).CombinedOutput(); err != nil {
-			t.Fatalf("L2MT_BLAS=%s: %v\n%s", kernels, err, out)
-		}
+		out, err := child(t, dir, "L2MT_BLAS="+kernels).CombinedOutput()
+		datatest.Need(t, err == nil, "L2MT_BLAS=%s: %v\n%s", kernels, err, out)
 		tensors, _, err := safetensors.Read(filepath.Join(dir, StateFile), nil)
 		datatest.Check(t, err)
 		ends = append(ends, slices.DeleteFunc(tensors, func(p safetensors.Tensor) bool { return !strings.HasPrefix(p.Name, paramsPrefix) }))
@@ -135,9 +129,8 @@ func TestTheGenericKernelsComeToTheSameWeights(t *testing.T) {
 			largest, gap = max(largest, math.Abs(v)), max(gap, math.Abs(v-ends[1][i].Value[j]))
 		}
 		t.Logf("%s: %.2g, the largest is %.2g", p.Name, gap, largest)
-		if largest == 0 || !(gap <= tolerance*largest) {
-			t.Errorf("%s differs by %v, the largest weight is %v", p.Name, gap, largest)
-		}
+		datatest.Holds(t, largest != 0 && gap <= tolerance*largest,
+			"%s differs by %v, the largest weight is %v", p.Name, gap, largest)
 	}
 }
 
@@ -163,9 +156,7 @@ func TestARunWithOtherSettingsOrExperienceIsNotResumed(t *testing.T) {
 	examples[3].Tuples = examples[3].Tuples[1:]
 	datatest.Refused(Run(t.Context(), c, InMemory(examples), Options{Out: dir}))(t, ErrResume, "other experience")
 	for name, content := range contents(t, dir) {
-		if before[name] != content {
-			t.Errorf("a refused run changes %s", name)
-		}
+		datatest.Holds(t, before[name] == content, "a refused run changes %s", name)
 	}
 }
 
@@ -182,8 +173,7 @@ func TestAStateThatIsNotOneIsRefused(t *testing.T) {
 	good := datatest.Must(os.ReadFile(path))(t)
 	resume := func(content []byte) error {
 		datatest.Check(t, os.WriteFile(path, content, 0o644))
-		_, err := Run(t.Context(), c, InMemory(examples), Options{Out: dir})
-		return err
+		return datatest.Err(Run(t.Context(), c, InMemory(examples), Options{Out: dir}))
 	}
 	refused := func(what string, content []byte) {
 		t.Helper()
@@ -211,9 +201,7 @@ func TestAStateThatIsNotOneIsRefused(t *testing.T) {
 	rewrite := func(what string, tensors []model.Tensor, old, new string) {
 		t.Helper()
 		text := metadata[stateKey]
-		if !strings.Contains(text, old) {
-			t.Fatalf("%s: the state has no %q: %s", what, old, text)
-		}
+		datatest.Need(t, strings.Contains(text, old), "%s: the state has no %q: %s", what, old, text)
 		text = strings.Replace(text, old, new, 1)
 		content := datatest.Must(safetensors.Encode(tensors, map[string]string{stateKey: text, sumKey: checksum([]byte(text))}))(t)
 		refused(what, content)
@@ -225,4 +213,38 @@ func TestAStateThatIsNotOneIsRefused(t *testing.T) {
 	rewrite("text for a number", tensors, `"step":3`, `"step":"3"`)
 	datatest.Check(t, os.WriteFile(path, good, 0o644))
 	run(t, c, examples, Options{Out: dir})
+}
+
+// Whatever stands where a run left its state, it is refused, or a run goes on
+// from it that can be reported. Texts also come with a right checksum in a
+// sound file, without which nothing gets past the first test.
+func FuzzState(f *testing.F) {
+	examples := small(1)
+	c := config(f, "default", examples)
+	c.Epochs = 2
+	dir := f.TempDir()
+	run(f, c, examples, Options{Out: dir})
+	path := filepath.Join(dir, StateFile)
+	good := datatest.Must(os.ReadFile(path))(f)
+	tensors, metadata, err := safetensors.Decode(good)
+	datatest.Check(f, err)
+	f.Add(good, metadata[stateKey])
+	f.Add(good[:len(good)-9], `{"schema":6,"config":[]}`)
+	f.Add([]byte{}, `{"schema":5,"metrics":[]}`)
+	f.Add(good, `null`)
+	at := trainerOf(f, c, examples, Options{Out: f.TempDir()})
+	path = filepath.Join(at.options.Out, StateFile)
+	f.Fuzz(func(t *testing.T, raw []byte, text string) {
+		sealed := datatest.Must(safetensors.Encode(tensors, map[string]string{stateKey: text, sumKey: checksum([]byte(text))}))(t)
+		for _, content := range [][]byte{raw, sealed} {
+			datatest.Check(t, os.WriteFile(path, content, 0o644))
+			at.state = state{}
+			if err := at.resume(t.Context(), nil); err != nil {
+				continue
+			}
+			datatest.Holds(t, at.finished() == (len(at.state.Metrics)-1 == c.Epochs),
+				"finished with %d metrics", len(at.state.Metrics))
+			at.report()
+		}
+	})
 }

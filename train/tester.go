@@ -123,8 +123,8 @@ func (t *trainer) find(p prepared) (*mat.SymDense, error) {
 	return s.Omega, nil
 }
 
-// prepareTesters keeps what covariances are measured on: those found on held-out
-// problems, and for objectives that are measured those found on training problems.
+// prepareTesters keeps the problems that covariances are measured on: held-out problems, and for
+// objectives that are measured training problems.
 func (t *trainer) prepareTesters(ctx context.Context, source Source) error {
 	measured := [][]prepared{t.heldOut[:min(len(t.heldOut),
 		max(0, t.config.Measured))]}

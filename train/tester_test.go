@@ -70,18 +70,16 @@ func pairwise(t testing.TB) Config {
 // Sources of different features, of which the covariances found get better.
 func TestOneNetworkLearnsFromSeveralSources(t *testing.T) {
 	datatest.Long(t)
-	source := Join(InMemory(tested(t, 1, 15, 4)), InMemory(tested(t, 2, 20, 9)))
+	source := Join(InMemory(tested(t, 1, 8, 4)), InMemory(tested(t, 2, 10, 9)))
 	c := pairwise(t)
 	r := datatest.Must(Run(t.Context(), c, source, Options{}))(t)
 	start, best := r.Metrics[0], r.Metrics[r.Best]
 	t.Logf("it finds %.3f at the start, %.3f in epoch %d", start.Found, best.Found, r.Best)
-	if r.Best == 0 || !(best.Found < start.Found) {
-		t.Errorf("the covariances found do not get better: %v", r.Metrics)
-	}
+	datatest.Holds(t, r.Best != 0 && best.Found < start.Found,
+		"the covariances found do not get better: %v", r.Metrics)
 	for i, m := range r.Metrics {
-		if m.Found < best.Found || (m.Found == best.Found && i < r.Best) {
-			t.Errorf("epoch %d finds %v, the best one (%d) %v", i, m.Found, r.Best, best.Found)
-		}
+		datatest.Holds(t, m.Found >= best.Found && (m.Found != best.Found || i >= r.Best),
+			"epoch %d finds %v, the best one (%d) %v", i, m.Found, r.Best, best.Found)
 	}
 }
 
@@ -91,8 +89,7 @@ func TestEverySourceCountsForTheSame(t *testing.T) {
 	j := Join(a, b)
 	var weights []float64
 	for i := range j.Len() {
-		e := datatest.Must(j.Example(i))(t)
-		weights = append(weights, e.Weight)
+		weights = append(weights, datatest.Must(j.Example(i))(t).Weight)
 	}
 	datatest.Equal(t, weights, []float64{.625, .625, .625, .625, .625, .625, .625, .625, 2.5, 7.5}, "the weights")
 	datatest.Refused(j.Example(10))(t, data.ErrInvalid)
@@ -127,9 +124,7 @@ func TestATesterTellsErrorAndSlope(t *testing.T) {
 		datatest.Near(t, got, soft(0), 1e-3, "problem %d: the soft error", i)
 		want := (soft(1e-5) - soft(-1e-5)) / 4e-5 // the entry stands in Omega twice
 		datatest.Near(t, slope.At(0, 1), want, 1e-3*(1+math.Abs(want)), "problem %d: the slope", i)
-		if p.best.O > 1 {
-			t.Errorf("problem %d: the least o of the tuples is %v", i, p.best.O)
-		}
+		datatest.Holds(t, p.best.O <= 1, "problem %d: the least o of the tuples is %v", i, p.best.O)
 	}
 }
 

@@ -22,22 +22,17 @@ func TestTheBestEpochIsKept(t *testing.T) {
 	c.Epochs, c.Rate = 12, 0.05
 	dir := t.TempDir()
 	r := run(t, c, examples, Options{Out: dir, Provenance: map[string]string{"made": "yes"}})
-	if len(r.Metrics) != c.Epochs+1 {
-		t.Fatalf("there are metrics of %d epochs and the start, want %d", len(r.Metrics)-1, c.Epochs)
-	}
+	datatest.Need(t, len(r.Metrics) == c.Epochs+1,
+		"there are metrics of %d epochs and the start, want %d", len(r.Metrics)-1, c.Epochs)
 	best := r.Metrics[r.Best]
 	for i, m := range r.Metrics {
-		if m.Epoch != i || m.Found < best.Found || m.Found == best.Found && i < r.Best {
-			t.Errorf("epoch %d (%d) finds %v, the best (%d) %v", i, m.Epoch, m.Found, r.Best, best.Found)
-		}
+		datatest.Holds(t, m.Epoch == i && m.Found >= best.Found && (m.Found != best.Found || i >= r.Best),
+			"epoch %d (%d) finds %v, the best (%d) %v", i, m.Epoch, m.Found, r.Best, best.Found)
 	}
-	if r.Best == 0 || r.Best == c.Epochs || r.Best != Best(r.Metrics) {
-		t.Errorf("epoch %d is the best, by the metrics %d", r.Best, Best(r.Metrics))
-	}
+	datatest.Holds(t, r.Best != 0 && r.Best != c.Epochs && r.Best == Best(r.Metrics),
+		"epoch %d is the best, by the metrics %d", r.Best, Best(r.Metrics))
 	saved := datatest.Must(model.Load(dir))(t)
-	if saved.Provenance["made"] != "yes" {
-		t.Errorf("the saved network has the provenance %v", saved.Provenance)
-	}
+	datatest.Holds(t, saved.Provenance["made"] == "yes", "the saved network has the provenance %v", saved.Provenance)
 	for _, n := range []*model.Network{saved, r.Network} {
 		for _, p := range n.Params {
 			if want := best.Scalars[p.Name]; want != nil && !slices.Equal(p.Value, want) {
@@ -56,15 +51,12 @@ func TestEveryEpochTakesEveryStepOnceInAnOrderOfItsOwn(t *testing.T) {
 	for seed := range uint64(3) {
 		for epoch := range 5 {
 			order := shuffle(seed, epoch, 20)
-			if !slices.Equal(order, shuffle(seed, epoch, 20)) {
-				t.Errorf("seed %d, epoch %d: the order changes", seed, epoch)
-			}
+			datatest.Holds(t, slices.Equal(order, shuffle(seed, epoch, 20)),
+				"seed %d, epoch %d: the order changes", seed, epoch)
 			seen[fmt.Sprint(order)] = true
 			slices.Sort(order)
 			for i, step := range order {
-				if step != i {
-					t.Fatalf("seed %d, epoch %d: the steps are %v", seed, epoch, order)
-				}
+				datatest.Need(t, step == i, "seed %d, epoch %d: the steps are %v", seed, epoch, order)
 			}
 		}
 	}
@@ -147,9 +139,8 @@ func TestTrainingIsAdamAtAFallingRate(t *testing.T) {
 			}
 		}
 		m := got.Metrics[epoch]
-		if math.Abs(m.Loss-loss) > 1e-9 || math.Abs(m.Residual-residual) > 1e-9 {
-			t.Errorf("epoch %d has the loss %v and the residual %v, want %v and %v", epoch, m.Loss, m.Residual, loss, residual)
-		}
+		datatest.Holds(t, math.Abs(m.Loss-loss) <= 1e-9 && math.Abs(m.Residual-residual) <= 1e-9,
+			"epoch %d has the loss %v and the residual %v, want %v and %v", epoch, m.Loss, m.Residual, loss, residual)
 		for _, tensor := range p {
 			for j, v := range m.Scalars[tensor.Name] {
 				datatest.Near(t, v, tensor.Value[j], 1e-9, "epoch %d ends with %s[%d]", epoch, tensor.Name, j)
@@ -178,9 +169,8 @@ func TestTestLabelsChangeNothingInTraining(t *testing.T) {
 		}
 	}), clean)
 	other := train(func(p *data.ProblemData) { p.Tasks[0].TrainSet.Y[0] *= -1 }) // the same test can fail
-	if contents(t, other)[model.WeightsFile] == contents(t, clean)[model.WeightsFile] {
-		t.Error("training labels change nothing")
-	}
+	datatest.Holds(t, contents(t, other)[model.WeightsFile] != contents(t, clean)[model.WeightsFile],
+		"training labels change nothing")
 }
 
 func TestTwoTrainersSideBySideDoNotMeet(t *testing.T) {
@@ -218,9 +208,8 @@ func TestThePaperHoldsOutNothing(t *testing.T) {
 		}
 		s := &spy{}
 		r := run(t, c, examples, Options{Progress: s})
-		if s.steps < c.Epochs*tuples || r.Best != c.Epochs {
-			t.Errorf("%d steps on %d tuples in %d epochs, and epoch %d is kept", s.steps, tuples, c.Epochs, r.Best)
-		}
+		datatest.Holds(t, s.steps >= c.Epochs*tuples && r.Best == c.Epochs,
+			"%d steps on %d tuples in %d epochs, and epoch %d is kept", s.steps, tuples, c.Epochs, r.Best)
 		for _, warning := range r.Warnings {
 			if strings.HasPrefix(warning, "kept") {
 				t.Error(warning)
@@ -242,9 +231,8 @@ func TestAnEpochIsAStageAndEndsWithItsMetrics(t *testing.T) {
 		return nil
 	}})
 	steps := c.Epochs * 7 // 8 problems, 1 held out
-	if s.stages != c.Epochs || s.finished != c.Epochs || s.steps != steps || s.total != steps {
-		t.Errorf("%d stages, %d finished, %d steps of %d; want %d and %d", s.stages, s.finished, s.steps, s.total, c.Epochs, steps)
-	}
+	datatest.Holds(t, s.stages == c.Epochs && s.finished == c.Epochs && s.steps == steps && s.total == steps,
+		"%d stages, %d finished, %d steps of %d; want %d and %d", s.stages, s.finished, s.steps, s.total, c.Epochs, steps)
 	datatest.Equal(t, seen, []int{2, 3, 4, 5}, "after the epochs there were the metrics")
 	stop := errors.New("enough")
 	datatest.Refused(Run(t.Context(), c, InMemory(examples), Options{Epoch: func([]Metrics) error { return stop }}))(t, stop)
@@ -301,8 +289,7 @@ func TestRunOfNothing(t *testing.T) {
 		"Omega of others": {changed(func(e *Example) { e.Tuples[1].Omega = nil }), "Omega has 0 entries"},
 	} {
 		r, err := Run(t.Context(), c, k.source, Options{})
-		if r != nil || err == nil || !strings.Contains(err.Error(), k.says) {
-			t.Errorf("%s: %v", what, err)
-		}
+		datatest.Holds(t, r == nil && err != nil && strings.Contains(err.Error(), k.says),
+			"%s: %v", what, err)
 	}
 }

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"math/rand/v2"
 	"os"
 	"path/filepath"
 	"reflect"
@@ -49,6 +50,9 @@ func Must[T any](v T, err error) func(TB) T {
 	}
 }
 
+// Err is the failure of a maker.
+func Err[T any](_ T, err error) error { return err }
+
 // Refused tests that a maker fails as Says tells.
 func Refused[T any](_ T, err error) func(t TB, kind error, words ...string) {
 	return func(t TB, kind error, words ...string) {
@@ -66,6 +70,22 @@ func Says(t TB, err, kind error, words ...string) {
 	}
 }
 
+// Holds tests a condition, and says what came instead.
+func Holds(t TB, condition bool, what string, args ...any) {
+	if !condition {
+		t.Helper()
+		t.Errorf(what, args...)
+	}
+}
+
+// Need ends a test where a condition does not hold.
+func Need(t TB, condition bool, what string, args ...any) {
+	if !condition {
+		t.Helper()
+		t.Fatal(fmt.Sprintf(what, args...))
+	}
+}
+
 // Equal tests that a value is the one wanted.
 func Equal[T any](t TB, got, want T, what string, args ...any) {
 	if !reflect.DeepEqual(got, want) {
@@ -76,11 +96,20 @@ func Equal[T any](t TB, got, want T, what string, args ...any) {
 
 // Near tests that a number is within a distance of the one wanted. Tests ask it of a million
 // numbers, and Helper would take longer than the comparison.
-func Near(t TB, got, want, within float64, what string, args ...any) {
-	if !(math.Abs(got-want) <= within) {
+func Near(t TB, got, want, distance float64, what string, args ...any) {
+	if !(math.Abs(got-want) <= distance) {
 		t.Helper()
-		t.Errorf("%s: %v, want %v within %.2g", fmt.Sprintf(what, args...), got, want, within)
+		t.Errorf("%s: %v, want %v within %.2g", fmt.Sprintf(what, args...), got, want, distance)
 	}
+}
+
+// Normals draws numbers of the standard normal distribution.
+func Normals[T float32 | float64](random *rand.Rand, n int) []T {
+	values := make([]T, n)
+	for i := range values {
+		values[i] = T(random.NormFloat64())
+	}
+	return values
 }
 
 // Path returns the path of a real file, and skips the test where it is absent.

@@ -14,8 +14,6 @@ func Example() {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if len(d.Groups) != 139 {
-			t.Errorf("%d schools", len(d.Groups))
-		}
+		datatest.Holds(t, len(d.Groups) == 139, "%d schools", len(d.Groups))
 	}
 }

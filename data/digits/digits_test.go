@@ -13,15 +13,12 @@ func TestTheDatasetIsComplete(t *testing.T) {
 		t.Errorf("%d rows, %d features (%d names) and %d classes; want 1797, 64 and 10", n, k, len(d.Features), c)
 	}
 	for digit, n := range []int{178, 182, 177, 183, 181, 182, 181, 179, 174, 180} {
-		if got := d.ClassSizes()[digit]; got != n {
-			t.Errorf("%d images of digit %d, want %d", got, digit, n)
-		}
+		got := d.ClassSizes()[digit]
+		datatest.Holds(t, got == n, "%d images of digit %d, want %d", got, digit, n)
 	}
 	for i := range d.X.Rows() {
 		for j, v := range d.X.Row(i).Value {
-			if v < 0 || v > 16 {
-				t.Fatalf("image %d, %s: %v; want 0..16", i, d.Features[j], v)
-			}
+			datatest.Need(t, v >= 0 && v <= 16, "image %d, %s: %v; want 0..16", i, d.Features[j], v)
 		}
 	}
 }

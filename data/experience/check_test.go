@@ -3,10 +3,12 @@ package experience_test
 import (
 	"bytes"
 	"errors"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
+	"syscall"
 	"testing"
 
 	"l2mt/data"
@@ -28,8 +30,7 @@ func writeRaw(t testing.TB, lines ...[]byte) (dir, shard string) {
 func encodeAll(t testing.TB, records ...*experience.Record) (lines [][]byte) {
 	t.Helper()
 	for _, r := range records {
-		line := datatest.Must(experience.Encode(r))(t)
-		lines = append(lines, line)
+		lines = append(lines, datatest.Must(experience.Encode(r))(t))
 	}
 	return lines
 }
@@ -100,18 +101,207 @@ func TestCheckFindsWhatRecordsTellTogether(t *testing.T) {
 
 // Check reports everything it finds and goes on after it.
 func TestCheckGoesOn(t *testing.T) {
-	p := someRecords(1, "p", 3, "mtrl", "snr", "ssnr")
-	lines := encodeAll(t, p...)
+	lines := encodeAll(t, someRecords(1, "p", 3, "mtrl", "snr", "ssnr")...)
 	dir, shard := writeRaw(t, []byte("x\n"), lines[0], []byte("y\n"), lines[1], lines[1], lines[2], lines[3][:100])
 	records, faults := check(t, dir)
 	var at []int
 	for _, f := range faults {
 		at = append(at, f.Line)
 	}
-	if !slices.Equal(at, []int{1, 3, 5, 7}) || records != 4 {
-		t.Errorf("faults in lines %v, %d records", at, records)
+	datatest.Holds(t, slices.Equal(at, []int{1, 3, 5, 7}) && records == 4,
+		"faults in lines %v, %d records", at, records)
+	torn := faults[len(faults)-1]
+	datatest.Holds(t, torn.File == shard && errors.Is(torn, experience.ErrTorn), "the last is %v", torn)
+}
+
+func TestUnusableFolders(t *testing.T) {
+	base := t.TempDir()
+	aFile := filepath.Join(base, "file")
+	datatest.Check(t, os.WriteFile(aFile, []byte("hello"), 0o644))
+	orphans := filepath.Join(base, "orphans")
+	datatest.Check(t, os.MkdirAll(orphans, 0o755))
+	datatest.Check(t, os.WriteFile(filepath.Join(orphans, "one.jsonl"), nil, 0o644))
+	shardIsADir := filepath.Join(base, "shard is a directory")
+	datatest.Check(t, os.MkdirAll(filepath.Join(shardIsADir, "one.jsonl"), 0o755))
+	for _, c := range []struct {
+		name, dir, shard string
+		want             error
+		says             string
+	}{
+		{"a file", aFile, "one", syscall.ENOTDIR, aFile},
+		{"below a file", filepath.Join(aFile, "store"), "one", syscall.ENOTDIR, aFile},
+		{"shards without manifest", orphans, "one", fs.ErrNotExist, "manifest.json: no such file or directory; there are shards"},
+		{"shard is a directory", shardIsADir, "one", syscall.EISDIR, "one.jsonl"},
+		{"shard name with a slash", base, "../one", data.ErrInvalid, `shard "../one"`},
+		{"empty shard name", base, "", data.ErrInvalid, `shard ""`},
+	} {
+		datatest.Refused(experience.OpenWriter(c.dir, c.shard, someManifest()))(t, c.want, c.says)
 	}
-	if torn := faults[len(faults)-1]; torn.File != shard || !errors.Is(torn, experience.ErrTorn) {
-		t.Errorf("the last is %v", torn)
+	datatest.Refused(experience.Open(filepath.Join(base, "absent")))(t, fs.ErrNotExist)
+	datatest.Refused(experience.OpenWriter(base, "one", experience.Manifest{}))(t, data.ErrInvalid)
+}
+
+// A shard cut anywhere within its last line loses that record and no other,
+// and writing it again gives the bytes of a run that was never cut.
+func TestTornLastLineIsDoneAgain(t *testing.T) {
+	records := someRecords(1, "p", 2, "mtrl", "snr")
+	dir := storeDir(t)
+	writeStore(t, dir, "one", records...)
+	path := filepath.Join(dir, "one.jsonl")
+	whole := datatest.Must(os.ReadFile(path))(t)
+	last := bytes.LastIndexByte(whole[:len(whole)-1], '\n') + 1
+	for cut := len(whole) - 1; cut > last; cut -= 11 {
+		datatest.Check(t, os.Truncate(path, int64(cut)))
+		if records, faults := check(t, dir); len(faults) != 1 || !errors.Is(faults[0], experience.ErrTorn) || records != 2 {
+			t.Fatalf("cut at %d: %d records, %v", cut, records, faults)
+		}
+		other := open(t, dir, "two") // has no business with the torn line
+		datatest.Need(t, len(other.Warnings()) == 0,
+			"cut at %d: another shard's writer warns %v", cut, other.Warnings())
+		other.Close()
+		w := open(t, dir, "one")
+		warnings := w.Warnings()
+		if len(warnings) != 1 || warnings[0].File != path || warnings[0].Line != 3 || !errors.Is(warnings[0], experience.ErrTorn) {
+			t.Fatalf("cut at %d: warnings %v", cut, warnings)
+		}
+		for i, r := range records {
+			datatest.Equal(t, w.Has(r.ID), i < 2, "cut at %d: record %d known", cut, i)
+		}
+		datatest.Check(t, errors.Join(w.Append(records[2]), w.Close()))
+		datatest.Equal(t, datatest.Must(os.ReadFile(path))(t), whole, "cut at %d: the shard differs from the one never cut", cut)
+	}
+}
+
+func TestDamagedLineStopsTheWriter(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "store")
+	writeStore(t, dir, "one", someRecords(1, "p", 2, "mtrl")...)
+	path := filepath.Join(dir, "one.jsonl")
+	b := datatest.Must(os.ReadFile(path))(t)
+	b[20] ^= 1
+	datatest.Check(t, os.WriteFile(path, b, 0o644))
+	_, err := experience.OpenWriter(dir, "two", someManifest())
+	datatest.Says(t, err, files.ErrChecksum, path+":1: ", "delete that line")
+	datatest.Equal(t, datatest.Must(os.ReadFile(path))(t), b, "the shard changed")
+}
+
+// Readers hold one line at a time and give up on an endless one.
+func TestLineLengthIsBounded(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "store")
+	writeStore(t, dir, "one", someRecords(1, "p", 2)...)
+	f := datatest.Must(os.OpenFile(filepath.Join(dir, "one.jsonl"), os.O_WRONLY|os.O_APPEND, 0))(t)
+	defer f.Close()
+	if err := f.Truncate(experience.MaxLine * 64); err != nil { // a hole: takes no room
+		t.Fatal(err)
+	}
+	_, err := datatest.Must(experience.Open(dir))(t).Load()
+	datatest.Says(t, err, data.ErrFormat, "one.jsonl:2: ")
+	long := someRecords(1, "p", 2)[0]
+	long.Problem = strings.Repeat("x", experience.MaxLine)
+	datatest.Refused(experience.Encode(long))(t, data.ErrInvalid)
+}
+
+// onDataset makes a problem file on a dataset beside it.
+func onDataset(t *testing.T, dir string) string {
+	t.Helper()
+	datatest.Check(t, os.MkdirAll(dir, 0o755))
+	write(t, filepath.Join(dir, "rows.csv"), []byte("1,2,a\n3,4,b\n5,6,a\n7,8,b\n"))
+	path := filepath.Join(dir, "mine.json")
+	write(t, path, []byte(`{"schema": 1, "dataset": {"path": "rows.csv"}, "problems": [
+		{"name": "p", "tasks": [{"name": "t", "kind": "classification", "positive": "a", "negative": "b", "train": [0, 1], "test": [2]}]},
+		{"name": "q", "tasks": [{"name": "t", "kind": "classification", "positive": "b", "negative": "a", "train": [0, 1], "test": [3]}]}]}`))
+	return path
+}
+
+func openProblems(t *testing.T, path string) *experience.Problems {
+	t.Helper()
+	return datatest.Must(experience.OpenProblems(path, "", false))(t)
+}
+
+// double doubles all features.
+var double = experience.Transform{Name: "a doubling", Identity: "2x", Apply: func(p *data.ProblemData) (*data.ProblemData, error) {
+	twice := *p
+	twice.Tasks = slices.Clone(p.Tasks)
+	for i, t := range twice.Tasks {
+		values := slices.Clone(t.TrainSet.X.Row(0).Value)
+		for j := range values {
+			values[j] *= 2
+		}
+		x, err := data.NewDense(1, len(values), values)
+		if err != nil {
+			return nil, err
+		}
+		twice.Tasks[i].TrainSet.X = x
+	}
+	return &twice, nil
+}}
+
+func TestProblemsComeWithTheirData(t *testing.T) {
+	p := openProblems(t, onDataset(t, t.TempDir()))
+	all, err := p.All()
+	if err != nil || len(all) != 2 || p.Len() != 2 {
+		t.Fatal(all, err)
+	}
+	q, err := p.Problem(1)
+	if err != nil || q.Name != "q" || !slices.Equal(q.Tasks[0].TrainSet.Y, []float64{-1, 1}) || !slices.Equal(q.Tasks[0].TestSet.X.Row(0).Value, []float32{7, 8}) {
+		t.Errorf("%+v, %v", q, err)
+	}
+	datatest.Equal(t, datatest.Must(p.Through(double).Problem(1))(t).Tasks[0].TrainSet.X.Row(0).Value, []float32{2, 4}, "doubled")
+}
+
+// The reference follows everything that the numbers of a tuple depend on, and
+// nothing else.
+func TestTheReferenceIsThatOfTheContent(t *testing.T) {
+	root := t.TempDir()
+	on := func(name string) *experience.Problems {
+		return openProblems(t, onDataset(t, filepath.Join(root, name)))
+	}
+	plain, elsewhere, doubled := on("a").Reference(), on("elsewhere").Reference(), on("b").Through(double).Reference()
+	if plain != elsewhere || plain.Path != "rows.csv" || doubled.Path != "rows.csv through a doubling" || plain.SHA256 == doubled.SHA256 {
+		t.Errorf("%+v, elsewhere %+v, doubled %+v", plain, elsewhere, doubled)
+	}
+}
+
+// stored makes a store that keeps the problems.
+func stored(t *testing.T, dir string, p *experience.Problems) {
+	t.Helper()
+	w := datatest.Must(experience.OpenWriter(dir, "one", experience.Manifest{Dataset: p.Reference()}))(t)
+	datatest.Check(t, errors.Join(p.Keep(dir), w.Close()))
+}
+
+// Problem files find their data from every store that keeps them.
+func TestStoresKeepTheirProblems(t *testing.T) {
+	root := t.TempDir()
+	p := openProblems(t, onDataset(t, filepath.Join(root, "[1] dataset")))
+	dir := filepath.Join(root, "[3] store")
+	stored(t, dir, p)
+	if err := p.Keep(dir); err != nil { // the same file again
+		t.Fatal(err)
+	}
+	kept, _, err := datatest.Must(experience.Open(dir))(t).Problems("", nil)
+	datatest.Need(t, err == nil && kept.Reference().SHA256 == p.Reference().SHA256,
+		"%+v, %v", kept, err)
+	if q, err := kept.Problem(0); err != nil || !slices.Equal(q.Tasks[0].TrainSet.X.Row(1).Value, []float32{3, 4}) {
+		t.Error(err)
+	}
+}
+
+func TestStoresRefuseOtherProblems(t *testing.T) {
+	root := t.TempDir()
+	path := onDataset(t, filepath.Join(root, "data"))
+	dir := filepath.Join(root, "store")
+	stored(t, dir, openProblems(t, path).Through(double))
+	s := datatest.Must(experience.Open(dir))(t)
+	_, through, err := s.Problems("", &double)
+	datatest.Holds(t, err == nil && through, "through the doubling: %v, %v", through, err)
+	tripled := double
+	tripled.Identity = "3x"
+	for _, transform := range []*experience.Transform{nil, &tripled} {
+		if _, _, err := s.Problems("", transform); !errors.Is(err, data.ErrMismatch) || !strings.Contains(err.Error(), "rows.csv through a doubling") {
+			t.Errorf("another transform: %v", err)
+		}
+	}
+	write(t, filepath.Join(root, "data", "rows.csv"), []byte("1,2,a\n3,4,b\n5,6,a\n7,9,b\n"))
+	if _, _, err := s.Problems("", &double); !errors.Is(err, data.ErrMismatch) || !strings.Contains(err.Error(), "rows.csv") {
+		t.Errorf("another dataset: %v", err)
 	}
 }

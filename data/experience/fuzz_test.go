@@ -35,9 +35,7 @@ func FuzzManifest(f *testing.F) {
 			return
 		}
 		w, err := experience.OpenWriter(dir, "a", s.Manifest)
-		if err != nil {
-			t.Fatalf("%q is read as %+v, which it does not agree with: %v", raw, s.Manifest, err)
-		}
+		datatest.Need(t, err == nil, "%q is read as %+v, which it does not agree with: %v", raw, s.Manifest, err)
 		datatest.Check(t, w.Close())
 	})
 }
@@ -72,15 +70,12 @@ func FuzzStore(f *testing.F) {
 		s := datatest.Must(experience.Open(dir))(t)
 		records, loadErr := s.Load()
 		for _, r := range records {
-			if r.Status == experience.OK && (r.Result == nil || len(r.Omega) == 0) {
-				t.Fatalf("a record without a result: %+v", r)
-			}
+			datatest.Need(t, r.Status != experience.OK || r.Result != nil && len(r.Omega) != 0,
+				"a record without a result: %+v", r)
 		}
 		check(t, dir)
 		w, err := experience.OpenWriter(dir, "a", someManifest())
-		if (err == nil) != (loadErr == nil) {
-			t.Fatalf("Load says %v, OpenWriter %v", loadErr, err)
-		}
+		datatest.Need(t, (err == nil) == (loadErr == nil), "Load says %v, OpenWriter %v", loadErr, err)
 		whole := shard
 		if err == nil {
 			whole = shard[:bytes.LastIndexByte(shard, '\n')+1]

@@ -110,8 +110,7 @@ func open(t testing.TB, dir, shard string) *experience.Writer {
 
 func load(t testing.TB, dir string) []*experience.Record {
 	t.Helper()
-	s := datatest.Must(experience.Open(dir))(t)
-	return datatest.Must(s.Load())(t)
+	return datatest.Must(datatest.Must(experience.Open(dir))(t).Load())(t)
 }
 
 // tree reads all files below dir.

@@ -7,9 +7,14 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"os"
+	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
 	"pgregory.net/rapid"
 
 	"l2mt/data"
@@ -38,9 +43,8 @@ func TestRecordRoundTrip(t *testing.T) {
 		for _, r := range append(records, &failed) {
 			r.Seconds = rapid.Float64Range(0, 1e9).Draw(t, "seconds")
 			line := datatest.Must(experience.Encode(r))(t)
-			if n := bytes.Count(line, []byte("\n")); n != 1 || line[len(line)-1] != '\n' {
-				t.Fatalf("%d newlines in %q", n, line)
-			}
+			n := bytes.Count(line, []byte("\n"))
+			datatest.Need(t, n == 1 && line[len(line)-1] == '\n', "%d newlines in %q", n, line)
 			back := datatest.Must(experience.Decode(line[:len(line)-1]))(t)
 			datatest.Equal(t, back, r, "changed on the way")
 		}
@@ -49,16 +53,14 @@ func TestRecordRoundTrip(t *testing.T) {
 
 // A line is plain JSON for other programs, and they can verify its checksum.
 func TestLineIsJSONWithItsChecksum(t *testing.T) {
-	r := someRecords(1, "p", 2)[0]
-	line := datatest.Must(experience.Encode(r))(t)
+	line := datatest.Must(experience.Encode(someRecords(1, "p", 2)[0]))(t)
 	var fields map[string]any
 	datatest.Check(t, json.Unmarshal(line, &fields))
 	// As the package comment says it.
 	_, content, _ := bytes.Cut(line, []byte(","))
 	datatest.Equal[any](t, fields["sum"], fmt.Sprintf("%x", sha256.Sum256(bytes.TrimSpace(content)))[:16], "sum")
-	if fields["problem"] != "p" || fields["source"] != "stl" || len(fields["omega"].([]any)) != 2 {
-		t.Errorf("fields are %v", fields)
-	}
+	datatest.Holds(t, fields["problem"] == "p" && fields["source"] == "stl" && len(fields["omega"].([]any)) == 2,
+		"fields are %v", fields)
 }
 
 func TestEveryChangeOfALineIsNoticed(t *testing.T) {
@@ -72,9 +74,8 @@ func TestEveryChangeOfALineIsNoticed(t *testing.T) {
 				t.Fatalf("bit %d of byte %d, %q: %v", bit, i, line[i], err)
 			}
 		}
-		if _, err := experience.Decode(line[:i]); err == nil {
-			t.Fatalf("accepted the first %d bytes", i)
-		}
+		_, err := experience.Decode(line[:i])
+		datatest.Need(t, err != nil, "accepted the first %d bytes", i)
 	}
 }
 
@@ -99,9 +100,8 @@ func TestIDsDependOnEverythingThatMakesTheTuple(t *testing.T) {
 		"other steps":      datatest.Must(problem("d", data.Problem{Name: "p", Tasks: task(1, 2), Prepare: []string{"unit"}}))(t),
 		"no rows":          datatest.Must(problem("d", data.Problem{Name: "p", Tasks: task()}))(t),
 	} {
-		if other, ok := seen[id]; ok || len(id) != 32 {
-			t.Errorf("%s has the id %q of %s", what, id, other)
-		}
+		other, ok := seen[id]
+		datatest.Holds(t, !ok && len(id) == 32, "%s has the id %q of %s", what, id, other)
 		seen[id] = what
 	}
 	datatest.Refused(tuple("p", "snr", 0, r(math.NaN())))(t, nil)
@@ -114,9 +114,7 @@ func TestIDsDependOnEverythingThatMakesTheTuple(t *testing.T) {
 func TestIDIsStable(t *testing.T) {
 	const want = "64edb65a61f10757539602647bfedeb6"
 	id, err := experience.TupleID("p", "snr", 2, map[string]float64{"r": 1, "a": 0.5})
-	if err != nil || id != want {
-		t.Errorf("id %s, %v; want %s", id, err, want)
-	}
+	datatest.Holds(t, err == nil && id == want, "id %s, %v; want %s", id, err, want)
 }
 
 func TestRelativeErrorNeedsADenominator(t *testing.T) {
@@ -161,11 +159,91 @@ func TestValidate(t *testing.T) {
 		datatest.Check(t, r.Validate())
 		c.spoil(r)
 		err := r.Validate()
-		if !errors.Is(err, data.ErrInvalid) || !strings.Contains(fmt.Sprint(err), c.says) {
-			t.Errorf("%s: %v\nwant %s", c.name, err, c.says)
-		}
+		datatest.Holds(t, errors.Is(err, data.ErrInvalid) && strings.Contains(fmt.Sprint(err), c.says),
+			"%s: %v\nwant %s", c.name, err, c.says)
 	}
 	stl := someRecords(1, "p", 3)[0]
 	stl.Result.O = 0.5
 	datatest.Says(t, stl.Validate(), nil, `o of source "stl" is 0.5; it must be 1`)
+}
+
+func TestStats(t *testing.T) {
+	dir := storeDir(t)
+	records := slices.Concat(someRecords(1, "b", 2, "mtrl", "snr"), someRecords(1, "a", 3, "mtrl", "mtrl"))
+	failed := *records[1]
+	failed.Source, failed.Status, failed.Reason, failed.Omega, failed.Result = "glmtl", experience.Failed, "diverged", nil, nil
+	failed.ID, _ = experience.TupleID(failed.ProblemID, failed.Source, failed.Draw, failed.Hyper)
+	records = append(records, &failed)
+	for i, r := range records {
+		r.Seconds = float64(i) / 4
+	}
+	writeStore(t, dir, "one", records[:4]...)
+	writeStore(t, dir, "two", records[4:]...)
+	a, b, c, snr := records[1].Result.O, records[4].Result.O, records[5].Result.O, records[2].Result.O
+	nan := math.NaN()
+	type row struct {
+		Source                  string
+		Tuples, Failed          int
+		Mean, Min, Max, Seconds float64
+	}
+	var got []row
+	sources, _, err := datatest.Must(experience.Open(dir))(t).Check()
+	datatest.Check(t, err)
+	for _, s := range sources {
+		got = append(got, row{s.Source, s.Tuples, s.Failed, float64(s.Mean), float64(s.Min), float64(s.Max), s.Seconds})
+	}
+	want := []row{
+		{"glmtl", 1, 1, nan, nan, nan, 1.5},
+		{"mtrl", 3, 0, (a + b + c) / 3, min(a, b, c), max(a, b, c), 2.5},
+		{"snr", 1, 0, snr, snr, snr, 0.5},
+		{"stl", 2, 0, 1, 1, 1, 0.75},
+	}
+	if d := cmp.Diff(want, got, cmpopts.EquateApprox(0, 1e-14), cmpopts.EquateNaNs()); d != "" {
+		t.Error(d)
+	}
+}
+
+// The index gives what Load gives, problem by problem, wherever the records are.
+func TestTheIndexFindsTheRecordsOfEveryProblem(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "store")
+	shards := map[string][]*experience.Record{}
+	for i := range uint64(5) {
+		for q, r := range someRecords(i, fmt.Sprint("p", 4-i), 2+int(i), "mtrl", "snr2") {
+			name := fmt.Sprint("s", (q+int(i))%3)
+			shards[name] = append([]*experience.Record{r}, shards[name]...)
+		}
+	}
+	for name, records := range shards {
+		writeStore(t, dir, name, records...)
+	}
+	last := filepath.Join(dir, "s2.jsonl")
+	f := datatest.Must(os.OpenFile(last, os.O_WRONLY|os.O_APPEND, 0))(t)
+	if _, err := f.WriteString(`{"sum":"`); err != nil { // somebody is writing
+		t.Fatal(err)
+	}
+	datatest.Check(t, f.Close())
+	want := map[string][]*experience.Record{}
+	for _, r := range load(t, dir) {
+		want[r.ProblemID] = append(want[r.ProblemID], r)
+	}
+	store := datatest.Must(experience.Open(dir))(t)
+	index := datatest.Must(store.Index())(t)
+	got := map[string][]*experience.Record{}
+	for id, lines := range index {
+		got[id] = datatest.Must(lines.Records())(t)
+	}
+	d := cmp.Diff(want, got)
+	datatest.Holds(t, d == "" && len(want) == 5, "%d problems: %s", len(want), d)
+
+	// A line that has changed since is not read as good.
+	text := datatest.Must(os.ReadFile(last))(t)
+	text[len(text)/3] ^= 1
+	datatest.Check(t, os.WriteFile(last, text, 0o644))
+	var faults []error
+	for _, lines := range index {
+		_, err := lines.Records()
+		faults = append(faults, err)
+	}
+	datatest.Says(t, errors.Join(faults...), files.ErrChecksum)
+	datatest.Refused(store.Index())(t, files.ErrChecksum)
 }

@@ -41,9 +41,7 @@ func TestWriteAndRead(t *testing.T) {
 	w := open(t, dir, "one")
 	defer w.Close()
 	for _, r := range records {
-		if !w.Has(r.ID) {
-			t.Errorf("tuple %s of another shard or run is not known", r.ID)
-		}
+		datatest.Holds(t, w.Has(r.ID), "tuple %s of another shard or run is not known", r.ID)
 		datatest.Says(t, w.Append(r), experience.ErrDuplicate)
 	}
 	for _, r := range records {
@@ -55,9 +53,8 @@ func TestWriteAndRead(t *testing.T) {
 	if invalid.Result.Lambda1 = 0; !errors.Is(w.Append(&invalid), data.ErrInvalid) {
 		t.Error("an invalid record is taken")
 	}
-	if w.Has("") || w.Has(invalid.ID) || len(w.Warnings()) != 0 {
-		t.Error("there is more than was written")
-	}
+	datatest.Holds(t, !w.Has("") && !w.Has(invalid.ID) && len(w.Warnings()) == 0,
+		"there is more than was written")
 }
 
 func TestSecondWriterOnAShardIsRefused(t *testing.T) {
@@ -121,9 +118,7 @@ func TestForeignStoreIsRefusedAndUntouched(t *testing.T) {
 	m.Config["lambda1"] = [2]any{1e-6, 1e-5}
 	m.CreatedBy = []string{"a later version"}
 	w, err := experience.OpenWriter(dir, "two", m)
-	if err != nil {
-		t.Fatalf("the same configuration written differently: %v", err)
-	}
+	datatest.Need(t, err == nil, "the same configuration written differently: %v", err)
 	w.Close()
 }
 

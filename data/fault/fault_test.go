@@ -6,6 +6,7 @@ import (
 	"io/fs"
 	"testing"
 
+	"l2mt/data/datatest"
 	"l2mt/data/fault"
 )
 
@@ -23,10 +24,8 @@ func TestAnErrorHasItsKindAndWhatItWraps(t *testing.T) {
 	kind := fault.New("text")
 	other := fault.New("text")
 	err := kind.Errorf("x: %w", fs.ErrNotExist)
-	if !errors.Is(err, kind) || !errors.Is(err, fs.ErrNotExist) || errors.Is(err, other) {
-		t.Errorf("%v is of the wrong kinds", err)
-	}
-	if err.Error() != "x: file does not exist" || kind.Error() != "text" {
-		t.Errorf("the texts are %q and %q", err, kind)
-	}
+	datatest.Holds(t, errors.Is(err, kind) && errors.Is(err, fs.ErrNotExist) && !errors.Is(err, other),
+		"%v is of the wrong kinds", err)
+	datatest.Holds(t, err.Error() == "x: file does not exist" && kind.Error() == "text",
+		"the texts are %q and %q", err, kind)
 }

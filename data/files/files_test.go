@@ -35,9 +35,8 @@ func TestAFileIsWrittenWholeOrNotAtAll(t *testing.T) {
 			t.Fatal(err)
 		}
 		found, err := os.ReadDir(dir)
-		if err != nil || len(found) != 2 {
-			t.Errorf("while writing there are %v, %v; want the file and another beside it", found, err)
-		}
+		datatest.Holds(t, err == nil && len(found) == 2,
+			"while writing there are %v, %v; want the file and another beside it", found, err)
 		return broken
 	})
 	datatest.Says(t, err, broken)
@@ -73,9 +72,8 @@ func TestWriteRemovesWhatKilledProcessesLeft(t *testing.T) {
 	stale := age(".file"+rand.Text(), 25)
 	kept := []string{age(".file"+rand.Text(), 23), age(".other"+rand.Text(), 25), age(".file.bak", 25), age("file"+rand.Text(), 25)}
 	datatest.Check(t, WriteFile(path, nil))
-	if _, err := os.Lstat(stale); !errors.Is(err, fs.ErrNotExist) {
-		t.Errorf("%s is left: %v", stale, err)
-	}
+	_, err := os.Lstat(stale)
+	datatest.Holds(t, errors.Is(err, fs.ErrNotExist), "%s is left: %v", stale, err)
 	for _, path := range kept {
 		if _, err := os.Lstat(path); err != nil {
 			t.Error(err)
@@ -119,16 +117,12 @@ func TestFloatInJSON(t *testing.T) {
 		text  string
 	}{{0.25, "0.25"}, {math.NaN(), "null"}, {math.Inf(1), `"+Inf"`}, {math.Inf(-1), `"-Inf"`}, {1e-300, "1e-300"}} {
 		raw, err := json.Marshal(Float(c.value))
-		if err != nil || string(raw) != c.text {
-			t.Errorf("%v is written %s, %v", c.value, raw, err)
-		}
+		datatest.Holds(t, err == nil && string(raw) == c.text, "%v is written %s, %v", c.value, raw, err)
 		var back Float
 		if err := json.Unmarshal(raw, &back); err != nil || math.Float64bits(float64(back)) != math.Float64bits(c.value) && !math.IsNaN(c.value) {
 			t.Errorf("%s is read %v, %v", raw, back, err)
 		}
-		if math.IsNaN(c.value) && !math.IsNaN(float64(back)) {
-			t.Errorf("null is read %v", back)
-		}
+		datatest.Holds(t, !math.IsNaN(c.value) || math.IsNaN(float64(back)), "null is read %v", back)
 	}
 	datatest.Says(t, json.Unmarshal([]byte(`"much"`), new(Float)), nil)
 }
@@ -178,7 +172,6 @@ func TestDecodeSchemaLooksAtTheVersionFirst(t *testing.T) {
 		}
 	}
 	var d document
-	if err := DecodeSchema([]byte(`{"schema": 2, "name": "x"}`), 2, &d); err != nil || d.Name != "x" {
-		t.Errorf("%+v, %v", d, err)
-	}
+	err := DecodeSchema([]byte(`{"schema": 2, "name": "x"}`), 2, &d)
+	datatest.Holds(t, err == nil && d.Name == "x", "%+v, %v", d, err)
 }

@@ -117,12 +117,10 @@ func TestAFifoIsWrittenInPlace(t *testing.T) {
 		read <- string(raw)
 	}()
 	err := Write(path, func(w io.Writer) error {
-		_, err := io.WriteString(w, "through it")
-		return err
+		return datatest.Err(io.WriteString(w, "through it"))
 	})
 	info, statErr := os.Lstat(path)
-	if err != nil || statErr != nil || info.Mode()&fs.ModeNamedPipe == 0 {
-		t.Fatalf("%v, %v; the fifo is %v now", err, statErr, info.Mode())
-	}
+	datatest.Need(t, err == nil && statErr == nil && info.Mode()&fs.ModeNamedPipe != 0,
+		"%v, %v; the fifo is %v now", err, statErr, info.Mode())
 	datatest.Equal(t, <-read, "through it", "the reader got")
 }

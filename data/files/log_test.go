@@ -54,8 +54,7 @@ func open(t *testing.T, path string) *Log {
 
 func content(t *testing.T, path string) string {
 	t.Helper()
-	raw := datatest.Must(os.ReadFile(path))(t)
-	return string(raw)
+	return string(datatest.Must(os.ReadFile(path))(t))
 }
 
 func TestALogHasOneWriter(t *testing.T) {
@@ -65,15 +64,12 @@ func TestALogHasOneWriter(t *testing.T) {
 		t.Errorf("a second writer: %v", err)
 	}
 	datatest.Refused(openLocked(path))(t, ErrLocked)
-	if err := first.Append([]byte("read by others\n")); err != nil || content(t, path) != "read by others\n" {
-		t.Errorf("%q, %v", content(t, path), err)
-	}
+	err := first.Append([]byte("read by others\n"))
+	datatest.Holds(t, err == nil && content(t, path) == "read by others\n", "%q, %v", content(t, path), err)
 	datatest.Check(t, first.Close())
-	second := datatest.Must(openLocked(path))(t)
-	datatest.Check(t, second.Close())
-	if again := open(t, path); again.size != 15 {
-		t.Errorf("the size is %d", again.size)
-	}
+	datatest.Check(t, datatest.Must(openLocked(path))(t).Close())
+	again := open(t, path)
+	datatest.Holds(t, again.size == 15, "the size is %d", again.size)
 }
 
 // However little room there is, a log holds whole records, and what did not fit
@@ -81,13 +77,11 @@ func TestALogHasOneWriter(t *testing.T) {
 func TestAFullDiskLeavesWholeRecords(t *testing.T) {
 	for room := range 14 {
 		path := filepath.Join(t.TempDir(), "log")
-		f := datatest.Must(openLocked(path))(t)
-		d := &disk{locked: f, room: room}
+		d := &disk{locked: datatest.Must(openLocked(path))(t), room: room}
 		l := &Log{file: d}
 		for range 2 {
-			if err := l.Append([]byte("record\n")); err != nil && !errors.Is(err, errFull) {
-				t.Fatalf("room %d: %v", room, err)
-			}
+			err := l.Append([]byte("record\n"))
+			datatest.Need(t, err == nil || errors.Is(err, errFull), "room %d: %v", room, err)
 		}
 		datatest.Equal(t, content(t, path), "record\nrecord\n"[:room/7*7], "room %d: the log", room)
 		d.room = 100
@@ -99,13 +93,11 @@ func TestAFullDiskLeavesWholeRecords(t *testing.T) {
 // If the torn part cannot even be cut off, nothing more is appended behind it.
 func TestALogThatCannotBeCutTakesNoMore(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "log")
-	f := datatest.Must(openLocked(path))(t)
-	d := &disk{locked: f, room: 3, broken: true}
+	d := &disk{locked: datatest.Must(openLocked(path))(t), room: 3, broken: true}
 	l := &Log{file: d}
 	for range 2 {
-		if err := l.Append([]byte("record\n")); !errors.Is(err, errFull) || !errors.Is(err, errBroken) {
-			t.Errorf("the error is %v", err)
-		}
+		err := l.Append([]byte("record\n"))
+		datatest.Holds(t, errors.Is(err, errFull) && errors.Is(err, errBroken), "the error is %v", err)
 		d.room = 100
 	}
 	datatest.Equal(t, content(t, path), "rec", "the log")
@@ -115,9 +107,8 @@ func TestALogThatCannotBeCutTakesNoMore(t *testing.T) {
 	if torn, err := again.Repair(); err != nil || !torn || again.size != 0 || content(t, path) != "" {
 		t.Errorf("torn %v, %v; the log has %q", torn, err, content(t, path))
 	}
-	if err := again.Append([]byte("whole\n")); err != nil || content(t, path) != "whole\n" {
-		t.Errorf("%v; the log has %q", err, content(t, path))
-	}
+	err := again.Append([]byte("whole\n"))
+	datatest.Holds(t, err == nil && content(t, path) == "whole\n", "%v; the log has %q", err, content(t, path))
 }
 
 func TestRepairKeepsWholeLines(t *testing.T) {
@@ -127,9 +118,8 @@ func TestRepairKeepsWholeLines(t *testing.T) {
 			datatest.Check(t, os.WriteFile(path, append([]byte(whole), bytes.Repeat([]byte("t"), length)...), 0o644))
 			l := open(t, path)
 			datatest.Equal(t, datatest.Must(l.Repair())(t), length > 0, "a tail of %d: torn", length)
-			if content(t, path) != whole || l.size != int64(len(whole)) {
-				t.Errorf("a tail of %d behind %d bytes: %d are left", length, len(whole), len(content(t, path)))
-			}
+			datatest.Holds(t, content(t, path) == whole && l.size == int64(len(whole)),
+				"a tail of %d behind %d bytes: %d are left", length, len(whole), len(content(t, path)))
 			l.Close()
 		}
 	}

@@ -62,9 +62,8 @@ func TestDamagedFilesNeverPanic(t *testing.T) {
 	for _, name := range []string{"table.npz", "table-sparse.npz", "tasks.npz"} {
 		content := datatest.Must(os.ReadFile(formats + name))(t)
 		for cut := range content {
-			if _, err := fromBytes(name, content[:cut], Options{}); err == nil {
-				t.Errorf("%s cut to %d of %d bytes was read", name, cut, len(content))
-			}
+			_, err := fromBytes(name, content[:cut], Options{})
+			datatest.Holds(t, err != nil, "%s cut to %d of %d bytes was read", name, cut, len(content))
 		}
 		for i := range content {
 			flipped := slices.Clone(content)
@@ -100,9 +99,8 @@ func TestChecksumsOfArraysAreChecked(t *testing.T) {
 		flipped := slices.Clone(content)
 		flipped[start+int64(f.UncompressedSize64)-1] ^= 1
 		_, err := fromBytes("a.npz", flipped, Options{})
-		if want := "array " + strings.TrimSuffix(f.Name, ".npy") + ": the array is damaged"; err == nil || !strings.Contains(err.Error(), want) {
-			t.Errorf("error %v, want %q", err, want)
-		}
+		want := "array " + strings.TrimSuffix(f.Name, ".npy") + ": the array is damaged"
+		datatest.Holds(t, err != nil && strings.Contains(err.Error(), want), "error %v, want %q", err, want)
 	}
 }
 
@@ -156,9 +154,8 @@ func TestLyingFilesDoNotFillTheMemory(t *testing.T) {
 			if !strings.Contains(c.file, ".np") && !strings.Contains(c.file, ".svm") {
 				read = func() { err = readTable(path, Options{}) }
 			}
-			if got := datatest.Allocated(read); got > c.limit {
-				t.Errorf("%d bytes allocated, more than %d", got, c.limit)
-			}
+			got := datatest.Allocated(read)
+			datatest.Holds(t, got <= c.limit, "%d bytes allocated, more than %d", got, c.limit)
 			if !errors.Is(err, data.ErrFormat) && !errors.Is(err, data.ErrInvalid) || !strings.Contains(err.Error(), c.want) {
 				t.Errorf("error %v, want %q", err, c.want)
 			}

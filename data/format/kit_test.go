@@ -50,8 +50,7 @@ func readTable(path string, o Options) error {
 	for j := range columns {
 		columns[j] = &Column{At: j}
 	}
-	_, err = rows.Read(columns)
-	return err
+	return datatest.Err(rows.Read(columns))
 }
 
 func mustRead(t testing.TB, path string, o Options) *data.Dataset {
@@ -179,9 +178,7 @@ func checkRefusals(t *testing.T, extension string, cases []refusal) {
 		t.Run(c.name, func(t *testing.T) {
 			path := inFile(t, "file"+extension, c.content)
 			d, err := Read(path, c.options)
-			if err == nil {
-				t.Fatalf("read %d x %d, classes %q; want an error", d.X.Rows(), d.X.Cols(), d.Classes)
-			}
+			datatest.Need(t, err != nil, "read %+v; want an error", d)
 			if !errors.Is(err, c.is) || !strings.Contains(err.Error(), c.want) || !strings.HasPrefix(err.Error(), path+": ") {
 				t.Errorf("error %q, want %q of kind %q", err, c.want, c.is)
 			}

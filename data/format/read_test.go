@@ -21,14 +21,11 @@ func TestAllFormatsGiveTheSameDataset(t *testing.T) {
 	want := tableDataset(t).Fingerprint()
 	paths, err := filepath.Glob(formats + "table*")
 	paths = slices.DeleteFunc(paths, func(path string) bool { return !strings.Contains(path, "npz") && !strings.Contains(path, "svmlight") })
-	if err != nil || len(paths) != 6 {
-		t.Fatalf("%d files (%v), want 6", len(paths), err)
-	}
+	datatest.Need(t, err == nil && len(paths) == 6, "%d files (%v), want 6", len(paths), err)
 	for _, path := range paths {
 		d := mustRead(t, path, Options{})
-		if d.Fingerprint() != want {
-			t.Errorf("%s: a different dataset: %d x %d, classes %q", path, d.X.Rows(), d.X.Cols(), d.Classes)
-		}
+		datatest.Holds(t, d.Fingerprint() == want,
+			"%s: a different dataset: %d x %d, classes %q", path, d.X.Rows(), d.X.Cols(), d.Classes)
 		datatest.Equal(t, d.Name, path, "the name")
 	}
 }
@@ -38,9 +35,7 @@ func TestFormatAskedForBeatsTheName(t *testing.T) {
 	for _, name := range []string{"a.csv", "b", "c.npz"} {
 		for _, content := range []string{string(text), packed(t, string(text))} {
 			d := mustRead(t, inFile(t, name, content), Options{Format: SVMLight})
-			if d.Fingerprint() != tableDataset(t).Fingerprint() {
-				t.Errorf("%s is a different dataset", name)
-			}
+			datatest.Holds(t, d.Fingerprint() == tableDataset(t).Fingerprint(), "%s is a different dataset", name)
 		}
 	}
 }
@@ -51,9 +46,8 @@ func TestNamesFromFiles(t *testing.T) {
 	d := mustRead(t, formats+"table.svmlight", Options{ClassNames: classes, FeatureNames: features})
 	datatest.Equal(t, d.Classes, []string{"one", "two", "three", "four", "five"}, "classes")
 	datatest.Equal(t, d.Label, []int32{1, 0, 4, 0, 1, 4, 0, 1}, "labels")
-	if d.X.Cols() != 6 || len(d.Features) != 6 {
-		t.Errorf("%d columns, %d names; the names say 6", d.X.Cols(), len(d.Features))
-	}
+	datatest.Holds(t, d.X.Cols() == 6 && len(d.Features) == 6,
+		"%d columns, %d names; the names say 6", d.X.Cols(), len(d.Features))
 	for content, want := range map[string]string{
 		"":           "it holds no names",
 		"a\n\nb":     "line 2: the name \"\" is empty",
@@ -69,16 +63,13 @@ func TestNPZKeepsEverything(t *testing.T) {
 	for seed := range uint64(150) {
 		d := randomDataset(data.Stream(seed, "test npz"))
 		var first, second bytes.Buffer
-		if err := WriteNPZ(&first, d); err != nil {
-			t.Fatalf("seed %d: %v", seed, err)
-		}
+		err := WriteNPZ(&first, d)
+		datatest.Need(t, err == nil, "seed %d: %v", seed, err)
 		again := mustReadBytes(t, "a.npz", first.Bytes(), Options{})
-		if again.Fingerprint() != d.Fingerprint() || again.X.NNZ() != d.X.NNZ() {
-			t.Fatalf("seed %d: the dataset changed", seed)
-		}
-		if diff := cmp.Diff(d.Features, again.Features) + cmp.Diff(d.Steps, again.Steps); diff != "" {
-			t.Fatalf("seed %d: features or steps changed: %s", seed, diff)
-		}
+		datatest.Need(t, again.Fingerprint() == d.Fingerprint() && again.X.NNZ() == d.X.NNZ(),
+			"seed %d: the dataset changed", seed)
+		diff := cmp.Diff(d.Features, again.Features) + cmp.Diff(d.Steps, again.Steps)
+		datatest.Need(t, diff == "", "seed %d: features or steps changed: %s", seed, diff)
 		if err := WriteNPZ(&second, again); err != nil || !bytes.Equal(first.Bytes(), second.Bytes()) {
 			t.Fatalf("seed %d: written again the file differs (%v)", seed, err)
 		}
@@ -92,9 +83,8 @@ func TestWriteIsAllOrNothing(t *testing.T) {
 	datatest.Equal(t, string(datatest.Must(os.ReadFile(path))(t)), "as it was", "the file became")
 	datatest.Equal(t, len(datatest.Must(os.ReadDir(filepath.Dir(path)))(t)), 1, "files left behind")
 	for _, name := range []string{"a.csv", "a.svmlight", "a"} {
-		if err := Write(name, tableDataset(t)); !errors.Is(err, data.ErrFormat) {
-			t.Errorf("%s: error %v, want ErrFormat", name, err)
-		}
+		err := Write(name, tableDataset(t))
+		datatest.Holds(t, errors.Is(err, data.ErrFormat), "%s: error %v, want ErrFormat", name, err)
 	}
 }
 
@@ -120,9 +110,8 @@ func TestRealData(t *testing.T) {
 			if d.Regression() {
 				sizes = d.GroupSizes()
 			}
-			if slices.Min(sizes) != c.smallest || slices.Max(sizes) != c.largest {
-				t.Errorf("sizes %d..%d, want %d..%d", slices.Min(sizes), slices.Max(sizes), c.smallest, c.largest)
-			}
+			datatest.Holds(t, slices.Min(sizes) == c.smallest && slices.Max(sizes) == c.largest,
+				"sizes %d..%d, want %d..%d", slices.Min(sizes), slices.Max(sizes), c.smallest, c.largest)
 		})
 	}
 }
@@ -133,9 +122,8 @@ func TestRealNamesAndLayers(t *testing.T) {
 		ClassNames:   datatest.Path(t, "20newsgroups", "classes.txt"),
 		FeatureNames: datatest.Path(t, "20newsgroups", "vocabulary.txt.gz"),
 	})
-	if d.Classes[0] != "alt.atheism" || d.Features[0] != "archive" || len(d.Features) != 61188 {
-		t.Errorf("classes %q, %d features from %q", d.Classes, len(d.Features), d.Features[0])
-	}
+	datatest.Holds(t, d.Classes[0] == "alt.atheism" && d.Features[0] == "archive" && len(d.Features) == 61188,
+		"classes %q, %d features from %q", d.Classes, len(d.Features), d.Features[0])
 	datatest.Refused(Read(datatest.Path(t, "caltech101", "mobilenetv2_fc.npz"), Options{}))(t, data.ErrFormat, "W (1280 x 1000 float32), b (1000 float32)")
 }
 
@@ -151,17 +139,13 @@ func FuzzNames(f *testing.F) {
 		if pack {
 			content = packed(t, content)
 		}
-		path := inFile(t, "names", content)
-		names, err := readNames(path)
+		names, err := readNames(inFile(t, "names", content))
 		if err != nil {
 			datatest.Says(t, err, data.ErrFormat)
 			return
 		}
-		if n := strings.Count(strings.TrimSuffix(string(text), "\n"), "\n") + 1; pack && len(names) != n {
-			t.Errorf("%d names in %d lines", len(names), n)
-		}
-		if slices.Contains(names, "") {
-			t.Errorf("an empty name among %q", names)
-		}
+		n := strings.Count(strings.TrimSuffix(string(text), "\n"), "\n") + 1
+		datatest.Holds(t, !pack || len(names) == n, "%d names in %d lines", len(names), n)
+		datatest.Holds(t, !slices.Contains(names, ""), "an empty name among %q", names)
 	})
 }

@@ -59,9 +59,8 @@ func TestExtractMakesADataset(t *testing.T) {
 	if len(r.Skipped) != 2 || r.Skipped[0].Name != "0/007.png" || r.Skipped[1].Name != "1/020.png" || !errors.Is(r.Skipped[0].Err, data.ErrFormat) {
 		t.Errorf("skipped %v", r.Skipped)
 	}
-	if len(r.Files) != 48 || r.Dataset.X.Rows() != 48 || r.Dataset.X.Cols() != 3 {
-		t.Fatalf("%d files, %d rows", len(r.Files), r.Dataset.X.Rows())
-	}
+	datatest.Need(t, len(r.Files) == 48 && r.Dataset.X.Rows() == 48 && r.Dataset.X.Cols() == 3,
+		"%d files, %d rows", len(r.Files), r.Dataset.X.Rows())
 	for i, name := range r.Files {
 		p := datatest.Must(Read(filepath.Join(c.Dir, name), options))(t)
 		want, _ := mean([][]byte{p}, 1)
@@ -94,9 +93,7 @@ func TestInterruptedExtractionsComeToTheSame(t *testing.T) {
 		computed, torn := 0, 0
 		var r *Result
 		for run := 0; ; run++ {
-			if run > 20 {
-				t.Fatal("it never ends")
-			}
+			datatest.Need(t, run <= 20, "it never ends")
 			ctx, stop := context.WithCancel(context.Background())
 			left := rapid.IntRange(0, 4).Draw(t, "batches before the interruption")
 			net := func(p [][]byte, workers int) ([][]float32, error) {
@@ -118,12 +115,9 @@ func TestInterruptedExtractionsComeToTheSame(t *testing.T) {
 			torn += tear(t, path)
 		}
 		datatest.Equal(t, datatest.Must(bytesOf(r))(t), want, "the bytes")
-		if !slices.Equal(r.Files, whole.Files) || len(r.Skipped) == 0 {
-			t.Errorf("files %q, %d skipped", r.Files, len(r.Skipped))
-		}
-		if computed > 67+torn {
-			t.Errorf("%d pictures computed, of 67 and %d torn", computed, torn)
-		}
+		datatest.Holds(t, slices.Equal(r.Files, whole.Files) && len(r.Skipped) != 0,
+			"files %q, %d skipped", r.Files, len(r.Skipped))
+		datatest.Holds(t, computed <= 67+torn, "%d pictures computed, of 67 and %d torn", computed, torn)
 	})
 }
 
@@ -180,13 +174,11 @@ func TestRowsOfOtherExtractionsAreNotUsed(t *testing.T) {
 		other, files := config, *c
 		files.Files = slices.Clone(c.Files)
 		change(&other, &files)
-		if n := computed(&files, other); n == 0 {
-			t.Errorf("%s: the rows are those of before", name)
-		}
+		n := computed(&files, other)
+		datatest.Holds(t, n != 0, "%s: the rows are those of before", name)
 	}
-	if n := computed(c, config); n > 0 {
-		t.Errorf("the same again: %d are computed", n)
-	}
+	n := computed(c, config)
+	datatest.Holds(t, n <= 0, "the same again: %d are computed", n)
 }
 
 func TestExtractSaysWhatIsWrong(t *testing.T) {

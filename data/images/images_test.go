@@ -96,9 +96,8 @@ func TestFindReadsDatasetsAsTheyAreUnpacked(t *testing.T) {
 			if class, _, _ := strings.Cut(f.Name, "/"); class != c.Classes[f.Class] || f.Size != 4 {
 				t.Errorf("%s: %+v with the classes %q", name, f, c.Classes)
 			}
-			if _, err := os.Stat(c.path(f)); err != nil {
-				t.Errorf("%s: %v", name, err)
-			}
+			_, err = os.Stat(c.path(f))
+			datatest.Holds(t, err == nil, "%s: %v", name, err)
 		}
 		if !slices.Equal(c.Classes, test.classes) || !slices.Equal(names, test.want) || c.Others != test.others {
 			t.Errorf("%s: classes %q, files %q, %d others", name, c.Classes, names, c.Others)
@@ -131,9 +130,7 @@ func TestScaledAsPillowDoes(t *testing.T) {
 		Pixels                     []byte
 	}
 	datatest.Check(t, json.Unmarshal(text, &cases))
-	if len(cases) < 5 {
-		t.Fatalf("only %d cases", len(cases))
-	}
+	datatest.Need(t, len(cases) >= 5, "only %d cases", len(cases))
 	for _, c := range cases {
 		colour := func(x, y int) color.Color {
 			v := func(k int) byte { return byte(x*x*7 + y*13 + x*y*(k+3) + k*85) }
@@ -141,9 +138,8 @@ func TestScaledAsPillowDoes(t *testing.T) {
 		}
 		path := put(t, pngOf(t, c.Width, c.Height, colour), t.TempDir(), "x.png")
 		got := datatest.Must(Read(path, Options{c.Short, c.Crop, 1 << 20}))(t)
-		if !bytes.Equal(got, c.Pixels) {
-			t.Errorf("%d x %d, scaled to %d, cropped to %d: another picture", c.Width, c.Height, c.Short, c.Crop)
-		}
+		datatest.Holds(t, bytes.Equal(got, c.Pixels),
+			"%d x %d, scaled to %d, cropped to %d: another picture", c.Width, c.Height, c.Short, c.Crop)
 	}
 }
 
@@ -227,9 +223,8 @@ func TestBadPicturesAreErrors(t *testing.T) {
 		}
 	}
 	path := put(t, pngOf(t, 5, 4, func(int, int) color.Color { return color.White }), t.TempDir(), "x.png")
-	if _, err := Read(path, Options{4, 3, 20}); err != nil {
-		t.Errorf("20 pixels: %v", err)
-	}
+	_, err := Read(path, Options{4, 3, 20})
+	datatest.Holds(t, err == nil, "20 pixels: %v", err)
 	datatest.Refused(Read(path, Options{4, 3, 19}))(t, data.ErrInvalid, "5 x 4 pixels")
 }
 
@@ -241,9 +236,8 @@ func FuzzRead(f *testing.F) {
 	f.Add(pngOf(f, 5, 4, func(x, y int) color.Color { return color.NRGBA{byte(x), byte(y), 3, 200} }))
 	f.Fuzz(func(t *testing.T, content []byte) {
 		path := put(t, content, t.TempDir(), "x")
-		if p, err := Read(path, Options{Short: 6, Crop: 5, MaxPixels: 1 << 16}); err == nil && len(p) != 5*5*3 {
-			t.Errorf("%d bytes", len(p))
-		}
+		p, err := Read(path, Options{Short: 6, Crop: 5, MaxPixels: 1 << 16})
+		datatest.Holds(t, err != nil || len(p) == 5*5*3, "%d bytes", len(p))
 	})
 }
 

@@ -24,8 +24,7 @@ var some = []Tensor{
 
 func encode(t testing.TB, tensors []Tensor, metadata map[string]string) []byte {
 	t.Helper()
-	b := datatest.Must(Encode(tensors, metadata))(t)
-	return b
+	return datatest.Must(Encode(tensors, metadata))(t)
 }
 
 func TestTensorsComeBackInTheirOrder(t *testing.T) {
@@ -33,9 +32,7 @@ func TestTensorsComeBackInTheirOrder(t *testing.T) {
 	datatest.Check(t, Write(path, some, map[string]string{"step": "12"}))
 	got, metadata, err := Read(path, nil)
 	datatest.Check(t, err)
-	if metadata["step"] != "12" || len(metadata["sha256"]) != 64 {
-		t.Errorf("the metadata is %v", metadata)
-	}
+	datatest.Holds(t, metadata["step"] == "12" && len(metadata["sha256"]) == 64, "the metadata is %v", metadata)
 	datatest.Equal(t, got, some, "read")
 }
 
@@ -56,9 +53,8 @@ func TestAFileByHandIsRead(t *testing.T) {
 
 func TestTheDataIsAligned(t *testing.T) {
 	b := encode(t, some, map[string]string{"x": strings.Repeat("y", 3)})
-	if n := binary.LittleEndian.Uint64(b); n%8 != 0 {
-		t.Errorf("the header has %d bytes, not a multiple of 8", n)
-	}
+	n := binary.LittleEndian.Uint64(b)
+	datatest.Holds(t, n%8 == 0, "the header has %d bytes, not a multiple of 8", n)
 }
 
 var malformed = map[string][]byte{
@@ -85,9 +81,8 @@ var malformed = map[string][]byte{
 func TestMalformedFilesAreRefused(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "bad.safetensors")
 	for name, b := range malformed {
-		if _, _, err := Decode(b); !errors.Is(err, ErrFormat) {
-			t.Errorf("%s: the error is %v", name, err)
-		}
+		_, _, err := Decode(b)
+		datatest.Holds(t, errors.Is(err, ErrFormat), "%s: the error is %v", name, err)
 		datatest.Check(t, os.WriteFile(path, b, 0o644))
 		if got, _, err := Read(path, func(string) DType { return "" }); !errors.Is(err, ErrFormat) || got != nil || !strings.HasPrefix(err.Error(), path+": ") {
 			t.Errorf("%s: the error is %v", name, err)
@@ -112,12 +107,10 @@ func TestWriteRefusesWhatCannotBeRead(t *testing.T) {
 		"another size":    {{"a", F32, []int{2}, one, nil}},
 		"another, single": {{"a", F32, []int{2, 2}, nil, []float32{1}}},
 	} {
-		if _, err := Encode(tensors, nil); err == nil {
-			t.Errorf("%s: no error", name)
-		}
-		if err := Write(path, tensors, nil); err == nil || !strings.HasPrefix(err.Error(), "write "+path) {
-			t.Errorf("%s: the error is %v", name, err)
-		}
+		_, err := Encode(tensors, nil)
+		datatest.Holds(t, err != nil, "%s: no error", name)
+		err = Write(path, tensors, nil)
+		datatest.Holds(t, err != nil && strings.HasPrefix(err.Error(), "write "+path), "%s: the error is %v", name, err)
 	}
 	datatest.Refused(os.Stat(path))(t, nil)
 }
@@ -151,9 +144,7 @@ func TestSinglePrecision(t *testing.T) {
 			}
 			return ""
 		})
-		if err != nil || len(alone) != len(got) {
-			t.Fatalf("%d tensors, %v", len(alone), err)
-		}
+		datatest.Need(t, err == nil && len(alone) == len(got), "%d tensors, %v", len(alone), err)
 		for j, a := range alone {
 			want := got[j]
 			n := max(len(want.Value), len(want.Single))
@@ -186,13 +177,10 @@ func FuzzDecode(f *testing.F) {
 				return // readable, but not ours to write
 			}
 		}
-		if total > len(b) {
-			t.Fatalf("%d bytes of numbers from a file of %d", total, len(b))
-		}
+		datatest.Need(t, total <= len(b), "%d bytes of numbers from a file of %d", total, len(b))
 		again, _, err := Decode(encode(t, tensors, metadata))
 		datatest.Check(t, err)
-		if !bytes.Equal(encode(t, again, metadata), encode(t, tensors, metadata)) {
-			t.Errorf("%v became %v", tensors, again)
-		}
+		datatest.Holds(t, bytes.Equal(encode(t, again, metadata), encode(t, tensors, metadata)),
+			"%v became %v", tensors, again)
 	})
 }

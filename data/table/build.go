@@ -42,8 +42,8 @@ func (r *reader) build(paths []string) error {
 		if r.weight != nil {
 			samples.Weight = picked(r.weights, t.rows)
 		}
-		made := data.TaskData{Task: t.task, TrainSet: samples, ValidationSet: empty, TestSet: empty}
-		r.Problem.Tasks = append(r.Problem.Tasks, made)
+		task := data.TaskData{Task: t.task, TrainSet: samples, ValidationSet: empty, TestSet: empty}
+		r.Problem.Tasks = append(r.Problem.Tasks, task)
 		if together != nil {
 			r.Together = append(r.Together, picked(together, t.rows))
 		}
@@ -64,11 +64,11 @@ func (r *reader) build(paths []string) error {
 }
 
 // picked are the values of some rows.
-func picked[T any](values []T, rows []int) (some []T) {
+func picked[T any](values []T, rows []int) (chosen []T) {
 	for _, row := range rows {
-		some = append(some, values[row])
+		chosen = append(chosen, values[row])
 	}
-	return some
+	return chosen
 }
 
 // together is a number for every row, which rows that belong together have in common, or
@@ -240,8 +240,8 @@ func CompareNames(a, b string) int {
 // mostLevels bounds the levels of a category.
 const mostLevels = 1000
 
-// Features, of which a level is one, may be so many numbers in any table, and so many for a
-// cell: a thousand words in two columns would fill the memory.
+// Features (a level is one) may be so many numbers in any table, and so many for a cell: a thousand
+// words in two columns would fill the memory.
 const (
 	freeFeatures    = 16 << 20
 	featuresPerCell = 32

@@ -258,7 +258,7 @@ func (r *reader) owner(asked string, words bool) *format.Column {
 	return c
 }
 
-// readSheet reads the rows of a file behind those of the files before. The names of columns that
+// readSheet reads the rows of a file behind the rows of the files before. The names of columns that
 // are asked for tell a header from a first row.
 func (r *reader) readSheet(path string) error {
 	o := r.Format
@@ -346,9 +346,9 @@ func (r *reader) columnsOf(s sheet, names []string) (columns []*format.Column, e
 			if asked == "" {
 				continue
 			}
-			found, none := match(names, asked, of.one == nil)
-			if none != nil && !of.optional {
-				fault(fmt.Errorf("--%s: %w", cmp.Or(r.flags[of.flag], of.flag), none))
+			found, unknown := match(names, asked, of.one == nil)
+			if unknown != nil && !of.optional {
+				fault(fmt.Errorf("--%s: %w", cmp.Or(r.flags[of.flag], of.flag), unknown))
 			}
 			for _, j := range found {
 				if of.one != nil {
@@ -450,11 +450,11 @@ func (r *reader) note(format string, args ...any) {
 
 func (r *reader) wordsAreCategories() bool { return slices.Equal(r.Categorical, []string{"*"}) }
 
-// labelled leaves out the rows without a label, if they may lack it, and those that count nothing.
+// labelled leaves out the rows without a label, if they may lack it, and rows of no weight.
 // In the mean the others count 1.
 func (r *reader) labelled() {
 	var rows []int
-	var missing, wrong fault
+	var missing, refused fault
 	for i := range r.places {
 		weight, err := r.weightOf(i)
 		labelled := slices.ContainsFunc(r.targets, func(t *target) bool {
@@ -462,7 +462,7 @@ func (r *reader) labelled() {
 		})
 		switch {
 		case err != nil:
-			wrong.add(i, err)
+			refused.add(i, err)
 		case weight == 0:
 		case labelled:
 			rows = append(rows, i)
@@ -474,9 +474,9 @@ func (r *reader) labelled() {
 		}
 	}
 	floats.Scale(float64(len(rows))/floats.Sum(r.weights), r.weights)
-	r.faults = append(r.faults, missing, wrong)
+	r.faults = append(r.faults, missing, refused)
 	r.skipped = len(r.places) - len(rows)
-	if r.skipped == 0 || missing.rows+wrong.rows > 0 {
+	if r.skipped == 0 || missing.rows+refused.rows > 0 {
 		return
 	}
 	r.places = picked(r.places, rows)

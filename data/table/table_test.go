@@ -4,6 +4,8 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
+	"math"
 	"os"
 	"path/filepath"
 	"slices"
@@ -12,6 +14,7 @@ import (
 
 	"l2mt/data"
 	"l2mt/data/datatest"
+	"l2mt/data/format"
 )
 
 // inFiles writes files, given as name and content in turn, and returns their paths.
@@ -56,110 +59,65 @@ func TestShapesOfTables(t *testing.T) {
 		notes    []string
 	}{
 		{
-			"a column names the task, spaces, CRLF, quotes and a mark",
-			[]string{"school.csv", "\ufeffpupil,school,\"the score\",boy\r\n1,10,2.5,1\r\n 2 ,9,3,0\r\n3,10,4,1\r\n4,9,1,1\r\n"},
-			Options{Task: "school", Targets: []string{"the score"}, Ignore: []string{"pup*"}},
-			[]string{"boy"},
-			"9; [0] 3; [1] 1\n10; [1] 2.5; [1] 4\n",
-			nil,
+			"a column names the task, spaces, CRLF, quotes and a mark", []string{"school.csv", "\ufeffpupil,school,\"the score\",boy\r\n1,10,2.5,1\r\n 2 ,9,3,0\r\n3,10,4,1\r\n4,9,1,1\r\n"},
+			Options{Task: "school", Targets: []string{"the score"}, Ignore: []string{"pup*"}}, []string{"boy"},
+			"9; [0] 3; [1] 1\n10; [1] 2.5; [1] 4\n", nil,
 		}, {
-			"whole numbers are a regression, and it is said",
-			[]string{"a.tsv", "x\ttask\ty\n1\ta\t3\n2\ta\t4\n3\ta\t5\n"},
-			Options{Task: "task"},
-			[]string{"x"},
-			"a; [1] 3; [2] 4; [3] 5\n",
-			[]string{`target "y": 3 different whole numbers, taken for regression; say --kind classification if they are classes`},
+			"whole numbers are a regression, and it is said", []string{"a.tsv", "x\ttask\ty\n1\ta\t3\n2\ta\t4\n3\ta\t5\n"},
+			Options{Task: "task"}, []string{"x"},
+			"a; [1] 3; [2] 4; [3] 5\n", []string{`target "y": 3 different whole numbers, taken for regression; say --kind classification if they are classes`},
 		}, {
-			"a pattern of target columns with blanks",
-			[]string{"tox.csv", "tox2,x,tox1,id\n1,7,,a\n,8,0,b\n0,9,1,c\n,,,\n"},
-			Options{Targets: []string{"tox*"}, Ignore: []string{"id"}},
-			[]string{"x"},
-			"tox2 (1 or 0); [7] 1; [9] -1\ntox1 (1 or 0); [8] -1; [9] 1\n",
-			[]string{"1 rows without a label are left out"},
+			"a pattern of target columns with blanks", []string{"tox.csv", "tox2,x,tox1,id\n1,7,,a\n,8,0,b\n0,9,1,c\n,,,\n"},
+			Options{Targets: []string{"tox*"}, Ignore: []string{"id"}}, []string{"x"},
+			"tox2 (1 or 0); [7] 1; [9] -1\ntox1 (1 or 0); [8] -1; [9] 1\n", []string{"1 rows without a label are left out"},
 		}, {
-			"a file a task, columns by name",
-			[]string{"a.csv", "x,spam,z\n1,no,2\n3,yes,4\n", "b.csv", "z,x,spam\n20,10,yes\n40,30,no\n"},
-			Options{Targets: []string{"spam"}, Steps: []string{None}},
-			[]string{"x", "z"},
-			"a (yes or no); [1 2] -1; [3 4] 1\nb (yes or no); [10 20] 1; [30 40] -1\n",
-			nil,
+			"a file a task, columns by name", []string{"a.csv", "x,spam,z\n1,no,2\n3,yes,4\n", "b.csv", "z,x,spam\n20,10,yes\n40,30,no\n"},
+			Options{Targets: []string{"spam"}, Steps: []string{None}}, []string{"x", "z"},
+			"a (yes or no); [1 2] -1; [3 4] 1\nb (yes or no); [10 20] 1; [30 40] -1\n", nil,
 		}, {
-			"missing columns have their mean",
-			[]string{"a.csv", "x,c,y\n1,red,0\n3,blue,1\n", "b.csv", "y,z\n1,5\n0,6\n"},
-			Options{MissingColumns: Mean, Categorical: []string{"c"}, Positive: "0", Steps: []string{None}},
-			[]string{"x", "c=blue", "c=red", "z"},
-			"a (0 or 1); [1 0 1 5.5] 1; [3 1 0 5.5] -1\nb (0 or 1); [2 0.5 0.5 5] -1; [2 0.5 0.5 6] 1\n",
-			nil,
+			"missing columns have their mean", []string{"a.csv", "x,c,y\n1,red,0\n3,blue,1\n", "b.csv", "y,z\n1,5\n0,6\n"},
+			Options{MissingColumns: Mean, Categorical: []string{"c"}, Positive: "0", Steps: []string{None}}, []string{"x", "c=blue", "c=red", "z"},
+			"a (0 or 1); [1 0 1 5.5] 1; [3 1 0 5.5] -1\nb (0 or 1); [2 0.5 0.5 5] -1; [2 0.5 0.5 6] 1\n", nil,
 		}, {
-			"one file lacks a column to ignore",
-			[]string{"a.csv", "id,w,x,y\n1,1,2,0.5\n2,1,3,1.5\n", "b.csv", "id,x,y\n3,4,2.5\n4,5,3\n"},
-			Options{Ignore: []string{"w", "id"}},
-			[]string{"x"},
-			"a; [2] 0.5; [3] 1.5\nb; [4] 2.5; [5] 3\n",
-			nil,
+			"one file lacks a column to ignore", []string{"a.csv", "id,w,x,y\n1,1,2,0.5\n2,1,3,1.5\n", "b.csv", "id,x,y\n3,4,2.5\n4,5,3\n"},
+			Options{Ignore: []string{"w", "id"}}, []string{"x"},
+			"a; [2] 0.5; [3] 1.5\nb; [4] 2.5; [5] 3\n", nil,
 		}, {
-			"no header, columns by number",
-			[]string{"a.csv", "1,2.5,7\n3,4.5,8\n", "b.csv", "5,6.5,9\n7,8.5,6\n"},
-			Options{Targets: []string{"1"}},
-			[]string{"0", "2"},
-			"a; [1 7] 2.5; [3 8] 4.5\nb; [5 9] 6.5; [7 6] 8.5\n",
-			[]string{"no header: columns are known by their numbers, from 0, and matched by position"},
+			"no header, columns by number", []string{"a.csv", "1,2.5,7\n3,4.5,8\n", "b.csv", "5,6.5,9\n7,8.5,6\n"},
+			Options{Targets: []string{"1"}}, []string{"0", "2"},
+			"a; [1 7] 2.5; [3 8] 4.5\nb; [5 9] 6.5; [7 6] 8.5\n", []string{"no header: columns are known by their numbers, from 0, and matched by position"},
 		}, {
-			"classes of each task",
-			[]string{"a.csv", "x,class\n1,cat\n2,dog\n", "b.csv", "x,class\n3,wolf\n4,fox\n"},
-			Options{},
-			[]string{"x"},
-			"a (dog or cat); [1] -1; [2] 1\nb (wolf or fox); [3] 1; [4] -1\n",
-			nil,
+			"classes of each task", []string{"a.csv", "x,class\n1,cat\n2,dog\n", "b.csv", "x,class\n3,wolf\n4,fox\n"},
+			Options{}, []string{"x"},
+			"a (dog or cat); [1] -1; [2] 1\nb (wolf or fox); [3] 1; [4] -1\n", nil,
 		}, {
-			"more than two classes, of which a task has two",
-			[]string{"a.csv", "t,x,class\na,1,cat\na,2,dog\na,3,ant\nb,4,eel\nb,5,cat\n"},
-			Options{Task: "t"},
-			[]string{"x"},
-			"a; [1] 1; [2] 2; [3] 0\nb; [4] 3; [5] 1\nclasses ant, cat, dog, eel\n",
-			nil,
+			"more than two classes, of which a task has two", []string{"a.csv", "t,x,class\na,1,cat\na,2,dog\na,3,ant\nb,4,eel\nb,5,cat\n"},
+			Options{Task: "t"}, []string{"x"},
+			"a; [1] 1; [2] 2; [3] 0\nb; [4] 3; [5] 1\nclasses ant, cat, dog, eel\n", nil,
 		}, {
-			"words are categories, gaps are means",
-			[]string{"a.csv", "city,size,y\nRome,1,0.5\nOslo,,1.5\n?,4,2.5\nRome,4,3.5\n"},
-			Options{},
-			[]string{"city=Oslo", "city=Rome", "city is missing", "size", "size is missing"},
-			"y; [0 1 0 1 0] 0.5; [1 0 0 3 1] 1.5; [0.33333334 0.6666667 1 4 0] 2.5; [0 1 0 4 0] 3.5\n",
-			[]string{"words are categories: city (2); blanks become means, and a further column marks them: city, size (--strict refuses them)"},
+			"words are categories, gaps are means", []string{"a.csv", "city,size,y\nRome,1,0.5\nOslo,,1.5\n?,4,2.5\nRome,4,3.5\n"},
+			Options{}, []string{"city=Oslo", "city=Rome", "city is missing", "size", "size is missing"},
+			"y; [0 1 0 1 0] 0.5; [1 0 0 3 1] 1.5; [0.33333334 0.6666667 1 4 0] 2.5; [0 1 0 4 0] 3.5\n", []string{"words are categories: city (2); blanks become means, and a further column marks them: city, size (--strict refuses them)"},
 		}, {
-			"tasks that cannot be learned are left out",
-			[]string{"a.csv", "task,x,y\na,1,0\na,2,1\nb,3,1\nc,4,1\nc,5,1\nc,6,\n"},
-			Options{Task: "task", SkipTasks: true, SkipUnlabelled: true},
-			[]string{"x"},
-			"a (1 or 0); [1] -1; [2] 1\n",
-			[]string{"1 rows without a label are left out", `2 of 3 tasks are left out, the first because: task "b": it has a single row, or one class`},
+			"tasks that cannot be learned are left out", []string{"a.csv", "task,x,y\na,1,0\na,2,1\nb,3,1\nc,4,1\nc,5,1\nc,6,\n"},
+			Options{Task: "task", SkipTasks: true, SkipUnlabelled: true}, []string{"x"},
+			"a (1 or 0); [1] -1; [2] 1\n", []string{"1 rows without a label are left out", `2 of 3 tasks are left out, the first because: task "b": it has a single row, or one class`},
 		}, {
-			"unlike scales are standardised, ones and zeros are not",
-			[]string{"a.csv", "big,bit,y\n100,0,1.5\n300,1,2.5\n100,0,3.5\n300,0,1.5\n"},
-			Options{},
-			[]string{"big", "bit"},
-			"y; [-1 0] 1.5; [1 1] 2.5; [-1 0] 3.5; [1 0] 1.5\n",
-			[]string{"features are standardised, as their scales differ; --step none keeps them"},
+			"unlike scales are standardised, ones and zeros are not", []string{"a.csv", "big,bit,y\n100,0,1.5\n300,1,2.5\n100,0,3.5\n300,0,1.5\n"},
+			Options{}, []string{"big", "bit"},
+			"y; [-1 0] 1.5; [1 1] 2.5; [-1 0] 3.5; [1 0] 1.5\n", []string{"features are standardised, as their scales differ; --step none keeps them"},
 		}, {
-			"years are standardised",
-			[]string{"a.csv", "year,y\n2010,1.5\n2012,2.5\n2010,3.5\n2012,1.5\n"},
-			Options{},
-			[]string{"year"},
-			"y; [-1] 1.5; [1] 2.5; [-1] 3.5; [1] 1.5\n",
-			[]string{"column year may be a time: if new rows come later than these, say --time year, so that errors are those of the future", "features are standardised, as their scales differ; --step none keeps them"},
+			"years are standardised", []string{"a.csv", "year,y\n2010,1.5\n2012,2.5\n2010,3.5\n2012,1.5\n"},
+			Options{}, []string{"year"},
+			"y; [-1] 1.5; [1] 2.5; [-1] 3.5; [1] 1.5\n", []string{"column year may be a time: if new rows come later than these, say --time year, so that errors are those of the future", "features are standardised, as their scales differ; --step none keeps them"},
 		}, {
-			"a column that counts the rows",
-			[]string{"a.csv", "pupil,x,y\n" + many("%d,5,%d.5\n", 20)},
-			Options{Ignore: []string{"x"}, Steps: []string{None}},
-			[]string{"pupil"},
-			"y;" + strings.TrimSuffix(many(" [%d] %d.5;", 20), ";") + "\n",
-			[]string{`column "pupil" only counts the rows; if it is their number, leave it out with --ignore`},
+			"a column that counts the rows", []string{"a.csv", "pupil,x,y\n" + many("%d,5,%d.5\n", 20)},
+			Options{Ignore: []string{"x"}, Steps: []string{None}}, []string{"pupil"},
+			"y;" + strings.TrimSuffix(many(" [%d] %d.5;", 20), ";") + "\n", []string{`column "pupil" only counts the rows; if it is their number, leave it out with --ignore`},
 		}, {
-			"what is constant is not far from zero",
-			[]string{"a.csv", "seven,x,y\n7,1,1.5\n7,2,2.5\n7,3,3.5\n"},
-			Options{},
-			[]string{"seven", "x"},
-			"y; [7 1] 1.5; [7 2] 2.5; [7 3] 3.5\n",
-			nil,
+			"what is constant is not far from zero", []string{"a.csv", "seven,x,y\n7,1,1.5\n7,2,2.5\n7,3,3.5\n"},
+			Options{}, []string{"seven", "x"},
+			"y; [7 1] 1.5; [7 2] 2.5; [7 3] 3.5\n", nil,
 		},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -261,9 +219,7 @@ func TestRecipesRepeatWhatWasDone(t *testing.T) {
 		datatest.Equal(t, got, x.Row(i).Value, "row %d", i)
 	}
 	datatest.Equal(t, datatest.Must(featuresOf(&recipe, at, []string{"1", "", "2", "Bonn"}, unseen))(t), []float32{0, 0, 0, 2, 0, 1}, "features")
-	if len(unseen) != 1 || unseen[UnseenLevel{"city", "Bonn"}] != 1 {
-		t.Errorf("unseen levels %v", unseen)
-	}
+	datatest.Holds(t, len(unseen) == 1 && unseen[UnseenLevel{"city", "Bonn"}] == 1, "unseen levels %v", unseen)
 	datatest.Refused(featuresOf(&recipe, at, []string{"old", "", "2", "Bonn"}, unseen))(t, nil, `column "age": "old" is not a number`)
 }
 
@@ -271,9 +227,8 @@ func TestRecipesRepeatWhatWasDone(t *testing.T) {
 func TestEmptyListOfMissingCellsIsKept(t *testing.T) {
 	none := Recipe{NA: []string{}}
 	var kept Recipe
-	if err := json.Unmarshal(datatest.Must(json.Marshal(none))(t), &kept); err != nil || kept.IsMissing("none") {
-		t.Errorf("none is taken for a missing value (%v)", err)
-	}
+	err := json.Unmarshal(datatest.Must(json.Marshal(none))(t), &kept)
+	datatest.Holds(t, err == nil && !kept.IsMissing("none"), "none is taken for a missing value (%v)", err)
 }
 
 // featuresOf are those of one row.
@@ -304,8 +259,40 @@ func TestRecipesBind(t *testing.T) {
 		{bare, []string{"x", "y", "z"}, false, `it has a header, which begins with "x"`},
 	} {
 		_, err := c.r.Bind(c.names, 3, c.zeros)
-		if (err == nil) != (c.want == "") || err != nil && !strings.Contains(err.Error(), c.want) {
-			t.Errorf("%q: %v, want %q", c.names, err, c.want)
-		}
+		datatest.Holds(t, (err == nil) == (c.want == "") && (err == nil || strings.Contains(err.Error(), c.want)),
+			"%q: %v, want %q", c.names, err, c.want)
 	}
+}
+
+// Whatever the table to be predicted is, its rows become finite features or an
+// error.
+func FuzzFeatures(f *testing.F) {
+	for _, seed := range []string{"x,c\n1,red\n", "c,x\nblue,\n?,2\n", "x\n1\n", "x,c\n1e40,red\n", "x,c,c\n1,2,3\n", "1,2\n", "x,c\nNaN,NaN\n0x1p3,\"re\nd\"\n"} {
+		f.Add(seed)
+	}
+	recipe := Recipe{Columns: []Column{{Name: "x", Mean: []float64{7}}, {Name: "c", Levels: []string{"blue", "red"}, Mean: []float64{0.5, 0.5}}}}
+	f.Fuzz(func(t *testing.T, text string) {
+		rows, err := format.NewRows(io.NopCloser(strings.NewReader(text)), "fuzz", format.Options{})
+		if err != nil || rows.Width == 0 {
+			return
+		}
+		at, err := recipe.Bind(rows.Names, rows.Width, true)
+		if err != nil {
+			return
+		}
+		columns := recipe.ColumnsAt(at)
+		lines, err := rows.Read(columns)
+		if err != nil {
+			return
+		}
+		x, _, err := recipe.Make(columns, len(lines), Unseen{})
+		if err != nil {
+			return
+		}
+		for _, v := range x {
+			if v := float64(v); math.IsNaN(v) || math.IsInf(v, 0) {
+				t.Errorf("%q makes %v", text, x)
+			}
+		}
+	})
 }

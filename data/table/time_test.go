@@ -36,16 +36,14 @@ func TestTimes(t *testing.T) {
 		noted := slices.ContainsFunc(tab.Notes, func(s string) bool {
 			return strings.Contains(s, note) && strings.Contains(s, "--time when")
 		})
-		if noted != c.noted || tab.Times != nil {
-			t.Errorf("%s: notes %q, times %v", c.name, tab.Notes, tab.Times)
-		}
+		datatest.Holds(t, noted == c.noted && tab.Times == nil,
+			"%s: notes %q, times %v", c.name, tab.Notes, tab.Times)
 		tab = datatest.Must(Read(files, Options{Task: "t", Time: "when"}))(t)
 		if got := fmt.Sprint(tab.Times); !strings.HasPrefix(got, c.times) || len(tab.Times[1]) != 15 {
 			t.Errorf("%s: times %s, want %s", c.name, got, c.times)
 		}
-		if slices.ContainsFunc(tab.Notes, func(s string) bool { return strings.Contains(s, note) }) {
-			t.Errorf("%s: it is said of a time that it may be one", c.name)
-		}
+		datatest.Holds(t, !slices.ContainsFunc(tab.Notes, func(s string) bool { return strings.Contains(s, note) }),
+			"%s: it is said of a time that it may be one", c.name)
 		if got := tab.Recipe.Features()[0]; !strings.HasPrefix(got, "when") || tab.Recipe.Time != "when" {
 			t.Errorf("%s: the first feature is %q, the time %q", c.name, got, tab.Recipe.Time)
 		}
@@ -119,5 +117,41 @@ func TestRepeatedThings(t *testing.T) {
 		if tab = datatest.Must(Read(inFiles(t, "v.csv", text.String()), o))(t); tab.Suspects != nil {
 			t.Errorf("seed %d, %s: %q is noticed beside a group", seed, c.name, tab.Suspects)
 		}
+	}
+}
+
+// A table after an older one has the older features of its rows: its columns are found by name, in
+// any order, steps have the numbers of the older rows, and what does not match is said.
+func TestTablesAfterAnOlderOne(t *testing.T) {
+	before := "size,town,code,y\n10,Rome,1,1\n20,Paris,2,2\n3000,Rome,1,4\n40,Paris,2,3\n"
+	o := Options{Targets: []string{"y"}, Categorical: []string{"code"}}
+	older := datatest.Must(Read(inFiles(t, "old.csv", before), o))(t)
+	datatest.Need(t, len(older.Recipe.Steps) == 1,
+		"the older table has %d steps, and is no test", len(older.Recipe.Steps))
+	o = Options{Targets: []string{"y"}, After: &older.Recipe}
+	again := datatest.Must(Read(inFiles(t, "old.csv", before), o))(t)
+	datatest.Equal(t, shown(again.Problem), shown(older.Problem), "the same table")
+	same := "code,y,more,town,size\n1,1.5,7,Rome,3000\n2,2.5,7,Oslo,40\n1,0,8,Paris,20\n"
+	newer := datatest.Must(Read(inFiles(t, "new.csv", same), o))(t)
+	datatest.Equal(t, newer.Problem.Features, older.Problem.Features, "features")
+	row := func(p *Table, i int) []float32 { return p.Problem.Tasks[0].TrainSet.X.Row(i).Value }
+	datatest.Holds(t, slices.Equal(row(newer, 0), row(older, 2)) && row(newer, 1)[0] == row(older, 3)[0],
+		"rows %v, %v; they were %v, %v", row(newer, 0), row(newer, 1), row(older, 2), row(older, 3))
+	notes := strings.Join(newer.Notes, "\n")
+	for _, want := range []string{`the older model has no column more: left out`, `1 rows have the level "Oslo" in column "town"`} {
+		datatest.Holds(t, strings.Contains(notes, want), "notes\n%s\nwant %s", notes, want)
+	}
+	lacks := inFiles(t, "lacks.csv", "code,y,town\n1,1,Rome\n2,2.5,Paris\n1,0,Paris\n")
+	datatest.Refused(Read(lacks, o))(t, nil, `lacks.csv: there is no column size`)
+	o.MissingColumns = Mean
+	filled := datatest.Must(Read(lacks, o))(t)
+	datatest.Equal(t, row(filled, 0)[0], 0, "a column that is missing")
+	bare := inFiles(t, "bare.csv", "1,2,3\n4,5,6\n7,8,9\n")
+	o.Targets = []string{"2"}
+	datatest.Refused(Read(bare, o))(t, nil, "it has no header")
+	numbered := datatest.Must(Read(bare, Options{Targets: []string{"1"}}))(t)
+	o = Options{Targets: []string{"1"}, After: &numbered.Recipe}
+	if got := datatest.Must(Read(bare, o))(t); shown(got.Problem) != shown(numbered.Problem) {
+		t.Errorf("by numbers:\n%s, and was\n%s", shown(got.Problem), shown(numbered.Problem))
 	}
 }

@@ -1,6 +1,8 @@
 package table
 
 import (
+	"archive/zip"
+	"bytes"
 	"fmt"
 	"math"
 	"math/rand/v2"
@@ -70,13 +72,9 @@ func TestTargetsFarOffAreNamed(t *testing.T) {
 		}, nil},
 	} {
 		note := noted(datatest.Must(Read(inFiles(t, "a.csv", prices(c.change)), Options{Task: "task"}))(t), begin)
-		if (note == "") != (c.want == nil) {
-			t.Errorf("%s: note %q", c.name, note)
-		}
+		datatest.Holds(t, (note == "") == (c.want == nil), "%s: note %q", c.name, note)
 		for _, want := range c.want {
-			if !strings.Contains(note, want) {
-				t.Errorf("%s: note %q lacks %q", c.name, note, want)
-			}
+			datatest.Holds(t, strings.Contains(note, want), "%s: note %q lacks %q", c.name, note, want)
 		}
 	}
 }
@@ -98,9 +96,8 @@ func TestColumnsInTheOrderOfTheTargetAreNamed(t *testing.T) {
 		}
 		paths := inFiles(t, "a.csv", b.String())
 		want := begin + `"cents" (target "y"), "falls" (target "y"): `
-		if note := noted(datatest.Must(Read(paths, Options{Ignore: []string{"word"}}))(t), begin); !strings.HasPrefix(note, want) {
-			t.Errorf("%d rows: note %q, want %q", n, note, want)
-		}
+		note := noted(datatest.Must(Read(paths, Options{Ignore: []string{"word"}}))(t), begin)
+		datatest.Holds(t, strings.HasPrefix(note, want), "%d rows: note %q, want %q", n, note, want)
 		datatest.Equal(t, noted(datatest.Must(Read(paths, Options{Targets: []string{"word"}}))(t), begin), "", "%d rows of classes: note", n)
 	}
 }
@@ -150,15 +147,11 @@ func TestFaultsAreNamedTogether(t *testing.T) {
 		"\n9,t0,4,id9,,9\n":    "\n9,t0,young,id9,,NA\n",
 		"\n10,t1,2,id10,,10\n": "\n10,t1,1e99,id10,,?\n",
 	} {
-		if !strings.Contains(text, old) {
-			t.Fatalf("there is no %q", old)
-		}
+		datatest.Need(t, strings.Contains(text, old), "there is no %q", old)
 		text = strings.Replace(text, old, bad, 1)
 	}
 	_, err := Read(inFiles(t, "a.csv", text), Options{Task: "task", Time: "when", Ignore: []string{"when"}})
-	if err == nil {
-		t.Fatal("no fault")
-	}
+	datatest.Need(t, err != nil, "no fault")
 	lines := strings.Split(err.Error(), "\n")
 	want := [][2]string{
 		{`a.csv: line 6: column "y", the target: it is missing ("")`, "(3 such rows)"},
@@ -168,13 +161,10 @@ func TestFaultsAreNamedTogether(t *testing.T) {
 		{`a.csv: line 5: column "x": "old" is not a number`, "(3 such rows)"},
 		{`a.csv: line 5: column "task", the task: it is missing ("")`, "(2 such rows)"},
 	}
-	if len(lines) != len(want) {
-		t.Fatalf("%d faults, want %d:\n%v", len(lines), len(want), err)
-	}
+	datatest.Need(t, len(lines) == len(want), "%d faults, want %d:\n%v", len(lines), len(want), err)
 	for i, w := range want {
-		if !strings.Contains(lines[i], w[0]) || !strings.HasSuffix(lines[i], w[1]) {
-			t.Errorf("fault %q, want %q to %q", lines[i], w[0], w[1])
-		}
+		datatest.Holds(t, strings.Contains(lines[i], w[0]) && strings.HasSuffix(lines[i], w[1]),
+			"fault %q, want %q to %q", lines[i], w[0], w[1])
 	}
 }
 
@@ -223,4 +213,181 @@ func TestCodesAreCategories(t *testing.T) {
 			t.Errorf("%d rows of %d codes: %v", c.rows, c.codes, err)
 		}
 	}
+}
+
+// Times, dates and identifiers far from zero are centred before they are narrowed: rows differ by
+// as much as their values do, in units of the deviation that a textbook has (of n rows).
+func TestColumnsAreCentredInDoublePrecision(t *testing.T) {
+	random := rand.New(rand.NewPCG(3, 4))
+	var rows strings.Builder
+	var times, ids, days []float64
+	rows.WriteString("time,id,when,y\n")
+	for i := range 200 {
+		times = append(times, 1_764_100_000+float64(random.IntN(100_000))/100)
+		ids = append(ids, 2_000_000_000+float64(i%20))
+		second := random.IntN(86_400)
+		days = append(days, float64(second)/86_400)
+		fmt.Fprintf(&rows, "%.2f,%.0f,2025-11-25T%02d:%02d:%02d,%.3f\n", times[i], ids[i], second/3600, second/60%60, second%60, random.NormFloat64())
+	}
+	tab := datatest.Must(Read(inFiles(t, "a.csv", rows.String()), Options{}))(t)
+	x := tab.Problem.Tasks[0].TrainSet.X
+	names := tab.Recipe.Made()
+	for name, values := range map[string][]float64{"time": times, "id": ids, "when=day": days} {
+		j := slices.Index(names, name)
+		datatest.Need(t, j >= 0, "no feature %q among %q", name, names)
+		mean, square := 0.0, 0.0
+		for _, v := range values {
+			mean += (v - values[0]) / 200
+		}
+		for _, v := range values {
+			square += (v - values[0] - mean) * (v - values[0] - mean) / 200
+		}
+		for i, v := range values {
+			want := (v - values[0] - mean) / math.Sqrt(square)
+			datatest.Near(t, float64(x.Row(i).Value[j]), want, 1e-6*max(1, math.Abs(want)), "%s, row %d", name, i)
+		}
+	}
+	for _, note := range tab.Notes {
+		datatest.Holds(t, !strings.Contains(note, "single precision"), "nothing is lost, and it is said %q", note)
+	}
+}
+
+// What a fit does to a column, a prediction does to it too, and to a blank.
+func TestOffsetsOfNewRows(t *testing.T) {
+	tab := datatest.Must(Read(inFiles(t, "a.csv", "time,y\n1764100001,1.5\n,2\n1764100003,4\n1764100005,1\n"), Options{}))(t)
+	columns := tab.Recipe.ColumnsAt(datatest.Must(tab.Recipe.Bind([]string{"time"}, 1, false))(t))
+	for _, cell := range []string{"1764100001", "", "1764100004.5"} {
+		columns[0].Add(cell)
+	}
+	// The mean is ...003; a blank has it, and says so.
+	want := []float32{-2, 0, 0, 1, 1.5, 0}
+	value, _, err := tab.Recipe.Make(columns, 3, Unseen{})
+	datatest.Holds(t, err == nil && slices.Equal(value, want), "features %v, want %v, %v", value, want, err)
+	datatest.Equal(t, tab.Recipe.Offsets(), []float64{1764100003, 0}, "offsets")
+}
+
+// Where a column is not centred, what single precision loses is said.
+func TestWhatSinglePrecisionLosesIsNamed(t *testing.T) {
+	const said = "single precision, in which features are kept, cannot tell values of "
+	for _, c := range []struct {
+		name, cells, steps, named string
+	}{
+		{"identifiers as they are", "2000000001 2000000002 2000000003 2000000019", None, "x"},
+		{"identifiers", "2000000001 2000000002 2000000003 2000000019", "", ""},
+		{"years as they are", "2001 2002 2003 2019", None, ""},
+		{"next to nothing", "1e-200 2e-200 3e-200 4e-200", "", "x"},
+		{"one value", "2000000001 2000000001 2000000001 2000000001", None, ""},
+	} {
+		var rows strings.Builder
+		rows.WriteString("x,z,y\n")
+		for i, cell := range strings.Fields(c.cells) {
+			fmt.Fprintf(&rows, "%s,%d,%d.5\n", cell, i%3, i)
+		}
+		o := Options{}
+		if c.steps != "" {
+			o.Steps = []string{c.steps}
+		}
+		tab := datatest.Must(Read(inFiles(t, "a.csv", rows.String()), o))(t)
+		i := slices.IndexFunc(tab.Notes, func(note string) bool { return strings.HasPrefix(note, said) })
+		switch {
+		case (i >= 0) != (c.named != ""):
+			t.Errorf("%s: notes %q", c.name, tab.Notes)
+		case i >= 0 && !strings.HasPrefix(tab.Notes[i], said+c.named+" apart"):
+			t.Errorf("%s: note %q", c.name, tab.Notes[i])
+		}
+	}
+}
+
+// Rows that are copies are known to a fit that has seen one of them: of four copies of
+// noise rows held out had an R^2 of 1.
+func TestCopiesStayTogether(t *testing.T) {
+	random := rand.New(rand.NewPCG(1, 2))
+	var noise, whole []string
+	for range 30 {
+		noise = append(noise, fmt.Sprintf("%.3f,%d,%.2f", random.NormFloat64(), random.IntN(3), random.NormFloat64()))
+		whole = append(whole, fmt.Sprintf("%d,%d,%d", random.IntN(3), random.IntN(3), random.IntN(4)))
+	}
+	read := func(rows []string, header string, o Options) *Table {
+		return datatest.Must(Read(inFiles(t, "a.csv", header+"\n"+strings.Join(slices.Concat(rows, rows, rows[:9]), "\n")+"\n"), o))(t)
+	}
+	tab := read(noise, "x,z,y", Options{})
+	if len(tab.Together) != 1 || !slices.Equal(tab.Together[0][:30], tab.Together[0][30:60]) || len(slices.Compact(slices.Sorted(slices.Values(tab.Together[0])))) != 30 {
+		t.Errorf("together %v", tab.Together)
+	}
+	note := "39 rows equal another one in all features and targets; folds hold copies out together"
+	datatest.Holds(t, slices.Contains(tab.Notes, note), "notes %q", tab.Notes)
+	if tab := read(noise, "x,y1,y2", Options{Targets: []string{"y1", "y2"}, Kind: "regression"}); len(tab.Together) != 2 || !slices.Equal(tab.Together[1][:30], tab.Together[0][30:60]) {
+		t.Errorf("two targets together: %v", tab.Together)
+	}
+	if tab := read(whole, "x,z,y", Options{}); tab.Together != nil {
+		t.Errorf("rows of few values are equal by chance, and together %v", tab.Together)
+	}
+	for _, rows := range [][]string{noise[:15], noise} { // equal features, other targets
+		var other []string
+		for _, row := range rows {
+			other = append(other, row, row+"1")
+		}
+		if tab, err := Read(inFiles(t, "a.csv", "x,z,y\n"+strings.Join(other, "\n")+"\n"), Options{}); err != nil || tab.Together != nil {
+			t.Errorf("together %v, %v", tab.Together, err)
+		}
+	}
+}
+
+// What a table lacks has the mean of its column, in a fit and in a prediction.
+func TestAbsentColumnsHaveTheirMean(t *testing.T) {
+	tab := datatest.Must(Read(inFiles(t, "a.csv", "year,bit,x,y\n2001,1,3,1.5\n2003,0,1,2.5\n", "b.csv", "x,y\n1,3\n2,4.5\n"), Options{MissingColumns: Mean, Steps: []string{None}}))(t)
+	datatest.Equal(t, shown(tab.Problem), "a; [2001 1 3] 1.5; [2003 0 1] 2.5\nb; [2002 0.5 1] 3; [2002 0.5 2] 4.5\n", "problem")
+	columns := tab.Recipe.ColumnsAt(datatest.Must(tab.Recipe.Bind([]string{"x"}, 1, true))(t))
+	columns[2].Add("7")
+	if value, _, err := tab.Recipe.Make(columns, 1, Unseen{}); err != nil || !slices.Equal(value, []float32{2002, 0.5, 7}) {
+		t.Errorf("features %v, %v", value, err)
+	}
+}
+
+// Every target of a dataset is a task, unless one is asked for.
+func TestTargetsOfADataset(t *testing.T) {
+	tasks := "../../testdata/formats/tasks.npz"
+	if tab, err := Read([]string{tasks}, Options{}); err != nil || !slices.Contains(tab.Notes, "of the targets third, class the first is learned; --target names another") {
+		t.Errorf("targets and groups: notes %q, %v", tab.Notes, err)
+	}
+	datatest.Refused(Read([]string{tasks}, Options{Targets: []string{"third", "class"}}))(t, nil, "then give one --target, not 2")
+	file := without(t, tasks, "task.npy")
+	all := datatest.Must(Read([]string{file}, Options{Kind: data.Regression}))(t)
+	if got := all.Recipe.Targets; !slices.Equal(got, []string{"third", "class"}) || len(all.Problem.Tasks) != 2 || len(all.Together) != 2 {
+		t.Fatalf("%d tasks of the targets %q", len(all.Problem.Tasks), got)
+	}
+	for i, asked := range []string{"third", "1"} {
+		one := datatest.Must(Read([]string{file}, Options{Targets: []string{asked}, Kind: data.Regression}))(t)
+		if got, want := one.Problem.Tasks[0].TrainSet.Y, all.Problem.Tasks[i].TrainSet.Y; len(got) != 8 || !slices.Equal(got, want) {
+			t.Errorf("target %q: %v, among all %v", asked, got, want)
+		}
+	}
+	datatest.Refused(Read([]string{file}, Options{Targets: []string{"7"}}))(t, nil, `there is no column "7"`)
+}
+
+// without is a zip file without one of its files.
+func without(t *testing.T, path, name string) string {
+	t.Helper()
+	z := datatest.Must(zip.OpenReader(path))(t)
+	defer z.Close()
+	var b bytes.Buffer
+	w := zip.NewWriter(&b)
+	for _, f := range z.File {
+		if f.Name == name {
+			continue
+		}
+		datatest.Check(t, w.Copy(f))
+	}
+	datatest.Check(t, w.Close())
+	return inFiles(t, "tasks.npz", b.String())[0]
+}
+
+// A thousand words in a column of many rows filled 2.5 GB.
+func TestFeaturesOfWordsAreBounded(t *testing.T) {
+	var text strings.Builder
+	text.WriteString("a,y\n")
+	for i := range 40000 {
+		fmt.Fprintf(&text, "w%d,%d\n", i%900, i%7)
+	}
+	datatest.Refused(Read(inFiles(t, "a.csv", text.String()), Options{}))(t, nil, "words make 900 features; leave out")
 }

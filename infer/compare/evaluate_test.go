@@ -31,8 +31,7 @@ func quick(t testing.TB) EvaluateOptions {
 	t.Helper()
 	o := EvaluateOptions{}
 	for _, name := range []string{"mtrl", STL, "snr2"} {
-		m := datatest.Must(multitask.Lookup(name))(t)
-		o.Models = append(o.Models, m)
+		o.Models = append(o.Models, datatest.Must(multitask.Lookup(name))(t))
 	}
 	o.Labelled = o.Models[2:]
 	return o
@@ -117,9 +116,7 @@ func check(t *testing.T, outcomes []Outcome, p *data.ProblemData, wanted map[str
 	t.Helper()
 	for name, want := range wanted {
 		i := slices.IndexFunc(outcomes, func(x Outcome) bool { return x.Problem == p.Name && x.Model+"/"+string(x.Variant) == name })
-		if i < 0 {
-			t.Fatalf("%s has no outcome", name)
-		}
+		datatest.Need(t, i >= 0, "%s has no outcome", name)
 		got := outcomes[i]
 		if !cmp.Equal(got.Params, want.Params) || !slices.Equal(got.Test.Task, want.Test.Task) || !cmp.Equal(got.Validation, want.Validation) {
 			t.Errorf("%s: %+v, want the errors %v and %v", name, got, want.Validation, want.Test)
@@ -164,16 +161,8 @@ func TestSeveralNetworks(t *testing.T) {
 	datatest.Equal(t, []string{l2mt("a").Title, row(t, table, L2MT, Without).Title}, []string{"L2MT (a)", "L2MT without the network"}, "titles")
 	stl := row(t, table, STL, Labelled)
 	want := []Pair{{"L2MT (a)", "L2MT (b)", Against(l2mt("a").Test, l2mt("b").Test, stl.Error)}}
-	if d := cmp.Diff(want, table.Pairs); d != "" || want[0].Difference == 0 {
-		t.Errorf("pairs: %s, or the networks are one", d)
-	}
-}
-
-func TestOutcomesDoNotDependOnWorkers(t *testing.T) {
-	n, o := asking(t), quick(t)
-	want := evaluate(t, n, easy(), o)
-	o.Workers = 5
-	same(t, "five workers", evaluate(t, n, easy(), o), want)
+	d := cmp.Diff(want, table.Pairs)
+	datatest.Holds(t, d == "" && want[0].Difference != 0, "pairs: %s, or the networks are one", d)
 }
 
 // Nothing that anybody chooses depends on test rows.
@@ -189,9 +178,8 @@ func TestEvaluationDoesNotLeak(t *testing.T) {
 	o.Joint = []*data.ProblemData{solvetest.Poisoned(o.Joint[0])}
 	dirty := evaluate(t, n, others, o)
 	for i := range clean {
-		if clean[i].Test.Mean == dirty[i].Test.Mean {
-			t.Errorf("%s %s: the poison does not act", clean[i].Model, clean[i].Variant)
-		}
+		datatest.Holds(t, clean[i].Test.Mean != dirty[i].Test.Mean,
+			"%s %s: the poison does not act", clean[i].Model, clean[i].Variant)
 		clean[i].Test, dirty[i].Test = evidence.Errors{}, evidence.Errors{}
 	}
 	same(t, "other test rows", dirty, clean)
@@ -249,14 +237,11 @@ func TestInterruptedEvaluationGoesOn(t *testing.T) {
 		}
 		kept := o.Journal.Len()
 		closed(t, o.Journal)
-		if kept == 0 || kept == len(want) {
-			t.Fatalf("stopped after %d fits: %d outcomes are kept", stop, kept)
-		}
+		datatest.Need(t, kept != 0 && kept != len(want), "stopped after %d fits: %d outcomes are kept", stop, kept)
 		c := &counter{}
 		o.Journal, o.Progress, o.Workers = journal(t, path), c, 2
-		if o.Journal.Len() != kept || o.Journal.Torn {
-			t.Errorf("stopped after %d fits: %d outcomes come back of %d, torn %v", stop, o.Journal.Len(), kept, o.Journal.Torn)
-		}
+		datatest.Holds(t, o.Journal.Len() == kept && !o.Journal.Torn,
+			"stopped after %d fits: %d outcomes come back of %d, torn %v", stop, o.Journal.Len(), kept, o.Journal.Torn)
 		same(t, "interrupted", evaluate(t, n, easy(), o), want)
 		closed(t, o.Journal)
 		if total, done := c.total.Load(), c.done.Load(); total != 8-stop || done != total {
@@ -264,6 +249,12 @@ func TestInterruptedEvaluationGoesOn(t *testing.T) {
 		}
 		o.Journal, o.Progress = nil, nil
 	}
+	// More models, and more variants, can be added to a journal.
+	few := o
+	few.Models, few.Labelled, few.Journal = o.Models[:1], nil, journal(t, filepath.Join(t.TempDir(), "outcomes.jsonl"))
+	evaluate(t, n, easy(), few)
+	o.Journal = few.Journal
+	same(t, "grown", evaluate(t, n, easy(), o), want)
 }
 
 func TestJournalRefusesOtherLines(t *testing.T) {
@@ -272,12 +263,10 @@ func TestJournalRefusesOtherLines(t *testing.T) {
 		path := filepath.Join(dir, "outcomes.jsonl")
 		datatest.Check(t, os.WriteFile(path, []byte(text), 0o644))
 		_, err := OpenJournal(path)
-		if !errors.Is(err, infer.ErrInvalid) || !strings.Contains(err.Error(), "line ") {
-			t.Errorf("%q: %v", text, err)
-		}
-		if after, _ := os.ReadFile(path); string(after) != text {
-			t.Errorf("%q is now %q", text, after)
-		}
+		datatest.Holds(t, errors.Is(err, infer.ErrInvalid) && strings.Contains(err.Error(), "line "),
+			"%q: %v", text, err)
+		after, _ := os.ReadFile(path)
+		datatest.Holds(t, string(after) == text, "%q is now %q", text, after)
 	}
 }
 
@@ -300,9 +289,7 @@ func TestJournalRefusesEditedOutcomes(t *testing.T) {
 		{resealed(t, whole, `},"seconds"`, `e1},"seconds"`), "mean"},
 		{resealed(t, whole, `"lambda1":`, `"lambda1":-`), "lambda1"},
 	} {
-		if c.edited == whole {
-			t.Fatalf("%s: nothing was edited", c.says)
-		}
+		datatest.Need(t, c.edited != whole, "%s: nothing was edited", c.says)
 		datatest.Check(t, os.WriteFile(path, []byte(c.edited), 0o644))
 		j, err := OpenJournal(path)
 		if err == nil {
@@ -317,20 +304,6 @@ func resealed(t *testing.T, text, old, with string) string {
 	first, others, _ := strings.Cut(text, "\n")
 	body := datatest.Must(files.Unseal([]byte(first)))(t)
 	return string(files.Seal([]byte(strings.Replace(string(body), old, with, 1)))) + others
-}
-
-// More models, and more variants, can be added to a journal.
-func TestJournalGrows(t *testing.T) {
-	datatest.Long(t)
-	n, o := asking(t), quick(t)
-	want := evaluate(t, n, easy(), o)
-	path := filepath.Join(t.TempDir(), "outcomes.jsonl")
-	few := o
-	few.Models, few.Labelled = o.Models[:1], nil
-	few.Journal = journal(t, path)
-	evaluate(t, n, easy(), few)
-	o.Journal = few.Journal
-	same(t, "grown", evaluate(t, n, easy(), o), want)
 }
 
 func TestEvaluateRefuses(t *testing.T) {
@@ -374,9 +347,8 @@ func FuzzJournal(f *testing.F) {
 			datatest.Equal(t, j.Torn, len(want) < len(raw), "torn")
 			closed(t, j)
 		}
-		if got, _ := os.ReadFile(path); !bytes.Equal(got, want) {
-			t.Errorf("%q is now %q (%v)", raw, got, err)
-		}
+		got, _ := os.ReadFile(path)
+		datatest.Holds(t, bytes.Equal(got, want), "%q is now %q (%v)", raw, got, err)
 	})
 }
 
@@ -392,12 +364,12 @@ func TestModelsHaveTheFeaturesOfTheHead(t *testing.T) {
 	o := quick(t)
 	want := o
 	o.Joint, want.Joint = problems[1:], made[1:]
-	same(t, "outcomes", evaluate(t, with, problems[:1], o), evaluate(t, without, made[:1], want))
+	outcomes := evaluate(t, with, problems[:1], o)
+	same(t, "outcomes", outcomes, evaluate(t, without, made[:1], want))
 	datatest.Refused(Evaluate(t.Context(), []Network{{"a", with}, {"b", without}}, problems, o))(t, infer.ErrInvalid, `"a" has a head`)
 	raw := evaluate(t, nil, problems[:1], o)
-	if slices.Equal(raw[0].Test.Task, evaluate(t, with, problems[:1], o)[0].Test.Task) {
-		t.Error("single-task learning does not see the features of the head")
-	}
+	datatest.Holds(t, !slices.Equal(raw[0].Test.Task, outcomes[0].Test.Task),
+		"single-task learning does not see the features of the head")
 }
 
 func asking(t testing.TB) *solve.Finder {

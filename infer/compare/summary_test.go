@@ -31,9 +31,7 @@ func summarise(t *testing.T, outcomes ...[]Outcome) *Table {
 func row(t *testing.T, table *Table, model string, v Variant) Row {
 	t.Helper()
 	i := slices.IndexFunc(table.Rows, func(r Row) bool { return r.Model == model && r.Variant == v })
-	if i < 0 {
-		t.Fatalf("there is no row of %s %q", model, v)
-	}
+	datatest.Need(t, i >= 0, "there is no row of %s %q", model, v)
 	return table.Rows[i]
 }
 
@@ -44,9 +42,8 @@ func TestTableByHand(t *testing.T) {
 		results("mtrl", Refitted, [2]float64{0.2, 0.1}, [2]float64{0.4, 0.4}, [2]float64{0.3, 0.1}),
 		results(L2MT, Plain, [2]float64{0.2, 0.1}, [2]float64{0.2, 0.3}, [2]float64{0.2, 0.6}),
 	)
-	if table.Best != "MTRL" || !slices.Equal(table.Problems, []string{"p", "q", "r"}) {
-		t.Errorf("best %q on %v", table.Best, table.Problems)
-	}
+	datatest.Holds(t, table.Best == "MTRL" && slices.Equal(table.Problems, []string{"p", "q", "r"}),
+		"best %q on %v", table.Best, table.Problems)
 	var order []string
 	for _, r := range table.Rows {
 		order = append(order, r.Title)
@@ -63,9 +60,8 @@ func TestTableByHand(t *testing.T) {
 	}
 	n := row(t, table, L2MT, Plain)
 	datatest.Near(t, float64(n.AgainstBest.Difference), (1.0-0.6)/0.9, 1e-12, "difference of L2MT to the best")
-	if a := n.AgainstBest; a.Wins != 1 || a.Ties != 1 || a.Losses != 1 {
-		t.Errorf("L2MT against MTRL: %+v", a)
-	}
+	a := n.AgainstBest
+	datatest.Holds(t, a.Wins == 1 && a.Ties == 1 && a.Losses == 1, "L2MT against MTRL: %+v", a)
 	datatest.Near(t, n.Seconds, 2, 1e-12, "seconds")
 }
 
@@ -93,9 +89,8 @@ func TestChoicesAreByValidation(t *testing.T) {
 		{Title: "STL, as in the paper", Method: Method{Model: STL}, Test: []float64{0.3, 0.6}, Seconds: 2, Published: true},
 		{Title: "best of 2 by validation, as in the paper", Method: Method{Model: "best"}, Test: []float64{0.7, 0.6}, Seconds: 6, Published: true},
 	}
-	if len(table.Rows) != len(order) {
-		t.Fatalf("%d rows, want %d", len(table.Rows), len(order))
-	}
+	datatest.Need(t, len(table.Rows) == len(order),
+		"%d rows, want %d", len(table.Rows), len(order))
 	for i, want := range order {
 		r := table.Rows[i]
 		got := Row{Title: r.Title, Method: r.Method, Test: r.Test, Seconds: r.Seconds, Published: r.Published}
@@ -123,9 +118,8 @@ func TestTableWithoutErrors(t *testing.T) {
 // Errors that differ by rounding tie.
 func TestRoundingDoesNotWin(t *testing.T) {
 	table := summarise(t, results(STL, Labelled, [2]float64{0, 0.3}), results("mtrl", Refitted, [2]float64{0, math.Nextafter(0.3, 0)}))
-	if got := row(t, table, "mtrl", Refitted).AgainstSTL; got.Ties != 1 {
-		t.Errorf("%+v", got)
-	}
+	got := row(t, table, "mtrl", Refitted).AgainstSTL
+	datatest.Holds(t, got.Ties == 1, "%+v", got)
 }
 
 func TestOutcomesThatMakeNoTable(t *testing.T) {

@@ -6,6 +6,8 @@ import (
 
 	"gonum.org/v1/gonum/floats"
 	"pgregory.net/rapid"
+
+	"l2mt/data/datatest"
 )
 
 // The p values are those of scipy.stats.wilcoxon, version 1.10.1: with
@@ -29,9 +31,7 @@ func TestWilcoxonAgreesWithSciPy(t *testing.T) {
 		{"fifty", thirdsNegative(50), 0.02616696817119646},
 		{"more than fifty", thirdsNegative(51), 0.056455805367702144},
 	} {
-		if p := Wilcoxon(c.differences); math.Abs(p-c.p) > 1e-12 {
-			t.Errorf("%s: p = %v, want %v", c.name, p, c.p)
-		}
+		datatest.Near(t, Wilcoxon(c.differences), c.p, 1e-12, "%s: p =", c.name)
 	}
 }
 

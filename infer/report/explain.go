@@ -17,7 +17,7 @@ import (
 	"l2mt/model/saved"
 )
 
-// Model is a model with what it says of its columns and tasks.
+// Model is a model with the weights of its columns and the correlations of its tasks.
 type Model struct {
 	*saved.Fit
 	Weights     []Weights   `json:"weights,omitempty"` // of columns that do not bend
@@ -259,8 +259,8 @@ type Weight struct {
 	Deviation float64 `json:"deviation"`
 }
 
-// weights are those of the features against the rest of a class, which is 0 where there are
-// not more than two. Those come first that count most in a task, or in the saved.Average, by
+// weights are the weights of the features against the rest of a class, which is 0 where there are
+// not more than two. The features come first that count most in a task, or in the saved.Average, by
 // their deviations.
 func (m *Model) weights(class, task int) []Weight {
 	weights := make([]Weight, len(m.Features))

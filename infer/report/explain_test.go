@@ -49,9 +49,8 @@ func shownOf(t *testing.T, text string, o table.Options, s solve.Structure) *Mod
 // Curves are those that the targets were made by, in the unit of the table, up to a constant.
 func TestCurvesAreThoseOfTheTargets(t *testing.T) {
 	shown := modelOf(t, solve.Structure{View: solve.Curves})
-	if len(shown.Curves) != 2 || shown.Curves[0].Column != "x" || shown.Weights != nil {
-		t.Fatalf("%+v", shown)
-	}
+	datatest.Need(t, len(shown.Curves) == 2 && shown.Curves[0].Column == "x" && shown.Weights == nil,
+		"%+v", shown)
 	c := shown.Curves[0]
 	for i, y := range append([][]float64{c.Shared}, c.Tasks...) {
 		factor := []float64{1.5, 1, 2}[i]
@@ -61,21 +60,17 @@ func TestCurvesAreThoseOfTheTargets(t *testing.T) {
 		}
 		mean := stat.Mean(want, nil)
 		for k, x := range c.X {
-			if math.Abs(y[k]-(want[k]-mean)) > 0.15*factor {
-				t.Errorf("curve %d at %.2f is %.3f, want %.3f", i, x, y[k], want[k]-mean)
-			}
+			datatest.Holds(t, math.Abs(y[k]-(want[k]-mean)) <= 0.15*factor,
+				"curve %d at %.2f is %.3f, want %.3f", i, x, y[k], want[k]-mean)
 		}
 	}
 	if c.X[0] < 10 || c.X[0] > 10.3 || c.Knots[len(c.Knots)-1] < 13.7 || c.Knots[len(c.Knots)-1] > 14 {
 		t.Errorf("the curve is from %v with the knots %v; x is between 10 and 14", c.X[0], c.Knots)
 	}
-	if want := 0.5 * stat.PopStdDev(c.Tasks[0], nil); math.Abs(c.Apart-want) > 0.1*want {
-		t.Errorf("tasks are %.3f from their mean, want %.3f", c.Apart, want)
-	}
+	want := 0.5 * stat.PopStdDev(c.Tasks[0], nil)
+	datatest.Holds(t, math.Abs(c.Apart-want) <= 0.1*want, "tasks are %.3f from their mean, want %.3f", c.Apart, want)
 	for _, knot := range c.Knots {
-		if !slices.Contains(c.X, knot) {
-			t.Errorf("the curve has no point at the knot %v", knot)
-		}
+		datatest.Holds(t, slices.Contains(c.X, knot), "the curve has no point at the knot %v", knot)
 	}
 }
 
@@ -118,9 +113,8 @@ func TestBandsOfSeveralClassesAndTargets(t *testing.T) {
 func TestCurvesOfAKernelTellColumnsApart(t *testing.T) {
 	datatest.Long(t)
 	curves := modelOf(t, solve.Structure{View: solve.Kernel}).Curves
-	if len(curves) != 2 || curves[0].Column != "x" || curves[0].Change < 4*curves[1].Change {
-		t.Errorf("%+v", curves)
-	}
+	datatest.Holds(t, len(curves) == 2 && curves[0].Column == "x" && curves[0].Change >= 4*curves[1].Change,
+		"%+v", curves)
 }
 
 // Probabilities are compared with what came true, class by class, and numbers with targets.
@@ -156,13 +150,11 @@ func TestPointsOfThePage(t *testing.T) {
 		datatest.Equal(t, came, want, "class %d came true", class)
 	}
 	eight := &evidence.HeldOut{Scores: [][]float64{{9, 0, 0, 0, 0, 0, 0, 0}}, Y: [][]float64{{0}}}
-	if sets := pointsOf(eight, problem(data.Classification, false, strings.Split("abcdefgh", "")...), 1); len(sets) != 1 || len(sets[0]) != 2 {
-		t.Errorf("points of eight classes are %v", sets)
-	}
+	sets := pointsOf(eight, problem(data.Classification, false, strings.Split("abcdefgh", "")...), 1)
+	datatest.Holds(t, len(sets) == 1 && len(sets[0]) == 2, "points of eight classes are %v", sets)
 	// Targets in units of their own fit one picture: one of thousands, and one of units.
 	several := &evidence.HeldOut{Scores: [][]float64{{1000, 2000}, {1, 4}}, Y: [][]float64{{1000, 3000}, {1, 3}}}
 	want := [][2]float64{{-1, -1}, {0, 1}, {-1, -1}, {2, 1}}
-	if got := pointsOf(several, problem(data.Regression, true), 1); !slices.Equal(got[0], want) {
-		t.Errorf("points of several targets are %v, want %v", got, want)
-	}
+	got := pointsOf(several, problem(data.Regression, true), 1)
+	datatest.Holds(t, slices.Equal(got[0], want), "points of several targets are %v, want %v", got, want)
 }

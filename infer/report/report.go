@@ -49,8 +49,8 @@ type Report struct {
 	Seconds     float64     `json:"seconds,omitempty"`
 	// Text is for readers, in the words of the program that saves the model.
 	Text string `json:"text,omitempty"`
-	// Points are predictions of rows held out and what the rows are: of classes, each of which has
-	// a set, the mean probability in each tenth, and the share that has come true.
+	// Points are predictions of rows held out and their targets. Each class has a set: the mean
+	// probability in each tenth, and the share that has come true.
 	Points [][][2]float64 `json:"points,omitempty"`
 
 	// Fit is the model, and STL single-task learning in the same view, if there was time. Both are
@@ -161,7 +161,7 @@ func (r *Report) note(format string, args ...any) {
 	r.Notes = append(r.Notes, fmt.Sprintf(format, args...))
 }
 
-// describe notes what is special about the fit of a problem.
+// describe notes the special things about the fit of a problem.
 func (r *Report) describe(p *data.ProblemData) {
 	choice := r.Fit.Choice
 	kept := 0

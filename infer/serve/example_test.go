@@ -54,8 +54,7 @@ func save(dir, text string) {
 	t := must(table.Read([]string{path}, table.Options{Task: "shop", Targets: []string{"sold"}}))
 	finder := must(solve.NewFinder(must(pretrained.Load())))
 	fitted := must(solve.Fit(context.Background(), finder, t.Problem, solve.Options{}))
-	model := must(fitted.Saved(t.Recipe))
-	check(model.Save(dir))
+	check(must(fitted.Saved(t.Recipe)).Save(dir))
 }
 
 func check(err error) {

@@ -50,8 +50,7 @@ func TestMain(m *testing.M) {
 
 // classes is a table of shops whose days are of classes, by their heat.
 func classes(names ...string) string {
-	text := shops(1)
-	lines := strings.Split(strings.TrimSpace(text), "\n")
+	lines := strings.Split(strings.TrimSpace(shops(1)), "\n")
 	for i, line := range lines[1:] {
 		cut := strings.LastIndex(line, ",")
 		k := (i*i%11 + i%2) * len(names) / 12
@@ -92,9 +91,7 @@ func ask(t testing.TB, url, media, body string) (status int, a answered) {
 	if err == nil {
 		err = json.Unmarshal(text, &a)
 	}
-	if err != nil {
-		t.Errorf("%s: %d, %q: %v", body, r.StatusCode, text, err)
-	}
+	datatest.Holds(t, err == nil, "%s: %d, %q: %v", body, r.StatusCode, text, err)
 	return r.StatusCode, a
 }
 
@@ -118,16 +115,14 @@ func TestAnswersAreThoseOfTheModel(t *testing.T) {
 			"instances": `{"instances": [ ["b", 3.5, "sunday, free"], ["c", 8.0, "monday"] ]` + level + `}`,
 		} {
 			status, a := ask(t, url+"/invocations", isJSON, body)
-			if status != http.StatusOK || len(a.Predictions) != 2 || len(a.Notes) > 0 {
-				t.Fatalf("%s, %s: %d %+v", name, form, status, a)
-			}
+			datatest.Need(t, status == http.StatusOK && len(a.Predictions) == 2 && len(a.Notes) <= 0,
+				"%s, %s: %d %+v", name, form, status, a)
 			compare(t, fit, a, name+", "+form)
 		}
 		body := "heat,weekday,shop\n3.5,\"sunday, free\",b\n8,monday,c\n"
 		if status, a := ask(t, url+"/invocations?interval=0.8", isCSV, body); fit.Residuals == nil {
-			if status != http.StatusBadRequest || !strings.Contains(a.Message, "no residuals") {
-				t.Errorf("an interval of classes: %d %+v", status, a)
-			}
+			datatest.Holds(t, status == http.StatusBadRequest && strings.Contains(a.Message, "no residuals"),
+				"an interval of classes: %d %+v", status, a)
 		} else {
 			compare(t, fit, a, name+", CSV")
 		}
@@ -166,17 +161,15 @@ func compare(t *testing.T, fit *saved.Fit, a answered, what string) {
 				near(t, what, got["probability of "+name], p[k], 1e-5)
 			}
 		}
-		if got["prediction"] != names[best] {
-			t.Errorf("%s: row %d is of class %v, want %s of %v", what, i, got["prediction"], names[best], p)
-		}
+		datatest.Holds(t, got["prediction"] == names[best],
+			"%s: row %d is of class %v, want %s of %v", what, i, got["prediction"], names[best], p)
 	}
 }
 
 func near(t *testing.T, what string, got any, want, tolerance float64) {
 	t.Helper()
-	if v, ok := got.(float64); !ok || math.Abs(v-want) > tolerance {
-		t.Errorf("%s: %v, want %v", what, got, want)
-	}
+	v, ok := got.(float64)
+	datatest.Holds(t, ok && math.Abs(v-want) <= tolerance, "%s: %v, want %v", what, got, want)
 }
 
 // What is wrong with a request is said in a sentence, by a code that says that it is the request.
@@ -212,9 +205,8 @@ func TestWrongRequests(t *testing.T) {
 		{`{"instances": [["x\u0000", 1, "monday"]]}`, 400, `^request: it has zero bytes`},
 	} {
 		status, a := ask(t, url+"/invocations", isJSON, c.body)
-		if status != c.status || !regexp.MustCompile(c.says).MatchString(a.Message) || a.Code == "" {
-			t.Errorf("%.80s: %d %+v, want %d %s", c.body, status, a, c.status, c.says)
-		}
+		datatest.Holds(t, status == c.status && regexp.MustCompile(c.says).MatchString(a.Message) && a.Code != "",
+			"%.80s: %d %+v, want %d %s", c.body, status, a, c.status, c.says)
 	}
 	for _, c := range []struct {
 		path, media, body string
@@ -228,9 +220,8 @@ func TestWrongRequests(t *testing.T) {
 		{"/invocations?interval=much", isCSV, "", 400, `^interval=much: it must be a number`},
 	} {
 		status, a := ask(t, url+c.path, c.media, c.body)
-		if status != c.status || !regexp.MustCompile(c.says).MatchString(a.Message) {
-			t.Errorf("%s %.40s: %d %+v, want %d %s", c.path, c.body, status, a, c.status, c.says)
-		}
+		datatest.Holds(t, status == c.status && regexp.MustCompile(c.says).MatchString(a.Message),
+			"%s %.40s: %d %+v, want %d %s", c.path, c.body, status, a, c.status, c.says)
 	}
 }
 
@@ -262,9 +253,8 @@ func TestMutatedRequests(t *testing.T) {
 			t.Errorf("seed %d: %s: %d %s", seed, body, w.Code, w.Body)
 		}
 	}
-	if codes[http.StatusOK] < 20 || codes[http.StatusBadRequest] < 20 {
-		t.Errorf("seed %d: codes %v", seed, codes)
-	}
+	datatest.Holds(t, codes[http.StatusOK] >= 20 && codes[http.StatusBadRequest] >= 20,
+		"seed %d: codes %v", seed, codes)
 }
 
 // What the model has not seen is said by column and level.
@@ -276,9 +266,7 @@ func TestWhatIsNotSeenIsSaid(t *testing.T) {
 		`1 cells of column "heat" are outside`, `the level "friday" in column "weekday"`, `the task "z", which the model does not know`,
 		`no value in column "heat"`, `the level "a \"b\",\nc" in column "weekday"`,
 	} {
-		if !strings.Contains(said, want) {
-			t.Errorf("notes do not have %q: %q", want, a.Notes)
-		}
+		datatest.Holds(t, strings.Contains(said, want), "notes do not have %q: %q", want, a.Notes)
 	}
 }
 
@@ -298,9 +286,7 @@ func TestAdapt(t *testing.T) {
 	want := must(fit.Predict("new", must(dense(values))))[0]
 	status, a := ask(t, url+"/invocations", isJSON, `{"instances": [["new", 4, "monday"]], "adapt": {"dataframe_split":
 		{"columns": ["shop", "heat", "weekday", "sold"], "data": [["new", 1, "monday", 52], ["new", 5, "monday", 60], ["new", 9, "sunday, free", 68]]}}}`)
-	if status != http.StatusOK || len(a.Notes) > 0 {
-		t.Fatalf("%d %+v", status, a)
-	}
+	datatest.Need(t, status == http.StatusOK && len(a.Notes) <= 0, "%d %+v", status, a)
 	near(t, "adapted", a.Predictions[0]["prediction"], want, 1e-6)
 	if _, b := ask(t, url+"/invocations", isJSON, `{"instances": [["new", 4, "monday"]]}`); b.Predictions[0]["prediction"] == a.Predictions[0]["prediction"] {
 		t.Error("a request adapts the model for those after it")
@@ -350,9 +336,8 @@ func TestReplacedModel(t *testing.T) {
 	close(stop)
 	group.Wait()
 	after := predicted()
-	if math.Abs(after-before) < 10 {
-		t.Errorf("%v is predicted, and %v before the model was replaced", after, before)
-	}
+	datatest.Holds(t, math.Abs(after-before) >= 10,
+		"%v is predicted, and %v before the model was replaced", after, before)
 	check(os.WriteFile(filepath.Join(dir, saved.File), []byte("{"), 0o644))
 	s.Reload()
 	if got := predicted(); got != after || !strings.Contains(log.Load().(string), "the model before it goes on") {
@@ -383,13 +368,10 @@ func TestSlowClientsAndTheEnd(t *testing.T) {
 	slow := must(net.Dial("tcp", address))
 	defer slow.Close()
 	fmt.Fprint(slow, head+"{")
-	if status, _ := ask(t, "http://"+address+"/invocations", isJSON, `{"instances": [["a", 8, "monday"]]}`); status != http.StatusOK {
-		t.Errorf("beside a slow client the code is %d", status)
-	}
+	status, _ := ask(t, "http://"+address+"/invocations", isJSON, `{"instances": [["a", 8, "monday"]]}`)
+	datatest.Holds(t, status == http.StatusOK, "beside a slow client the code is %d", status)
 	text := string(must(io.ReadAll(slow)))
-	if !strings.HasPrefix(text, "HTTP/1.1 408 ") {
-		t.Errorf("a slow client is answered %q, want 408", text)
-	}
+	datatest.Holds(t, strings.HasPrefix(text, "HTTP/1.1 408 "), "a slow client is answered %q, want 408", text)
 
 	last := must(net.Dial("tcp", address))
 	defer last.Close()
@@ -399,9 +381,7 @@ func TestSlowClientsAndTheEnd(t *testing.T) {
 	time.Sleep(100 * time.Millisecond)
 	fmt.Fprint(last, ` 8, "monday"]]}`)
 	text = string(must(io.ReadAll(last)))
-	if !strings.HasPrefix(text, "HTTP/1.1 200 ") {
-		t.Errorf("the last request is answered %q", text)
-	}
+	datatest.Holds(t, strings.HasPrefix(text, "HTTP/1.1 200 "), "the last request is answered %q", text)
 	datatest.Check(t, <-ended)
 	datatest.Refused(net.Dial("tcp", address))(t, nil)
 }
@@ -409,8 +389,7 @@ func TestSlowClientsAndTheEnd(t *testing.T) {
 // Neither requests nor their mistakes stay in memory.
 func TestMemoryDoesNotGrow(t *testing.T) {
 	datatest.Long(t)
-	s := must(serve.New([]string{dirs()["numbers"]}, options))
-	handler := s.Handler()
+	handler := must(serve.New([]string{dirs()["numbers"]}, options)).Handler()
 	work := func(n int) uint64 {
 		for i := range n {
 			row := fmt.Sprintf(`["task %d", 8, "level %d"],`, i, i)
@@ -428,9 +407,8 @@ func TestMemoryDoesNotGrow(t *testing.T) {
 		return m.HeapAlloc
 	}
 	before := work(50)
-	if after := work(500); after > before+1<<20 {
-		t.Errorf("%d bytes after 50 requests, %d after 550", before, after)
-	}
+	after := work(500)
+	datatest.Holds(t, after <= before+1<<20, "%d bytes after 50 requests, %d after 550", before, after)
 }
 
 func TestPagesAboutTheServer(t *testing.T) {
@@ -452,9 +430,8 @@ func TestPagesAboutTheServer(t *testing.T) {
 		text := must(io.ReadAll(r.Body))
 		r.Body.Close()
 		for _, want := range wants {
-			if !regexp.MustCompile(want).Match(text) || r.StatusCode != http.StatusOK {
-				t.Errorf("%s: %d, no %s in %s", path, r.StatusCode, want, bytes.TrimSpace(text))
-			}
+			datatest.Holds(t, regexp.MustCompile(want).Match(text) && r.StatusCode == http.StatusOK,
+				"%s: %d, no %s in %s", path, r.StatusCode, want, bytes.TrimSpace(text))
 		}
 	}
 	datatest.Refused(serve.New([]string{"a=" + dirs()["two"], "a=" + dirs()["three"]}, options))(t, nil, `two models are called "a"`)

@@ -66,7 +66,7 @@ type Bench struct {
 	// counts is the variance of counts over their expectation, 0 where targets are no counts.
 	// Weights are then of the logarithm of the expectation.
 	counts float64
-	// unit is what residuals are measured in for Huber's loss, 0 for the squared one.
+	// unit measures residuals for Huber's loss; it is 0 for the squared loss.
 	unit float64
 	// largest is the logarithm that a prediction has at most, of logarithms and of counts.
 	largest float64
@@ -374,7 +374,7 @@ func (b *Bench) check(c Candidate) error {
 }
 
 // Judge measures a candidate on the rows that folds hold out. The hyperparameters of problem (1)
-// are chosen by them. What is not measured by Options.Until is context.DeadlineExceeded.
+// are chosen by them. Judge fails with context.DeadlineExceeded where Options.Until comes before.
 func (b *Bench) Judge(ctx context.Context, c Candidate) (*Judged, error) {
 	ctx, cancel := b.limited(ctx)
 	defer cancel()
@@ -493,7 +493,7 @@ func (b *Bench) measure(ctx context.Context, structures []*Judged) error {
 			if k == 0 {
 				j.first = p.fits
 			}
-			var each [][]float64
+			var perTask [][]float64
 			variance := f.doubt(p).Variances(0, held...)
 			for i, v := range variance {
 				score := p.Scores(i, held[i])
@@ -503,9 +503,9 @@ func (b *Bench) measure(ctx context.Context, structures []*Judged) error {
 					saved.Expect(score, b.largest)
 					saved.Disperse(v, score, b.counts)
 				}
-				each = append(each, score)
+				perTask = append(perTask, score)
 			}
-			scores[k] = append(scores[k], each)
+			scores[k] = append(scores[k], perTask)
 			variances[k] = append(variances[k], variance)
 			b.options.Progress.Advance(1, j.Title())
 		}

@@ -75,9 +75,8 @@ func TestFoldsAskTheNetworkWithoutTheirRows(t *testing.T) {
 	}
 	a := bench(t, nil, p, Options{Seed: 7})
 	b := bench(t, nil, p, Options{Seed: 8})
-	if cmp.Equal(a.folds[0].Rows, b.folds[0].Rows) {
-		t.Error("another seed draws the same folds")
-	}
+	datatest.Holds(t, !cmp.Equal(a.folds[0].Rows, b.folds[0].Rows),
+		"another seed draws the same folds")
 }
 
 // Nothing that predicts a row has seen its label: not the network, the metric, nor the
@@ -99,9 +98,8 @@ func TestPredictionsHaveNotSeenTheRow(t *testing.T) {
 				if !floats.EqualApprox(x.Scores[i], y.Scores[i], 1e-9) || slices.Equal(x.Y[i], y.Y[i]) {
 					t.Errorf("%s of %s, task %d: %v, with other labels %v", c.Name(), kind, i, x.Scores[i], y.Scores[i])
 				}
-				if x.Variance != nil && !floats.EqualApprox(x.Variance[i], y.Variance[i], 1e-9) {
-					t.Errorf("%s of %s, task %d: variances %v, with other labels %v", c.Name(), kind, i, x.Variance[i], y.Variance[i])
-				}
+				datatest.Holds(t, x.Variance == nil || floats.EqualApprox(x.Variance[i], y.Variance[i], 1e-9),
+					"%s of %s, task %d: variances %v, with other labels %v", c.Name(), kind, i, x.Variance[i], y.Variance[i])
 			}
 			if slices.Equal(slices.Concat(fit(t, a, c).Result.B, fit(t, a, c).W.RawMatrix().Data), slices.Concat(fit(t, b, c).Result.B, fit(t, b, c).W.RawMatrix().Data)) {
 				t.Errorf("%s of %s: the fit has not seen the rows held out", c.Name(), kind)
@@ -123,13 +121,11 @@ func TestChoosesByRowsHeld(t *testing.T) {
 				floats.AddScaled(want, w.Weight, c.parts[k].Scores[i])
 			}
 			// Of regressions the mean of all targets has what the weights leave.
-			if kind == data.Classification && !floats.EqualApprox(c.Scores[i], want, 1e-9) {
-				t.Errorf("task %d has the scores %v, want %v", i, c.Scores[i], want)
-			}
+			datatest.Holds(t, kind != data.Classification || floats.EqualApprox(c.Scores[i], want, 1e-9),
+				"task %d has the scores %v, want %v", i, c.Scores[i], want)
 		}
-		if _, err := b.Fit(t.Context(), c); err != nil || !(c.Loss < math.Inf(1)) {
-			t.Errorf("%s: a loss of %v, %v", kind, c.Loss, err)
-		}
+		_, err := b.Fit(t.Context(), c)
+		datatest.Holds(t, err == nil && c.Loss < math.Inf(1), "%s: a loss of %v, %v", kind, c.Loss, err)
 	}
 }
 
@@ -150,63 +146,11 @@ func TestHeldTakesThePlaceOfFolds(t *testing.T) {
 		"below zero":            {Held: [][]int{{0}, {0}, {-1}}},
 		"no rows":               {Held: make([][]int, 3)},
 		"numbers of fewer rows": {Held: firstHeld(p, 4), Together: [][]int{{1}, {1}, {1}}},
+		"rows that belong together, of fewer tasks": {Together: [][]int{{1}, {1}}},
+		"rows that belong together, fewer":          {Together: [][]int{{1}, {1}, {1}}},
 	} {
-		if _, err := NewBench(nil, p, o); !errors.Is(err, data.ErrInvalid) {
-			t.Errorf("%s: %v, want ErrInvalid", what, err)
-		}
-	}
-}
-
-// Rows that belong together are trained on together or held out together.
-func TestTogetherIsNotParted(t *testing.T) {
-	p := made(4, "p", data.Classification, 4).Labelled()
-	var together [][]int
-	for _, task := range p.Tasks {
-		var number []int
-		for j := range task.TrainSet.Y {
-			number = append(number, j/3) // in every task
-		}
-		together = append(together, number)
-	}
-	b := bench(t, random(t, 1, nil), p, Options{Together: together})
-	rows := 0
-	for k, fold := range b.folds {
-		held := map[int]bool{}
-		for i, numbers := range fold.Rows {
-			rows += len(numbers)
-			for _, j := range numbers {
-				held[together[i][j]] = true
-			}
-		}
-		for i, numbers := range together {
-			for j, n := range numbers {
-				if held[n] != slices.Contains(fold.Rows[i], j) {
-					t.Errorf("fold %d parts what has the number %d in task %d", k, n, i)
-				}
-			}
-		}
-	}
-	apart := bench(t, random(t, 1, nil), p, Options{})
-	for _, c := range []Candidate{{}, {Structure: Structure{View: Straight}}} {
-		j := judge(t, b, c)
-		if j.Rows != rows || rows < 90 {
-			t.Errorf("%s: judged by %d of %d rows", c.Name(), j.Rows, rows)
-		}
-		if j.Loss == judge(t, apart, c).Loss {
-			t.Errorf("%s: rows that belong together change nothing: loss %v", c.Name(), j.Loss)
-		}
-	}
-	one := make([][]int, len(p.Tasks)) // all rows of a task belong together
-	for i, task := range p.Tasks {
-		one[i] = slices.Repeat([]int{i}, len(task.TrainSet.Y))
-	}
-	if j := judge(t, bench(t, nil, p, Options{Together: one}), Candidate{Structure: Structure{View: Straight}}); j.Rows == 0 || !(j.Loss < 100) {
-		t.Errorf("tasks that are new: %d rows, loss %v", j.Rows, j.Loss)
-	}
-	for what, together := range map[string][][]int{"rows of fewer tasks": one[:2], "fewer rows": {{1}, {1}, {1}, {1}}} {
-		if _, err := NewBench(nil, p, Options{Together: together}); !errors.Is(err, data.ErrInvalid) {
-			t.Errorf("%s belong together: %v, want ErrInvalid", what, err)
-		}
+		_, err := NewBench(nil, p, o)
+		datatest.Holds(t, errors.Is(err, data.ErrInvalid), "%s: %v, want ErrInvalid", what, err)
 	}
 }
 
@@ -238,9 +182,8 @@ func TestValidationRowsOfSomeTasks(t *testing.T) {
 	p.Tasks[1].ValidationSet = data.Samples{}
 	for _, c := range []Candidate{{}, {Structure: Structure{View: Straight}}} {
 		f := fit(t, bench(t, random(t, 1, nil), p, Options{}), c)
-		if f.Validation.Mean != f.HeldOut.Error || len(f.Test.Task) != 3 {
-			t.Errorf("%s: the errors are %v and %v", c.Name(), f.Validation, f.Test)
-		}
+		datatest.Holds(t, f.Validation.Mean == f.HeldOut.Error && len(f.Test.Task) == 3,
+			"%s: the errors are %v and %v", c.Name(), f.Validation, f.Test)
 	}
 }
 
@@ -253,9 +196,7 @@ func TestTestRowsDoNotLeak(t *testing.T) {
 			p := made(seed, "p", kind, 3)
 			x := solved(t, f, p, Options{}, Parts{})
 			y := solved(t, f, solvetest.Poisoned(p), Options{}, Parts{})
-			if x.Test.Mean == y.Test.Mean {
-				t.Errorf("seed %d, %s: the poison does not act", seed, kind)
-			}
+			datatest.Holds(t, x.Test.Mean != y.Test.Mean, "seed %d, %s: the poison does not act", seed, kind)
 			if x.Choice.Name() != y.Choice.Name() || !mat.Equal(x.Result.W, y.Result.W) || !slices.Equal(x.Result.B, y.Result.B) || x.Choice.Loss != y.Choice.Loss {
 				t.Errorf("seed %d, %s: the fit depends on the test rows", seed, kind)
 			}

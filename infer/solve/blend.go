@@ -108,8 +108,8 @@ func (e *blend) rowScores(
 	return scores
 }
 
-// countWeights are what counts count, that are divided by their mean, of which this is the
-// logarithm: as much as counts whose variance is their expectation.
+// countWeights are the weights of counts that are divided by their mean; center is its logarithm.
+// They weigh as much as counts whose variance is their expectation.
 func countWeights(weights []float64, center, dispersion float64) []float64 {
 	weights = slices.Clone(weights)
 	floats.Scale(math.Exp(center)/dispersion, weights)

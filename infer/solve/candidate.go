@@ -132,8 +132,8 @@ func ParseCandidate(name string) (c Candidate, ok bool) {
 	return c, c.Name() == name // so that nothing is passed over
 }
 
-// omega mixes the covariance of the tasks, with what the network says where there is any. A task
-// that borrows has the mean row of it, and no variance of its own.
+// omega mixes the covariance of the tasks, with the network's covariance where there is one. A task
+// that borrows has its mean row, and no variance of its own.
 func (x Mixture) omega(borrows []bool, network *mat.SymDense) *mat.SymDense {
 	m := len(borrows)
 	out := mat.NewSymDense(m, nil)

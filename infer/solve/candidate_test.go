@@ -7,8 +7,11 @@ import (
 	"strings"
 	"testing"
 
+	"gonum.org/v1/gonum/floats"
+
 	"l2mt/data"
 	"l2mt/data/datatest"
+	"l2mt/model/evidence"
 	"l2mt/model/multitask"
 )
 
@@ -64,22 +67,17 @@ func TestNamesTellCandidatesApart(t *testing.T) {
 	names, titles := map[string]bool{}, map[string]bool{}
 	for _, c := range candidates() {
 		again, ok := ParseCandidate(c.Name())
-		if !ok || again != c {
-			t.Errorf("%q is read as %+v, %t; it is of %+v", c.Name(), again, ok, c)
-		}
-		if names[c.Name()] || strings.Contains(c.Name(), " ") {
-			t.Errorf("%+v is called %q", c, c.Name())
-		}
-		if titles[c.Title()] || c.Title() == "" {
-			t.Errorf("%+v has the title %q", c, c.Title())
-		}
+		datatest.Holds(t, ok && again == c, "%q is read as %+v, %t; it is of %+v", c.Name(), again, ok, c)
+		datatest.Holds(t, !names[c.Name()] && !strings.Contains(c.Name(), " "),
+			"%+v is called %q", c, c.Name())
+		datatest.Holds(t, !titles[c.Title()] && c.Title() != "",
+			"%+v has the title %q", c, c.Title())
 		names[c.Name()] = true
 		titles[c.Title()] = true
 	}
 	for _, name := range []string{"", "mtrl", "l2mt", "stl-", "stl-stl", "stl-metric", "bent", "pooled200x", "curves-nonsense", "curves-metric1", "level-alone", "-alone"} {
-		if c, ok := ParseCandidate(name); ok {
-			t.Errorf("%q is read as %+v", name, c)
-		}
+		c, ok := ParseCandidate(name)
+		datatest.Holds(t, !ok, "%q is read as %+v", name, c)
 	}
 	mtrl := datatest.Must(multitask.Lookup("mtrl"))(t)
 	for _, c := range []struct {
@@ -93,16 +91,14 @@ func TestNamesTellCandidatesApart(t *testing.T) {
 		{Candidate{Structure: Structure{View: Level}}, "level", "the level of each task"},
 		{Candidate{Structure: Structure{Kernel, Alone}}, "kernel-alone", "straight lines and similar rows, each task on its own"},
 	} {
-		if c.Name() != c.name || c.Title() != c.title {
-			t.Errorf("%+v is called %q, %q; want %q, %q", c.Candidate, c.Name(), c.Title(), c.name, c.title)
-		}
+		datatest.Holds(t, c.Name() == c.name && c.Title() == c.title,
+			"%+v is called %q, %q; want %q, %q", c.Candidate, c.Name(), c.Title(), c.name, c.title)
 	}
 }
 
 // Shares that make no covariance are refused, and so is what there is not.
 func TestWhatNoCandidateIs(t *testing.T) {
-	p := made(1, "p", data.Classification, 3)
-	alone := bench(t, nil, p, Options{Folds: 2})
+	alone := bench(t, nil, made(1, "p", data.Classification, 3), Options{Folds: 2})
 	for _, c := range []Candidate{
 		{Mixture: Mixture{Network: 1}},
 		{Mixture: Mixture{Pooled: 2}},
@@ -134,5 +130,115 @@ func TestGivenCovariancesAreToldApart(t *testing.T) {
 	}
 	if slices.Sort(losses); len(slices.Compact(losses)) != 3 {
 		t.Errorf("three covariances have the losses %v", fmt.Sprint(losses))
+	}
+}
+
+// blendOf are two candidates of a problem, judged, and their blend.
+func blendOf(t *testing.T, kind data.Kind) (*Bench, *blend, []*evidence.HeldOut) {
+	t.Helper()
+	b := bench(t, nil, made(3, "p", kind, 4).Labelled(), Options{})
+	var parts []*evidence.HeldOut
+	for _, s := range []Structure{{Straight, Pooled}, {Kernel, Alone}} {
+		parts = append(parts, judge(t, b, Candidate{Structure: s}).HeldOut)
+	}
+	return b, newBlend(b, parts, -1), parts
+}
+
+// The weights are the best of a grid of nonnegative ones, by the objective of blend's comment.
+func TestWeightsAreTheBestOfAGrid(t *testing.T) {
+	datatest.Long(t)
+	for _, kind := range []data.Kind{data.Regression, data.Classification} {
+		b, e, parts := blendOf(t, kind)
+		var y, first, second []float64
+		for i := range parts[0].Y {
+			y = append(y, parts[0].Y[i]...)
+			first = append(first, parts[0].Scores[i]...)
+			second = append(second, parts[1].Scores[i]...)
+		}
+		mean, noise := 0.0, math.Inf(1)
+		if b.regression() {
+			for _, v := range y {
+				mean += v / float64(len(y))
+			}
+			for _, scores := range [][]float64{first, second} {
+				square := 0.0
+				for r, s := range scores {
+					square += (y[r] - s) * (y[r] - s) / float64(len(y))
+				}
+				noise = min(noise, square)
+			}
+		}
+		p := e.likelihoods()
+		if math.Abs(floats.Sum(p)-1) > 1e-12 || (p[0] > p[1]) != (parts[0].Loss < parts[1].Loss) {
+			t.Errorf("%s: likelihoods %v of losses %v and %v", kind, p, parts[0].Loss, parts[1].Loss)
+		}
+		objective := func(v, w float64) float64 {
+			sum := 2 * (math.Pow(v-p[0], 2) + math.Pow(w-p[1], 2))
+			for r := range y {
+				s := v*(first[r]-mean) + w*(second[r]-mean)
+				if b.regression() {
+					sum += math.Pow(y[r]-mean-s, 2) / noise / 2
+				} else {
+					sum += math.Log1p(math.Exp(-y[r] * s))
+				}
+			}
+			return sum
+		}
+		least, v, w := math.Inf(1), 0.0, 0.0
+		for i := range 301 {
+			for j := range 301 {
+				a := 0.01 * float64(i)
+				c := 0.01 * float64(j)
+				if o := objective(a, c); o < least {
+					least = o
+					v = a
+					w = c
+				}
+			}
+		}
+		got := e.weigh()
+		if math.Abs(got[0]-v) > 0.011 || math.Abs(got[1]-w) > 0.011 || objective(got[0], got[1]) > least+1e-9 {
+			t.Errorf("%s: weights %v, of the grid (%v, %v)", kind, got, v, w)
+		}
+	}
+}
+
+// A candidate that predicts the opposite has the weight 0.
+func TestWeightsAreNotNegative(t *testing.T) {
+	for _, kind := range []data.Kind{data.Regression, data.Classification} {
+		_, e, _ := blendOf(t, kind)
+		for _, s := range e.scores {
+			s[0] = -s[1]
+		}
+		got := e.weigh()
+		datatest.Holds(t, got[0] == 0 && got[1] > 0.5, "%s: weights %v", kind, got)
+	}
+}
+
+// The labels of a fold's rows say nothing of what they are scored by.
+func TestScoresOfAFoldHaveNotSeenIt(t *testing.T) {
+	for _, kind := range []data.Kind{data.Regression, data.Classification} {
+		b, _, parts := blendOf(t, kind)
+		before := b.blended(parts)
+		for i, y := range parts[0].Y {
+			for j, k := range b.foldsOf(i) {
+				if k == 0 {
+					y[j] *= -1
+				}
+			}
+		}
+		after := b.blended(parts)
+		moved := 0
+		for i := range before {
+			for j, k := range b.foldsOf(i) {
+				switch {
+				case k == 0 && before[i][j] != after[i][j]:
+					t.Errorf("%s, task %d, row %d: %v, with other labels %v", kind, i, j, before[i][j], after[i][j])
+				case k != 0 && before[i][j] != after[i][j]:
+					moved++
+				}
+			}
+		}
+		datatest.Holds(t, moved != 0, "%s: other labels of a fold change no weights", kind)
 	}
 }

@@ -215,15 +215,15 @@ func (b *Bench) timely(
 		judged, err = b.judgeEach(ctx, candidates)
 		return judged, 0, err
 	}
-	least := candidates[:1:1]
+	simplest := candidates[:1:1]
 	order := candidates
 	level := Candidate{Structure: Structure{View: Level}}
 	if slices.Contains(candidates, level) {
-		least = []Candidate{level}
+		simplest = []Candidate{level}
 		straight := Candidate{Structure: Structure{View: Straight}}
 		order = slices.Concat([]Candidate{straight}, candidates)
 	}
-	if _, err := b.judgeEach(ctx, least); err != nil {
+	if _, err := b.judgeEach(ctx, simplest); err != nil {
 		return nil, 0, err
 	}
 	var tried []Candidate
@@ -240,7 +240,7 @@ func (b *Bench) timely(
 	late := func(c Candidate) bool { return !slices.Contains(tried, c) }
 	timely := slices.DeleteFunc(slices.Clone(candidates), late)
 	if len(timely) == 0 {
-		timely = append(least, tried...)
+		timely = append(simplest, tried...)
 	}
 	left = len(candidates)
 	for _, c := range timely {

@@ -1,7 +1,10 @@
 package solve
 
 import (
+	"context"
+	"errors"
 	"fmt"
+	"maps"
 	"math"
 	"os"
 	"path/filepath"
@@ -9,11 +12,13 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+	"time"
 
 	"gonum.org/v1/gonum/mat"
 
 	"l2mt/data"
 	"l2mt/data/datatest"
+	"l2mt/data/progress"
 	"l2mt/data/table"
 	"l2mt/model/pretrained"
 )
@@ -32,8 +37,7 @@ func solved(t *testing.T, f *Finder, p *data.ProblemData, o Options, without Par
 
 func shipped(t *testing.T) *Finder {
 	t.Helper()
-	n := datatest.Must(pretrained.Load())(t)
-	return datatest.Must(NewFinder(n))(t)
+	return datatest.Must(NewFinder(datatest.Must(pretrained.Load())(t)))(t)
 }
 
 // wide is a problem of classes whose rows are few for their columns, which has problem (1).
@@ -151,12 +155,9 @@ func TestBestHasTheLeastLoss(t *testing.T) {
 // The network is not used where it is left out: a bench that has none chooses the same.
 func TestPartsLeftOutAreNotUsed(t *testing.T) {
 	for _, p := range []*data.ProblemData{wide(t, 3), made(3, "p", data.Regression, 4)} {
-		f := random(t, 1, nil)
-		got := solved(t, f, p, Options{}, Parts{NoNetwork: true})
+		got := solved(t, random(t, 1, nil), p, Options{}, Parts{NoNetwork: true})
 		for _, x := range got.Choice.Weighed {
-			if x.Network > 0 {
-				t.Errorf("without the network %s is tried", x.Called)
-			}
+			datatest.Holds(t, x.Network <= 0, "without the network %s is tried", x.Called)
 		}
 		if want := solved(t, nil, p, Options{}, Parts{}); !sameFit(got, want) {
 			t.Errorf("without the network %s is chosen, and where nobody is asked %s", got.Choice.Name(), want.Choice.Name())
@@ -168,9 +169,7 @@ func TestPartsLeftOutAreNotUsed(t *testing.T) {
 			asked++
 		}
 	}
-	if asked == 0 {
-		t.Error("with the network no candidate asks it")
-	}
+	datatest.Holds(t, asked != 0, "with the network no candidate asks it")
 }
 
 // Rows that cannot be split compare nothing, and the first candidate is taken.
@@ -192,9 +191,8 @@ func TestViewsCanBePinned(t *testing.T) {
 	p := made(1, "p", data.Regression, 3)
 	for _, view := range Views() {
 		for _, w := range choose(t, bench(t, nil, p, Options{}), Parts{View: view}).Weighed {
-			if w.View != view && w.View != Level {
-				t.Errorf("%s was asked for, and %s is a candidate", view, w.Called)
-			}
+			datatest.Holds(t, w.View == view || w.View == Level,
+				"%s was asked for, and %s is a candidate", view, w.Called)
 		}
 	}
 	x := datatest.Must(data.NewCSR(6, []int{0, 1, 2, 3}, []int32{0, 1, 1}, []float32{1, 2, 3}))(t)
@@ -202,9 +200,8 @@ func TestViewsCanBePinned(t *testing.T) {
 		p.Tasks[i] = data.TaskData{Task: p.Tasks[i].Task, TrainSet: data.Samples{X: x, Y: []float64{1, 2, 4}}}
 	}
 	b := bench(t, nil, p, Options{Folds: 3})
-	if got := choose(t, b, Parts{}); got.First().View != "" {
-		t.Errorf("sparse rows are seen as %s", got.Name())
-	}
+	got := choose(t, b, Parts{})
+	datatest.Holds(t, got.First().View == "", "sparse rows are seen as %s", got.Name())
 	datatest.Refused(b.Choose(t.Context(), Parts{View: Curves}))(t, nil, "sparse")
 }
 
@@ -216,18 +213,66 @@ func TestRivalsAndMean(t *testing.T) {
 		c := choose(t, b, Parts{})
 		alone, pooled := b.Rivals(c)
 		seen := func(j *Judged) bool { return j.View == alone.View }
-		if alone.View != pooled.View || !slices.ContainsFunc(c.parts, seen) || alone == pooled {
-			t.Errorf("the rivals of %s are %s and %s", c.Name(), alone.Name(), pooled.Name())
-		}
+		datatest.Holds(t, alone.View == pooled.View && slices.ContainsFunc(c.parts, seen) && alone != pooled,
+			"the rivals of %s are %s and %s", c.Name(), alone.Name(), pooled.Name())
 		mean := datatest.Must(b.Held(t.Context(), Candidate{Structure: Structure{View: Level}}))(t)
-		if !(c.Loss < mean.Loss) && p.Kind() == data.Regression || mean.Rows != c.Rows {
-			t.Errorf("the loss is %v, and of the mean %v", c.Loss, mean.Loss)
-		}
+		datatest.Holds(t, (c.Loss < mean.Loss || p.Kind() != data.Regression) && mean.Rows == c.Rows,
+			"the loss is %v, and of the mean %v", c.Loss, mean.Loss)
 		for i, scores := range mean.Scores {
 			values := slices.Compact(slices.Sorted(slices.Values(scores)))
-			if len(values) > len(b.folds) && values[len(values)-1]-values[0] > 1e-6 {
-				t.Errorf("task %d: the mean predicts %v", i, values)
-			}
+			datatest.Holds(t, len(values) <= len(b.folds) || values[len(values)-1]-values[0] <= 1e-6,
+				"task %d: the mean predicts %v", i, values)
 		}
+	}
+}
+
+// After the time that is set, the levels of tasks are measured and nothing else, of wide classes the
+// first candidate, and all that is left out is counted.
+func TestNothingIsTriedLate(t *testing.T) {
+	late := Options{Until: time.Now().Add(-time.Second)}
+	for _, p := range []*data.ProblemData{made(1, "p", data.Regression, 3), wide(t, 1)} {
+		b := bench(t, nil, p, late)
+		wanted := b.Candidates(Parts{})
+		least, left := "level", len(wanted)-1
+		if b.wide() {
+			least = wanted[0].Name()
+		}
+		c := choose(t, b, Parts{})
+		tried := slices.Sorted(maps.Keys(b.judged))
+		datatest.Holds(t, slices.Equal(tried, []string{least}) && c.LeftOut == left && b.Late(),
+			"tried %v, want %q; left out %d, want %d", tried, least, c.LeftOut, left)
+		datatest.Must(b.Fit(t.Context(), c))(t)
+		_, err := b.Held(t.Context(), wanted[1])
+		datatest.Holds(t, errors.Is(err, context.DeadlineExceeded), "late %s is measured: %v", wanted[1].Name(), err)
+	}
+}
+
+// slow lets the time pass in the first fold of a structure.
+type slow struct {
+	progress.Reporter
+	title string
+	until time.Time
+}
+
+func (s slow) Advance(_ int, title string) {
+	if title == s.title {
+		time.Sleep(time.Until(s.until) + time.Millisecond)
+	}
+}
+
+// A structure that is cut off has no say, and is not known afterwards. Of the candidates that were
+// measured before, all have one.
+func TestWhatIsCutOffHasNoSay(t *testing.T) {
+	p := made(1, "p", data.Regression, 3)
+	cut := Structure{View: Kernel}
+	o := Options{Until: time.Now().Add(time.Second / 2)}
+	o.Progress = slow{progress.Silent(), cut.Title(), o.Until}
+	b := bench(t, nil, p, o)
+	c := choose(t, b, Parts{})
+	if _, known := b.judged[cut.Name()]; known || c.LeftOut < len(b.Candidates(Parts{}))-2 {
+		t.Errorf("the structure that is cut off is known: %t; %d are left out", known, c.LeftOut)
+	}
+	for _, w := range c.Weighed {
+		datatest.Holds(t, w.View == Curves || w.View == Straight || w.View == Level, "%s has a say", w.Called)
 	}
 }

@@ -6,6 +6,6 @@
 // say how much tasks share, or problem (1) with a covariance (a Mixture) in the tasks' common
 // metric. Test rows are only ever measured on.
 //
-// A Finder asks the network. It embeds a problem, from its training rows alone, and what it has
-// Found is the best covariance, and the error expected of any other.
+// A Finder asks the network. It embeds a problem, from its training rows alone. Found has the best
+// covariance, and the error expected of any other.
 package solve

@@ -108,8 +108,8 @@ func (b *Bench) tuned(ctx context.Context, j *Judged) (*multitask.Result, error)
 }
 
 // sum fits the candidates that count, and adds them up. Where none predicts better than the mean
-// of the targets that is what is left. Where structures of the mixed model are
-// among them it is for the features that their steps make.
+// of the targets, the sum is that mean. Where structures of the mixed model are among them it is
+// for the features that their steps make.
 func (b *Bench) sum(ctx context.Context, f *Fitted) (*multitask.Result, error) {
 	c := f.Choice
 	view, err := b.seen(f)

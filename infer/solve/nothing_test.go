@@ -1,9 +1,13 @@
 package solve
 
 import (
+	"fmt"
 	"math"
+	"math/rand/v2"
+	"slices"
 	"testing"
 
+	"gonum.org/v1/gonum/mat"
 	"gonum.org/v1/gonum/stat"
 
 	"l2mt/data"
@@ -23,7 +27,7 @@ func nothing(t *testing.T, k uint64) (p *data.ProblemData, noise bool) {
 	tasks := 4 + r.IntN(13)
 	columns := 5 + r.IntN(36)
 	rows := int(10 * math.Pow(10, r.Float64()))
-	p, _ = family{kind, false, tasks, rows, columns, k, 6}.problem(t)
+	p = family{kind, false, tasks, rows, columns, k, 6}.problem(t)
 	noise = k/2%2 == 1
 	if noise {
 		p = shuffled(p, k)
@@ -126,7 +130,7 @@ func TestRelatedTasksAreShared(t *testing.T) {
 	datatest.Long(t)
 	for _, kind := range []data.Kind{data.Classification, data.Regression} {
 		for seed := range uint64(2) {
-			p, _ := family{kind, true, 6, 20, 10, seed, 7}.problem(t)
+			p := family{kind, true, 6, 20, 10, seed, 7}.problem(t)
 			b := bench(t, nil, p, Options{Seed: seed, Workers: 2})
 			choice := choose(t, b, Parts{})
 			alone, _ := b.Rivals(choice)
@@ -188,4 +192,85 @@ func TestColumnsBendWhereRowsSaySo(t *testing.T) {
 			t.Errorf("%s: %s has a test error of %.4f; straight columns have %.4f", c.name, got.Choice.Name(), got.Test.Mean, straight.Test.Mean)
 		}
 	}
+}
+
+// family says how problems are drawn of which the truth is known: the weights of the tasks are
+// drawn with the same correlation of any two,
+//
+//	W = Z U,  U'U = Omega,  Z of independent normal entries, d x m,
+//
+// rows with an expected square of their length of 1, and labels
+//
+//	y = x'w_i + 0.3 e,  for classes its sign.
+//
+// So Omega is what the best covariance of such a problem has to be like.
+type family struct {
+	kind  data.Kind
+	alike bool // a correlation of 0.9, not 0
+	// rows are those of a task to learn from, two at least.
+	tasks, rows, features int
+	// seed and number tell problems apart.
+	seed, number uint64
+}
+
+const noiseOfRows = 0.3
+
+// problem draws a problem.
+func (f family) problem(t *testing.T) *data.ProblemData {
+	t.Helper()
+	name, correlation := "unrelated", 0.0
+	if f.alike {
+		name, correlation = "alike", 0.9
+	}
+	r := data.Stream(f.seed, "family "+name, f.number)
+	r.Uint64() // the draws that docs/results.md tells of begin with the second
+	omega := mat.NewSymDense(f.tasks, nil)
+	for i := range f.tasks {
+		omega.SetSym(i, i, 1)
+		for j := range i {
+			omega.SetSym(i, j, correlation)
+		}
+	}
+	var l mat.Cholesky
+	datatest.Need(t, l.Factorize(omega), "the covariance of %+v is not positive definite", f)
+	w := mat.NewDense(f.features, f.tasks, nil)
+	w.Apply(func(_, _ int, _ float64) float64 { return r.NormFloat64() }, w)
+	w.Mul(w, l.RawU())
+	p := &data.ProblemData{Problem: &data.Problem{Name: "generated"}}
+	for i := range f.tasks {
+		task := data.TaskData{Task: &data.Task{Name: fmt.Sprintf("task %d", i+1), Kind: f.kind}}
+		if f.kind == data.Classification {
+			task.Positive, task.Negative = "yes", "no"
+		}
+		wi := mat.Col(nil, i, w)
+		task.TrainSet = f.draw(t, r, wi, f.rows)
+		task.TestSet = f.draw(t, data.Stream(f.seed, "test rows", f.number, uint64(i)), wi, 200)
+		f.draw(t, r, wi, 2) // as many as were drawn before
+		task.ValidationSet = data.Samples{X: task.TrainSet.X.Take(nil)}
+		p.Problem.Tasks, p.Tasks = append(p.Problem.Tasks, task.Task), append(p.Tasks, task)
+	}
+	return p
+}
+
+// draw draws n rows of a task, of both classes.
+func (f family) draw(t *testing.T, r *rand.Rand, w []float64, n int) data.Samples {
+	var s data.Samples
+	var value []float32
+	for range n {
+		y, product := noiseOfRows*r.NormFloat64(), 0.0
+		for _, v := range w {
+			x := r.NormFloat64() / math.Sqrt(float64(len(w)))
+			value, product = append(value, float32(x)), product+x*v
+		}
+		y += product
+		if f.kind == data.Classification {
+			y = math.Copysign(1, y)
+		}
+		s.Y = append(s.Y, y)
+	}
+	if f.kind == data.Classification && !slices.Contains(s.Y, -s.Y[0]) {
+		s.Y[0] = -s.Y[0]
+	}
+	s.X = datatest.Must(data.NewDense(n, f.features, value))(t)
+	return s
 }

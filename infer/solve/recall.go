@@ -34,8 +34,8 @@ func (b *Bench) recognise(c *Choice) error {
 		first := sigma.Class(classes[0])
 		words := fmt.Sprintf("task %q: its classes are %q and %q of the experience, whose rows take part", t.Name, first, sigma.Class(classes[1]))
 		c.Recalled = append(c.Recalled, words)
-		own := linear.Scores(t.TrainSet.X)
-		unit := math.Sqrt(float64(len(own))) / max(floats.Norm(own, 2), math.SmallestNonzeroFloat32)
+		trained := linear.Scores(t.TrainSet.X)
+		unit := math.Sqrt(float64(len(trained))) / max(floats.Norm(trained, 2), math.SmallestNonzeroFloat32)
 		scale(linear, unit)
 		for _, fold := range b.folds {
 			t := fold.Tasks[i]
@@ -76,16 +76,16 @@ func scale(l multitask.Linear, by float64) {
 	floats.Scale(by, l.B)
 }
 
-// recognised are the classes of the experience that are nearest to those of a task, and whether they
-// are near enough.
+// recognised are the classes of the experience that are nearest to the classes of a task, and
+// whether they are near enough.
 func (b *Bench) recognised(t data.TaskData) (classes [2]int, ok bool) {
 	sigma := b.finder.network.Sigma
 	for side, x := range sides(t) {
 		if x.Rows() == 0 {
 			return classes, false
 		}
-		var far float64
-		if classes[side], far = sigma.Nearest(x); far > sigma.Far {
+		var distance float64
+		if classes[side], distance = sigma.Nearest(x); distance > sigma.Far {
 			return classes, false
 		}
 	}
@@ -112,7 +112,7 @@ func sides(t data.TaskData) (x [2]data.Matrix) {
 }
 
 // remember gives tasks that are recognised their discriminants.
-func (b *Bench) remember(c *Choice, seen *features, sum *multitask.Result) {
+func (b *Bench) remember(c *Choice, columns *features, sum *multitask.Result) {
 	if c.known == nil {
 		return
 	}
@@ -126,8 +126,8 @@ func (b *Bench) remember(c *Choice, seen *features, sum *multitask.Result) {
 		}
 	}
 	known := &r
-	if seen != nil {
-		known = seen.embed(known)
+	if columns != nil {
+		known = columns.embed(known)
 	}
 	for i, linear := range c.known {
 		if linear != nil {

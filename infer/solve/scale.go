@@ -26,7 +26,7 @@ const (
 	// skewed is the skewness of targets from which on other scales are tried.
 	skewed = 1.0
 	// tails is how many median sizes of residuals the largest 2 % of them have from which on Huber's
-	// loss is tried. Normal ones have 3.4, those of Student with 3 degrees 5.9.
+	// loss is tried. Normal ones have 3.4, residuals of Student with 3 degrees 5.9.
 	tails = 4.3
 	// unitOfMedian makes a median size the unit of Huber's loss. Of normal noise the deviation is
 	// 1.48 median sizes, but residuals have the error of the fit too.
@@ -55,43 +55,43 @@ func (b *Bench) Scaled(
 	if scale == Huber {
 		return b.chosen(robust, choose)
 	}
-	_, all := best.ScoresOf(b.rows)
-	counts := func() (*Bench, error) { return b.expectations(float64(all.Error)) }
+	_, unscaled := best.ScoresOf(b.rows)
+	counts := func() (*Bench, error) { return b.expectations(float64(unscaled.Error)) }
 	if scale == Count {
 		return b.chosen(counts, choose)
 	}
-	var others []func() (*Bench, error)
+	var rivals []func() (*Bench, error)
 	y := slices.Concat(labels(b.rows)...)
 	skewed := stat.Skew(y, nil) > skewed
 	if skewed && b.counted() == nil && !b.wide() {
-		others = append(others, counts)
+		rivals = append(rivals, counts)
 	}
 	if skewed && slices.Min(y) > 0 {
-		others = append(others, b.logarithms)
+		rivals = append(rivals, b.logarithms)
 	}
 	pays, err := b.robustPays(ctx, best, asTheyAre)
 	if err != nil {
 		return nil, nil, err
 	}
 	if pays {
-		others = append(others, robust)
+		rivals = append(rivals, robust)
 	}
 	bench := b
-	for k, other := range others {
+	for k, rival := range rivals {
 		if b.Late() {
-			best.LeftOut += len(others) - k
+			best.LeftOut += len(rivals) - k
 			break
 		}
-		scaled, c, err := b.chosen(other, choose)
+		scaled, c, err := b.chosen(rival, choose)
 		if err != nil {
 			return nil, nil, err
 		}
-		told, err := scaled.Told(c.HeldOut)
+		original, err := scaled.Told(c.HeldOut)
 		if err != nil {
 			return nil, nil, err
 		}
-		_, closer := told.ScoresOf(b.rows)
-		better := closer.Error < all.Error && scaled.surprise(c) < bench.surprise(best)
+		_, closer := original.ScoresOf(b.rows)
+		better := closer.Error < unscaled.Error && scaled.surprise(c) < bench.surprise(best)
 		if scaled.unit > 0 {
 			better = bench == b && scaled.saves(residuals(c.HeldOut), asTheyAre)
 		}
@@ -128,9 +128,9 @@ func (b *Bench) surprise(c *Choice) float64 {
 
 // chosen is a choice on another bench.
 func (b *Bench) chosen(
-	other func() (*Bench, error), choose Chooser,
+	rescale func() (*Bench, error), choose Chooser,
 ) (*Bench, *Choice, error) {
-	scaled, err := other()
+	scaled, err := rescale()
 	if err != nil {
 		return nil, nil, err
 	}
@@ -206,16 +206,16 @@ func (b *Bench) robustPays(
 
 // saves says that residuals have less of Huber's loss than others of the same rows, beyond chance, and
 // lean to no side: else the mean of the targets is another than their middle.
-func (b *Bench) saves(residuals, others []float64) bool {
+func (b *Bench) saves(residuals, rivals []float64) bool {
 	loss := b.loss(data.Regression)
-	var less []float64
+	var gains []float64
 	for k, r := range residuals {
 		ours, _, _ := loss.At(r/b.unit, 0)
-		theirs, _, _ := loss.At(others[k]/b.unit, 0)
-		less = append(less, theirs-ours)
+		theirs, _, _ := loss.At(rivals[k]/b.unit, 0)
+		gains = append(gains, theirs-ours)
 	}
 	leans := math.Abs(floats.Sum(residuals)) > 2*floats.Norm(residuals, 2)
-	return !leans && floats.Sum(less) > 2*floats.Norm(less, 2)
+	return !leans && floats.Sum(gains) > 2*floats.Norm(gains, 2)
 }
 
 // counted says what keeps targets from being counts.

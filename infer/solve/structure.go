@@ -240,7 +240,7 @@ func (b *Bench) loss(k data.Kind) mixed.Loss {
 }
 
 // steps standardise columns, and make their views.
-func steps(p *data.ProblemData, seen []string, older *saved.Prior) ([]data.Step, error) {
+func steps(p *data.ProblemData, names []string, older *saved.Prior) ([]data.Step, error) {
 	x := p.TrainingRows()
 	var standardise data.Step
 	var views []data.Step
@@ -256,12 +256,12 @@ func steps(p *data.ProblemData, seen []string, older *saved.Prior) ([]data.Step,
 	}
 	if views == nil {
 		see := data.Straight
-		if x.Cols() <= mostCurved && slices.Contains(seen, Curves) {
+		if x.Cols() <= mostCurved && slices.Contains(names, Curves) {
 			see = data.FitCurves
 		}
 		views = []data.Step{see(x)}
 	}
-	if slices.Contains(seen, Kernel) && len(views) == 1 {
+	if slices.Contains(names, Kernel) && len(views) == 1 {
 		landmarks := manyLandmarks
 		if p.OwnUnits {
 			landmarks = mostLandmarks

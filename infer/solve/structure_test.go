@@ -106,8 +106,7 @@ func TestWeightsPredictAsTheMixedModel(t *testing.T) {
 			by.Tasks = append(by.Tasks, m)
 		}
 		j := Candidate{Structure: Structure{View: Straight}}
-		b := bench(t, nil, p, Options{})
-		got := fit(t, b, j)
+		got := fit(t, bench(t, nil, p, Options{}), j)
 		want := datatest.Must(mixed.New(t.Context(), by, mixed.Options{}))(t)
 		for i, task := range p.Tasks {
 			scores := datatest.Must(got.Scores(i, task.TestSet.X))(t)
@@ -230,9 +229,8 @@ func TestPredictionsDoNotDependOnOrder(t *testing.T) {
 			}
 			q, order := reordered(t, p, data.Stream(uint64(k), "orders"), k == 0 || k == 3, k == 1 || k == 3, k == 2 || k == 3)
 			got := solved(t, nil, q, Options{}, Parts{})
-			if far := farthest(t, want, got, order); !(far < near) {
-				t.Errorf("%s, change %d: predictions move by %g", name, k, far)
-			}
+			far := farthest(t, want, got, order)
+			datatest.Holds(t, far < near, "%s, change %d: predictions move by %g", name, k, far)
 		}
 		if metrics {
 			continue // tables standardise columns of other units, a metric does not
@@ -248,9 +246,8 @@ func TestPredictionsDoNotDependOnOrder(t *testing.T) {
 			}
 		}
 		got := solved(t, nil, q, Options{}, Parts{})
-		if far := farthest(t, want, got, order); !(far < 1e-3) {
-			t.Errorf("%s: in other units predictions move by %g", name, far)
-		}
+		far := farthest(t, want, got, order)
+		datatest.Holds(t, far < 1e-3, "%s: in other units predictions move by %g", name, far)
 	}
 }
 
@@ -266,9 +263,8 @@ func TestLevelsAreDrawnByTheirRows(t *testing.T) {
 		fit := found.fits[0]
 		own := fit.Components[0].Own * f.scale[0] * f.scale[0]
 		noise := fit.Noise * f.scale[0] * f.scale[0]
-		if share := math.Sqrt(own) / deviation; !(share > 0.7 && share < 1.3) {
-			t.Errorf("levels of deviation %v have %v", deviation, math.Sqrt(own))
-		}
+		share := math.Sqrt(own) / deviation
+		datatest.Holds(t, share > 0.7 && share < 1.3, "levels of deviation %v have %v", deviation, math.Sqrt(own))
 		common := f.center[0] + f.scale[0]*fit.Common[0]
 		for i, task := range p.Tasks {
 			n := float64(len(task.TrainSet.Y))
@@ -319,9 +315,8 @@ func TestTasksOfEverySize(t *testing.T) {
 				b := bench(t, network, p, Options{Folds: folds})
 				f := datatest.Must(b.Fit(t.Context(), choose(t, b, Parts{})))(t)
 				for i, scores := range predictions(t, f) {
-					if floats.HasNaN(scores) || floats.Norm(scores, math.Inf(1)) > 50 {
-						t.Errorf("%s, task %d: %v", kind, i, scores)
-					}
+					datatest.Holds(t, !floats.HasNaN(scores) && floats.Norm(scores, math.Inf(1)) <= 50,
+						"%s, task %d: %v", kind, i, scores)
 				}
 				if len(f.Choice.Scores[0]) != 1 || len(f.Choice.Scores[2]) != 0 || len(f.Choice.Scores[4]) != 4 || !(f.Choice.Loss < 100) {
 					t.Errorf("%s: scores %v, loss %v", kind, f.Choice.Scores, f.Choice.Loss)
@@ -350,9 +345,7 @@ func TestSharesAddUp(t *testing.T) {
 		sum := 0.0
 		byName := map[string]float64{}
 		for _, s := range f.Shares {
-			if !(s.Common >= 0 && s.Own >= 0) {
-				t.Errorf("%s: %+v", c.name, s)
-			}
+			datatest.Holds(t, s.Common >= 0 && s.Own >= 0, "%s: %+v", c.name, s)
 			sum += s.Common + s.Own
 			byName[s.Name] += s.Common + s.Own
 		}
@@ -380,18 +373,15 @@ func TestSeveralClasses(t *testing.T) {
 	right, commonest := 0, make([]int, 3)
 	for i, task := range p.Tasks {
 		scores := datatest.Must(f.Scores(i, task.TestSet.X))(t)
-		if len(scores) != 3*len(task.TestSet.Y) {
-			t.Fatalf("task %d: %d scores of %d rows", i, len(scores), len(task.TestSet.Y))
-		}
+		datatest.Need(t, len(scores) == 3*len(task.TestSet.Y),
+			"task %d: %d scores of %d rows", i, len(scores), len(task.TestSet.Y))
 		for j, y := range task.TestSet.Y {
 			class := multitask.LabelOf(y, 3)
 			commonest[class]++
 			right += btoi(data.ClassOf(scores[3*j:][:3]) == class)
 		}
 	}
-	if right <= slices.Max(commonest) {
-		t.Errorf("%d of %v rows are right", right, commonest)
-	}
+	datatest.Holds(t, right > slices.Max(commonest), "%d of %v rows are right", right, commonest)
 	of := func(p *data.ProblemData) *Fitted {
 		return fit(t, bench(t, nil, p, Options{}), Candidate{Structure: Structure{Straight, Shared}})
 	}
@@ -428,9 +418,8 @@ func TestSampledRowsTellVariances(t *testing.T) {
 	}
 	found := datatest.Must(mixed.New(t.Context(), sampled(p, 1e-3), mixed.Options{}))(t)
 	for _, v := range []float64{found.Noise, found.Components[0].Own, found.Components[1].Own} {
-		if !(v > 0.7 && v < 1.4) {
-			t.Errorf("noise %v and own variances %v, all drawn with 1", found.Noise, found.Components)
-		}
+		datatest.Holds(t, v > 0.7 && v < 1.4,
+			"noise %v and own variances %v, all drawn with 1", found.Noise, found.Components)
 	}
 }
 
@@ -444,9 +433,8 @@ func TestFoldsOfManyRowsSeeAlike(t *testing.T) {
 	chosen := []int{0, 1}
 	for i := range p.Tasks {
 		far := floats.Distance(got.rows(i, chosen), own.rows(i, chosen), math.Inf(1))
-		if !(far > 0 && far < 0.1) || got.scale[i] != own.scale[i] {
-			t.Errorf("task %d: rows are %g apart", i, far)
-		}
+		datatest.Holds(t, far > 0 && far < 0.1 && got.scale[i] == own.scale[i],
+			"task %d: rows are %g apart", i, far)
 	}
 }
 
@@ -458,10 +446,7 @@ func TestLevelsOfACategoryHaveOneVariance(t *testing.T) {
 	for seed := range uint64(seeds) {
 		r := data.Stream(seed, "category")
 		names := []string{"city=a", "city=b", "city=c", "city=d", "city=e", "city=f"}
-		effects := make([]float64, len(names))
-		for k := range effects {
-			effects[k] = r.NormFloat64()
-		}
+		effects := datatest.Normals[float64](r, len(names))
 		p := &data.ProblemData{Problem: &data.Problem{Name: "p"}, Features: names}
 		for i := range 6 {
 			set := func(n int) data.Samples {

@@ -77,7 +77,6 @@ func TestIntervalsOfTheFuture(t *testing.T) {
 		within[byTime] += held / rows / walked
 		t.Logf("seed %d, by time %t: %.2f", seed/2, byTime, held/rows)
 	}
-	if within[true] < 0.72 || within[false] > 0.6 {
-		t.Errorf("intervals of 90 %% hold %.2f of the future by time, and %.2f by random folds", within[true], within[false])
-	}
+	datatest.Holds(t, within[true] >= 0.72 && within[false] <= 0.6,
+		"intervals of 90 %% hold %.2f of the future by time, and %.2f by random folds", within[true], within[false])
 }

@@ -3,7 +3,6 @@ package solve
 import (
 	"fmt"
 	"math"
-	"slices"
 	"testing"
 
 	"gonum.org/v1/gonum/floats"
@@ -55,10 +54,7 @@ func targets(t *testing.T, seed uint64, units bool) *data.ProblemData {
 	p := &data.ProblemData{Problem: &data.Problem{Name: "p"}, OwnUnits: true}
 	sets := make([][2]data.Samples, 4)
 	for half, n := range []int{40, 30} {
-		value := make([]float32, 3*n)
-		for k := range value {
-			value[k] = float32(r.NormFloat64())
-		}
+		value := datatest.Normals[float32](r, 3*n)
 		x := datatest.Must(data.NewDense(n, 3, value))(t)
 		for i := range sets {
 			var y []float64
@@ -90,12 +86,9 @@ func TestTargetsInOtherUnits(t *testing.T) {
 		y := predictions(t, got)[i]
 		floats.AddConst(-100*float64(i), y)
 		floats.Scale(math.Pow(30, -float64(i)), y)
-		if far := floats.Distance(x, y, math.Inf(1)) / stat.StdDev(task.TrainSet.Y, nil); !(far < 1e-6) {
-			t.Errorf("target %d: predictions are %g deviations apart", i, far)
-		}
-		if !(want.Test.Task[i] < 0.4) {
-			t.Errorf("target %d: test error %v", i, want.Test.Task[i])
-		}
+		far := floats.Distance(x, y, math.Inf(1)) / stat.StdDev(task.TrainSet.Y, nil)
+		datatest.Holds(t, far < 1e-6, "target %d: predictions are %g deviations apart", i, far)
+		datatest.Holds(t, want.Test.Task[i] < 0.4, "target %d: test error %v", i, want.Test.Task[i])
 	}
 	datatest.Near(t, sumOfShares(want.Shares), 1, 1e-9, "sum of the shares")
 }
@@ -105,46 +98,4 @@ func sumOfShares(shares []Share) (sum float64) {
 		sum += s.Common + s.Own
 	}
 	return sum
-}
-
-// Whatever columns and targets there are, a fit is finite and no worse than it has to be.
-func TestAwkwardTables(t *testing.T) {
-	datatest.Long(t)
-	for _, kind := range []data.Kind{data.Regression, data.Classification} {
-		for name, change := range map[string]func(j int, row []float32, y *float64){
-			"constant columns":    func(_ int, row []float32, _ *float64) { row[0], row[3] = 7, 0 },
-			"nothing but them":    func(_ int, row []float32, _ *float64) { copy(row, []float32{1, 2, 3, 4, 5}) },
-			"columns twice":       func(_ int, row []float32, _ *float64) { row[1], row[2] = row[0], -row[0] },
-			"columns of 0 and 1":  func(_ int, row []float32, _ *float64) { row[0] = float32(btoi(row[0] > 0)) },
-			"one row far off":     func(j int, row []float32, _ *float64) { row[1] += float32(btoi(j == 3)) * 1e6 },
-			"large numbers":       func(_ int, row []float32, _ *float64) { row[2] = row[2]*1e12 + 1e13 },
-			"small numbers":       func(_ int, row []float32, _ *float64) { row[2] *= 1e-20 },
-			"a class of one row":  func(j int, _ []float32, y *float64) { *y = float64(2*btoi(j == 3) - 1) },
-			"the target a column": func(_ int, row []float32, y *float64) { row[4] = float32(*y) },
-			"large targets":       func(_ int, _ []float32, y *float64) { *y *= 1 + 1e9*float64(btoi(kind == data.Regression)) },
-		} {
-			p := made(4, "p", kind, 3)
-			for i := range p.Tasks {
-				task := &p.Tasks[i]
-				for _, s := range []data.Samples{task.TrainSet, task.ValidationSet, task.TestSet} {
-					for j := range s.Y {
-						change(j, s.X.Row(j).Value, &s.Y[j])
-					}
-				}
-			}
-			f := solved(t, random(t, 1, nil), p, Options{}, Parts{})
-			numbers := slices.Concat(predictions(t, f)...)
-			numbers = append(numbers, f.Choice.Loss, f.Test.Mean)
-			numbers = append(numbers, f.Result.B...)
-			if floats.HasNaN(numbers) || floats.HasNaN(f.Result.W.RawMatrix().Data) || math.IsInf(floats.Norm(numbers, math.Inf(1)), 0) {
-				t.Errorf("%s, %s: loss %v, test %v", name, kind, f.Choice.Loss, f.Test)
-			}
-			if f.Choice.Loss > 1.25 {
-				t.Errorf("%s, %s: %s has the loss %v", name, kind, f.Choice.Name(), f.Choice.Loss)
-			}
-			if f.Shares != nil && !(math.Abs(sumOfShares(f.Shares)-1) < 1e-9) {
-				t.Errorf("%s, %s: shares %v", name, kind, f.Shares)
-			}
-		}
-	}
 }

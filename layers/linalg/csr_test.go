@@ -2,6 +2,7 @@ package linalg
 
 import (
 	"fmt"
+	"hash/fnv"
 	"math"
 	"math/rand/v2"
 	"slices"
@@ -48,9 +49,8 @@ func checkCSR[T Float](t *testing.T, ker Kernels, s *CSR[T], h int, l, y []T, ad
 	}
 	what := fmt.Sprintf("seed %d: %dx%d with %d entries, h %d, add %t, %d threads", seed, s.Rows(), s.cols, len(s.idx), h, add, ker.Threads)
 	defer func() {
-		if e := recover(); e != nil {
-			t.Fatalf("%s: %v", what, e)
-		}
+		e := recover()
+		datatest.Need(t, e == nil, "%s: %v", what, e)
 	}()
 	CSRMul(ker, s, h, l, y, add)
 	for i := range s.Rows() {
@@ -106,9 +106,8 @@ func testCSRMulBits[T Float](t *testing.T) {
 				if first == nil {
 					first = y
 				}
-				if !sameBits(y, first) {
-					t.Fatalf("seed %d, h %d: %s with %d threads gives other bits", seed, h, ker.Name(), ker.Threads)
-				}
+				datatest.Need(t, sameBits(y, first),
+					"seed %d, h %d: %s with %d threads gives other bits", seed, h, ker.Name(), ker.Threads)
 			}
 		}
 	}
@@ -131,9 +130,8 @@ func testCSRMulSpreadsNaN[T Float](t *testing.T, ker Kernels) {
 		CSRMul(ker, s, h, l, y, false)
 		for i, v := range y {
 			uses := slices.Contains(s.idx[s.ptr[i/h]:s.ptr[i/h+1]], int32(row))
-			if (v != v) != (uses && i%h == col) {
-				t.Fatalf("seed %d: h %d with NaN at (%d, %d): entry (%d, %d) is %v", seed, h, row, col, i/h, i%h, v)
-			}
+			datatest.Need(t, (v != v) == (uses && i%h == col),
+				"seed %d: h %d with NaN at (%d, %d): entry (%d, %d) is %v", seed, h, row, col, i/h, i%h, v)
 		}
 	}
 }
@@ -174,9 +172,8 @@ func TestMalformedCSRIsRefused(t *testing.T) {
 		for _, ker := range everyKernel(t) {
 			func() {
 				defer func() {
-					if refused := recover() != nil; refused == test.fits {
-						t.Errorf("%s, %s: refused = %t", ker.Name(), test.what, refused)
-					}
+					refused := recover() != nil
+					datatest.Holds(t, refused != test.fits, "%s, %s: refused = %t", ker.Name(), test.what, refused)
 				}()
 				s := NewCSR(test.cols, test.ptr, test.idx, make([]float32, test.values))
 				CSRMul(ker, s, test.h, make([]float32, test.l), make([]float32, test.y), false)
@@ -209,4 +206,86 @@ func TestCSRGram(t *testing.T) {
 			datatest.Near(t, a[i], want[i], 1e-12, "seed %d, %d x %d: entry %d", seed, n, d, i)
 		}
 	}
+}
+
+// seed is that of all tests; failures print it.
+const seed = 20170501
+
+func stream(tb testing.TB, purpose string) *rand.Rand {
+	tb.Helper()
+	h := fnv.New64a()
+	h.Write([]byte(purpose))
+	return rand.New(rand.NewPCG(seed, h.Sum64()))
+}
+
+// everyKernel returns the kernels that this machine supports.
+func everyKernel(tb testing.TB) []Kernels {
+	tb.Helper()
+	var all []Kernels
+	for _, s := range supported() {
+		all = append(all, Kernels{set: s})
+	}
+	return append(all, Kernels{})
+}
+
+// assembly returns those that are not gonum.
+func assembly(tb testing.TB) []Kernels {
+	tb.Helper()
+	return slices.DeleteFunc(everyKernel(tb), func(k Kernels) bool { return k.Name() == Generic })
+}
+
+// forEveryKernel runs a test on every kernel for both types of numbers.
+func forEveryKernel(t *testing.T, f32, f64 func(*testing.T, Kernels)) {
+	for _, ker := range everyKernel(t) {
+		t.Run(ker.Name()+"/float32", func(t *testing.T) { f32(t, ker) })
+		t.Run(ker.Name()+"/float64", func(t *testing.T) { f64(t, ker) })
+	}
+}
+
+func random[T Float](r *rand.Rand, n int) []T {
+	x := make([]T, n)
+	for i := range x {
+		x[i] = T(r.NormFloat64())
+	}
+	return x
+}
+
+func isFloat32[T Float]() bool {
+	_, ok := any(T(0)).(float32)
+	return ok
+}
+
+// sameBits compares also NaN and the sign of zero.
+func sameBits[T Float](x, y []T) bool {
+	return slices.EqualFunc(x, y, func(a, b T) bool {
+		if isFloat32[T]() {
+			return math.Float32bits(float32(a)) == math.Float32bits(float32(b))
+		}
+		return math.Float64bits(float64(a)) == math.Float64bits(float64(b))
+	})
+}
+
+func TestSelectObeysTheEnvironment(t *testing.T) {
+	for _, name := range Supported() {
+		t.Setenv(Variable, name)
+		k, err := Select()
+		datatest.Holds(t, err == nil && k.Name() == name,
+			"%s=%s selects %s, error %v", Variable, name, k.Name(), err)
+	}
+	for _, name := range []string{"", Auto} {
+		t.Setenv(Variable, name)
+		k, err := Select()
+		datatest.Holds(t, err == nil && k.Name() == Supported()[0],
+			"%s=%q selects %s, error %v; want the fastest, %s", Variable, name, k.Name(), err, Supported()[0])
+	}
+	t.Setenv(Variable, "AVX3")
+	_, err := Select()
+	datatest.Says(t, err, ErrKernels)
+	for _, want := range append(Supported(), Variable, "AVX3", Auto) {
+		datatest.Says(t, err, nil, want)
+	}
+}
+
+func TestZeroKernelsAreGeneric(t *testing.T) {
+	datatest.Equal(t, (Kernels{}).Name(), Generic, "the zero Kernels")
 }

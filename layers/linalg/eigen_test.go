@@ -10,6 +10,8 @@ import (
 
 	"gonum.org/v1/gonum/floats"
 	"gonum.org/v1/gonum/mat"
+
+	"l2mt/data/datatest"
 )
 
 // What eigenvectors and eigenvalues are, A v = kappa v and V V' = I, and gonum's
@@ -51,13 +53,10 @@ func TestEigen(t *testing.T) {
 			tridiagonal := Tridiagonalise(a)
 			kappa, ok := tridiagonal.Values()
 			v, found := tridiagonal.Lowest(kappa, k)
-			if !ok || !found || !slices.Equal(before, a.RawSymmetric().Data) {
-				t.Fatalf("%s, n = %d: it does not converge, or A has changed", what, n)
-			}
+			datatest.Need(t, ok && found && slices.Equal(before, a.RawSymmetric().Data),
+				"%s, n = %d: it does not converge, or A has changed", what, n)
 			var peer mat.EigenSym
-			if !peer.Factorize(a, true) {
-				t.Fatal("gonum does not converge")
-			}
+			datatest.Need(t, peer.Factorize(a, true), "gonum does not converge")
 			scale := math.SmallestNonzeroFloat64 + max(math.Abs(kappa[0]), kappa[n-1])
 			tolerance := 4e-15 * float64(n+10)
 			if d := floats.Distance(kappa, peer.Values(nil), math.Inf(1)); !(d <= tolerance*scale) || !slices.IsSorted(kappa) {
@@ -89,14 +88,12 @@ func TestSpectrum(t *testing.T) {
 		}
 	}
 	e, err := Eigen(a)
-	if err != nil || !mat.EqualApprox(e.Rebuild(e.Values), a, 1e-13) || !slices.IsSorted(e.Values) {
-		t.Errorf("%v is rebuilt from %+v, %v", a, e, err)
-	}
+	datatest.Holds(t, err == nil && mat.EqualApprox(e.Rebuild(e.Values), a, 1e-13) && slices.IsSorted(e.Values),
+		"%v is rebuilt from %+v, %v", a, e, err)
 	for _, bad := range []float64{math.NaN(), math.Inf(1)} {
 		a.SetSym(1, 2, bad)
-		if _, err := Eigen(a); !errors.Is(err, ErrNotFinite) {
-			t.Errorf("Eigen with the entry %v: %v", bad, err)
-		}
+		_, err = Eigen(a)
+		datatest.Holds(t, errors.Is(err, ErrNotFinite), "Eigen with the entry %v: %v", bad, err)
 	}
 }
 
@@ -125,4 +122,75 @@ func BenchmarkEigen(b *testing.B) {
 			}
 		})
 	}
+}
+
+// TestCholesky multiplies the factor and its inverse out again, by plain loops, in
+// every size about the edges of panels. What is above the diagonal is NaN, so that
+// it would show if it were read.
+func TestCholesky(t *testing.T) {
+	datatest.Long(t)
+	for _, ker := range everyKernel(t) {
+		t.Run(ker.Name(), func(t *testing.T) { testCholesky(t, ker) })
+	}
+}
+
+func testCholesky(t *testing.T, ker Kernels) {
+	r := stream(t, "cholesky")
+	for _, n := range []int{1, 2, 15, 16, 17, 31, 32, 33, 63, 64, 65, 100, 128, 200, 259} {
+		ld := n + r.IntN(3)
+		a, l := make([]float64, n*n), make([]float64, n*ld)
+		for i := range l {
+			l[i] = math.NaN()
+		}
+		b := random[float64](r, n*n)
+		for i := range n {
+			for j := range i + 1 {
+				for q := range n {
+					a[i*n+j] += b[i*n+q] * b[j*n+q] / float64(n)
+				}
+				if i == j {
+					a[i*n+j]++
+				}
+				l[i*ld+j] = a[i*n+j]
+			}
+		}
+		datatest.Need(t, Cholesky(ker, n, l, ld), "n = %d: not positive definite", n)
+		inverse := make([]float64, len(l))
+		copy(inverse, l)
+		Invert(ker, n, inverse, ld)
+		for i := range n {
+			for j := range n {
+				var product, unit float64
+				for q := range n {
+					if q <= min(i, j) {
+						product += l[i*ld+q] * l[j*ld+q]
+					}
+					if q <= i {
+						if unit += inverse[i*ld+q] * l[q*ld+min(j, q)] * one(j <= q); math.IsNaN(unit) {
+							t.Fatalf("n = %d: entry (%d, %d) is read above the diagonal", n, i, j)
+						}
+					}
+				}
+				tolerance := 20 * epsilon[float64]()
+				datatest.Need(t, j > i || math.Abs(product-a[i*n+j]) <= tolerance*a[i*n+i],
+					"seed %d, n = %d: entry (%d, %d) of L L' is %v, not %v", seed, n, i, j, product, a[i*n+j])
+				datatest.Near(t, unit, one(i == j), tolerance, "seed %d, n = %d: entry (%d, %d) of L^-1 L", seed, n, i, j)
+				datatest.Need(t, j <= i || inverse[i*ld+j] == 0,
+					"n = %d: the inverse has %v above the diagonal", n, inverse[i*ld+j])
+			}
+		}
+		for i := range n {
+			l[i*ld+i] = 1
+		}
+		if l[(n-1)*ld+n-1] = -1; Cholesky(ker, n, l, ld) {
+			t.Errorf("n = %d: an indefinite matrix is factorized", n)
+		}
+	}
+}
+
+func one(b bool) float64 {
+	if b {
+		return 1
+	}
+	return 0
 }

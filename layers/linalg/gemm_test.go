@@ -71,9 +71,8 @@ func gemmChecker[T Float](t *testing.T, ker Kernels, size int) func(r *rand.Rand
 		what := fmt.Sprintf("seed %d: %dx%dx%d, %c%c, strides %d %d %d, alpha %v, beta %v, %d threads",
 			seed, m, n, k, tA, tB, a.ld, b.ld, c.ld, alpha, beta, ker.Threads)
 		defer func() {
-			if e := recover(); e != nil {
-				t.Fatalf("%s: %v", what, e)
-			}
+			e := recover()
+			datatest.Need(t, e == nil, "%s: %v", what, e)
 		}()
 		Gemm(ker, tA, tB, m, n, k, alpha, a.data, a.ld, b.data, b.ld, beta, c.data, c.ld)
 		Gemm(Kernels{}, tA, tB, m, n, k, alpha, a.data, a.ld, b.data, b.ld, beta, peer, c.ld)
@@ -91,14 +90,12 @@ func gemmChecker[T Float](t *testing.T, ker Kernels, size int) func(r *rand.Rand
 				}
 				tol := float64(k+4) * epsilon[T]() * scale
 				got := float64(c.at(i, j))
-				if !(math.Abs(got-want) <= tol) || !(math.Abs(got-float64(peer[i*c.ld+j])) <= 2*tol) {
-					t.Fatalf("%s: entry (%d, %d) is %v; the plain sum is %v, gonum's %v", what, i, j, got, want, peer[i*c.ld+j])
-				}
+				datatest.Need(t, math.Abs(got-want) <= tol && math.Abs(got-float64(peer[i*c.ld+j])) <= 2*tol,
+					"%s: entry (%d, %d) is %v; the plain sum is %v, gonum's %v", what, i, j, got, want, peer[i*c.ld+j])
 			}
 			for j := n; j < c.ld && i*c.ld+j < len(c.data); j++ {
-				if !sameBits(c.data[i*c.ld+j:][:1], old[i*c.ld+j:][:1]) {
-					t.Fatalf("%s: wrote beyond row %d of C", what, i)
-				}
+				datatest.Need(t, sameBits(c.data[i*c.ld+j:][:1], old[i*c.ld+j:][:1]),
+					"%s: wrote beyond row %d of C", what, i)
 			}
 		}
 	}
@@ -190,9 +187,8 @@ func testGemmBits[T Float](t *testing.T) {
 			i, j := r.IntN(m), r.IntN(n)
 			one := []T{c[i*n+j]}
 			Gemm(ker, tA, tB, 1, 1, k, 1, a[i*lda:], lda, b[j:], ldb, 1, one, 1)
-			if !sameBits(one, first[i*n+j:][:1]) {
-				t.Fatalf("seed %d: %dx%dx%d: entry (%d, %d) has other bits on its own", seed, m, n, k, i, j)
-			}
+			datatest.Need(t, sameBits(one, first[i*n+j:][:1]),
+				"seed %d: %dx%dx%d: entry (%d, %d) has other bits on its own", seed, m, n, k, i, j)
 		}
 	}
 }
@@ -230,9 +226,7 @@ func TestAssemblyGemmMultipliesZeroByInfinity(t *testing.T) {
 	for _, ker := range assembly(t) {
 		c := []float64{1}
 		Gemm(ker, NoTrans, NoTrans, 1, 1, 2, 1, []float64{0, 1}, 2, []float64{math.Inf(1), 1}, 1, 0, c, 1)
-		if !math.IsNaN(c[0]) {
-			t.Errorf("%s: 0·Inf + 1·1 = %v, want NaN", ker.Name(), c[0])
-		}
+		datatest.Holds(t, math.IsNaN(c[0]), "%s: 0·Inf + 1·1 = %v, want NaN", ker.Name(), c[0])
 	}
 }
 
@@ -248,9 +242,8 @@ func testGemmOfNothing[T Float](t *testing.T, ker Kernels) {
 	for beta, want := range []T{0, 3} {
 		c := []T{3, 3, 7, 3, 3}
 		Gemm(ker, NoTrans, NoTrans, 2, 2, 0, 1, nans, 2, nans, 2, T(beta), c, 3)
-		if !slices.Equal(c, []T{want, want, 7, want, want}) {
-			t.Errorf("k = 0, beta = %d: C is %v, want %v", beta, c, want)
-		}
+		datatest.Holds(t, slices.Equal(c, []T{want, want, 7, want, want}),
+			"k = 0, beta = %d: C is %v, want %v", beta, c, want)
 	}
 }
 
@@ -291,6 +284,80 @@ func TestGemmRefusesWhatGonumRefuses(t *testing.T) {
 				}()
 				Gemm(ker, test.tA, test.tB, test.m, test.n, test.k, 1, test.a, test.lda, test.b, test.ldb, 0, test.c, test.ldc)
 			}()
+		}
+	}
+}
+
+// The shapes of one training step: X is 2400 x 1000 and L is 1000 x 100.
+const (
+	benchN = 2400
+	benchD = 1000
+	benchH = 100
+)
+
+func BenchmarkGemm(b *testing.B) {
+	for _, ker := range everyKernel(b) {
+		benchGemm[float32](b, ker, "f32")
+		benchGemm[float64](b, ker, "f64")
+	}
+}
+
+func benchGemm[T Float](b *testing.B, ker Kernels, typ string) {
+	r := stream(b, "bench gemm")
+	x, l, y := random[T](r, benchN*benchD), random[T](r, benchD*benchH), random[T](r, benchN*benchH)
+	flops := 2 * float64(benchN) * benchD * benchH
+	for _, threads := range []int{1, 2} {
+		ker.Threads = threads
+		name := fmt.Sprintf("%s/%s/threads=%d/", ker.Name(), typ, threads)
+		b.Run(name+"XL", func(b *testing.B) {
+			for b.Loop() {
+				Gemm(ker, NoTrans, NoTrans, benchN, benchH, benchD, 1, x, benchD, l, benchH, 0, y, benchH)
+			}
+			gflops(b, flops)
+		})
+		b.Run(name+"XtY", func(b *testing.B) {
+			for b.Loop() {
+				Gemm(ker, Trans, NoTrans, benchD, benchH, benchN, 1, x, benchD, y, benchH, 0, l, benchH)
+			}
+			gflops(b, flops)
+		})
+	}
+}
+
+func gflops(b *testing.B, flops float64) {
+	b.ReportMetric(flops*float64(b.N)/1e9/b.Elapsed().Seconds(), "GFLOPS")
+}
+
+// TestMixed compares with plain sums, for every length about those of the blocks, and
+// looks that nothing beside the vectors is touched.
+func TestMixed(t *testing.T) {
+	r := stream(t, "mixed")
+	for _, ker := range everyKernel(t) {
+		xMem, yMem, zMem := guarded[float32](t, 200), guarded[float64](t, 200), guarded[float32](t, 200)
+		for n := range 140 {
+			for _, behind := range []bool{false, true} {
+				x, y, a := xMem(n, behind), yMem(n, behind), r.NormFloat64()
+				copy(x, random[float32](r, n))
+				copy(y, random[float64](r, n))
+				want, scale := 0.0, 0.0
+				added := make([]float64, n)
+				for j, v := range x {
+					want, scale = want+float64(v)*y[j], scale+math.Abs(float64(v)*y[j])
+					added[j] = y[j] + a*float64(v)
+				}
+				datatest.Near(t, DotMixed(ker, x, y), want, float64(n)*epsilon[float64]()*scale, "%s, seed %d: the product of %d entries", ker.Name(), seed, n)
+				z := zMem(n, behind)
+				copy(z, random[float32](r, n))
+				apart := 0.0
+				for j, v := range x {
+					apart += math.Abs(float64(v) - float64(z[j]))
+				}
+				datatest.Near(t, Distance(ker, x, z), apart, float64(n)*epsilon[float64]()*apart, "%s, seed %d: the distance of %d entries", ker.Name(), seed, n)
+				AxpyMixed(ker, a, x, y)
+				for j := range y {
+					datatest.Near(t, y[j], added[j], epsilon[float64]()*(math.Abs(added[j])+math.Abs(a*float64(x[j]))), "%s, seed %d: entry %d of %d", ker.Name(), seed, j, n)
+				}
+			}
 		}
 	}
 }

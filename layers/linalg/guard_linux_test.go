@@ -48,9 +48,7 @@ func TestGuardsCatchTouches(t *testing.T) {
 		}
 		func() {
 			defer func() {
-				if recover() == nil {
-					t.Errorf("behind a guard = %t: touching the guard went unnoticed", behind)
-				}
+				datatest.Holds(t, recover() != nil, "behind a guard = %t: touching the guard went unnoticed", behind)
 			}()
 			*(*float32)(p) = 1
 		}()

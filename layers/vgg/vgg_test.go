@@ -1,9 +1,9 @@
 package vgg
 
 import (
-	"fmt"
 	"math"
 	"math/rand/v2"
+	"os"
 	"path/filepath"
 	"slices"
 	"testing"
@@ -180,9 +180,8 @@ func TestFeaturesAgreeWithTheDefinition(t *testing.T) {
 			got := features(t, mustLoad(t, m, c, up), pictures, 2)
 			for i, p := range pictures {
 				want := naive(c, m, p)[up]
-				if len(got[i]) != len(want) || len(want) != c.Width(up) {
-					t.Fatalf("%s, %s: %d features, want %d", c.Name, up, len(got[i]), len(want))
-				}
+				datatest.Need(t, len(got[i]) == len(want) && len(want) == c.Width(up),
+					"%s, %s: %d features, want %d", c.Name, up, len(got[i]), len(want))
 				var scale float64
 				for _, v := range want {
 					scale = max(scale, math.Abs(v))
@@ -209,9 +208,8 @@ func TestFeaturesDependOnThePictureAlone(t *testing.T) {
 		many := datatest.Must(n.Features(pictures[i:j], rapid.IntRange(-1, 9).Draw(t, "workers")))(t)
 		k := rapid.IntRange(i, j-1).Draw(t, "picture")
 		alone := datatest.Must(n.Features(pictures[k:k+1], rapid.IntRange(1, 9).Draw(t, "workers alone")))(t)
-		if !slices.Equal(alone[0], many[k-i]) {
-			t.Errorf("%v alone, %v among %d", alone[0], many[k-i], j-i)
-		}
+		datatest.Holds(t, slices.Equal(alone[0], many[k-i]),
+			"%v alone, %v among %d", alone[0], many[k-i], j-i)
 	})
 }
 
@@ -223,9 +221,8 @@ func TestVGG19(t *testing.T) {
 	}
 	n := 0
 	layers := wanted(c, FC8)
-	if len(layers) != 19 || layers[15].name != "features.34" || layers[18].name != "classifier.6" {
-		t.Errorf("layers %v", layers)
-	}
+	datatest.Holds(t, len(layers) == 19 && layers[15].name == "features.34" && layers[18].name == "classifier.6",
+		"layers %v", layers)
 	for _, w := range layers {
 		size := 1
 		for _, k := range w.shape {
@@ -285,19 +282,27 @@ func TestWhatCannotBeIsRefused(t *testing.T) {
 	datatest.Refused(mustLoad(t, m, small, Pool5).Features([][]byte{make([]byte, 5)}, 1))(t, ErrInvalid)
 }
 
-// BenchmarkVGG19 takes one picture through the whole network.
-func BenchmarkVGG19(b *testing.B) {
-	c := VGG19()
-	r := data.Stream(7, "vgg")
-	for _, up := range []Layer{Pool5, FC8} {
-		n := mustLoad(b, randomWeights(r, c), c, up)
-		for _, workers := range []int{1, 2} {
-			pictures := randomPictures(r, c, 1)
-			b.Run(fmt.Sprintf("%s/workers=%d", up, workers), func(b *testing.B) {
-				for b.Loop() {
-					features(b, n, pictures, workers)
-				}
-			})
-		}
+// Whatever the file of weights, it is refused or makes a
+// network that has features of the width it says.
+func FuzzLoad(f *testing.F) {
+	tiny := Config{Name: "tiny", Size: 2, Blocks: []Block{{1, 2}}, Dense: [3]int{2, 1, 3}}
+	picture := make([]byte, tiny.Size*tiny.Size*colours)
+	all := randomWeights(data.Stream(1, "fuzz"), tiny)
+	for i := range all {
+		content := datatest.Must(safetensors.Encode(all[i:], nil))(f)
+		f.Add(content)
 	}
+	f.Fuzz(func(t *testing.T, content []byte) {
+		path := filepath.Join(t.TempDir(), "w.safetensors")
+		datatest.Check(t, os.WriteFile(path, content, 0o644))
+		for _, up := range Layers() {
+			n, err := Load(path, tiny, up)
+			if err != nil {
+				continue
+			}
+			if got := features(t, n, [][]byte{picture}, 1)[0]; len(got) != tiny.Width(up) {
+				t.Errorf("%s has %d features, want %d", up, len(got), tiny.Width(up))
+			}
+		}
+	})
 }

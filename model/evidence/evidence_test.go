@@ -144,9 +144,8 @@ func TestHeldOutIsPredictedByOtherRows(t *testing.T) {
 			}
 			near(t, what+": loss", got.Loss, loss, 1e-4)
 			near(t, what+": error", got.Error, wrong, 1e-4)
-			if got.Rows != rows || len(got.Fits) != len(c.folds) {
-				t.Errorf("%s: %d rows of %d fits, want %d of %d", what, got.Rows, len(got.Fits), rows, len(c.folds))
-			}
+			datatest.Holds(t, got.Rows == rows && len(got.Fits) == len(c.folds),
+				"%s: %d rows of %d fits, want %d of %d", what, got.Rows, len(got.Fits), rows, len(c.folds))
 		}
 	}
 }
@@ -171,14 +170,11 @@ func TestFirstFoldsDecideOfManyRows(t *testing.T) {
 	for _, c := range []struct{ n, folds, deciding int }{{enoughRows, 5, 2}, {enoughRows, 1, 1}, {20, 5, 5}} {
 		p := made(size{data.Regression, 3, 2, c.n, 0}, 4)
 		e := datatest.Must(NewFolds(p, datatest.Must(p.Folds(5, 1, nil))(t)[:c.folds], nil))(t)
-		if e.deciding != c.deciding {
-			t.Errorf("%d of %d folds decide, want %d", e.deciding, c.folds, c.deciding)
-		}
+		datatest.Holds(t, e.deciding == c.deciding, "%d of %d folds decide, want %d", e.deciding, c.folds, c.deciding)
 		o := Options{Lambda1: []float64{0.1}, fit: close}
 		chosen := datatest.Must(Held(t.Context(), named(t, "stl"), e, o))(t)
-		if rows := 3 * c.n * c.folds / 5; chosen.Rows != rows {
-			t.Errorf("%d of %d rows judge what is chosen", chosen.Rows, rows)
-		}
+		rows := 3 * c.n * c.folds / 5
+		datatest.Holds(t, chosen.Rows == rows, "%d of %d rows judge what is chosen", chosen.Rows, rows)
 		first := tried(t, named(t, "stl"), e, o)[0].loss
 		if same := math.Abs(first-chosen.Loss) < 1e-6*chosen.Loss; same != (c.deciding == c.folds) {
 			t.Errorf("%d of %d folds decide by the loss %v, all say %v", c.deciding, c.folds, first, chosen.Loss)
@@ -200,9 +196,8 @@ func TestLabelledChoosesTheKind(t *testing.T) {
 	} {
 		e := datatest.Must(Labelled(made(c.s, 1), 7))(t)
 		folds, ok := e.(*Folds)
-		if ok != c.folds || ok && len(folds.parts) != 5 {
-			t.Errorf("%v: %T", c.s, e)
-		}
+		datatest.Holds(t, ok == c.folds && (!ok || len(folds.parts) == 5),
+			"%v: %T", c.s, e)
 		if h := hold(t, e, given(t, multitask.Uniform(c.s.m)), 0.1); h.Rows != 2*c.s.n*c.s.m {
 			t.Errorf("%v: %d rows held out", c.s, h.Rows)
 		}
@@ -228,9 +223,8 @@ func TestRowsOfPoorTasksAreHeldOut(t *testing.T) {
 			t.Errorf("score %+v of %d rows", s, rows)
 		}
 	}
-	if h.Rows != 21 || math.IsNaN(h.Loss) || math.IsInf(h.Loss, 0) {
-		t.Errorf("%d rows have the loss %v", h.Rows, h.Loss)
-	}
+	datatest.Holds(t, h.Rows == 21 && !math.IsNaN(h.Loss) && !math.IsInf(h.Loss, 0),
+		"%d rows have the loss %v", h.Rows, h.Loss)
 	mean := MeanScore(scores)
 	near(t, "mean error", float64(mean.Error), float64(scores[0].Error+scores[1].Error+scores[2].Error)/3, 1e-12)
 	variance := 0.0
@@ -238,9 +232,8 @@ func TestRowsOfPoorTasksAreHeldOut(t *testing.T) {
 		variance += math.Pow(float64(s.StandardError), 2)
 	}
 	near(t, "its standard error", float64(mean.StandardError), math.Sqrt(variance)/3, 1e-12)
-	if mean.Held != 21 || mean.Rows != 21 || !math.IsNaN(float64(mean.R2)) {
-		t.Errorf("mean %+v", mean)
-	}
+	datatest.Holds(t, mean.Held == 21 && mean.Rows == 21 && math.IsNaN(float64(mean.R2)),
+		"mean %+v", mean)
 }
 
 // What keeps rows from being held out is an error that says which.
@@ -288,9 +281,7 @@ func TestLossOfTargets(t *testing.T) {
 			}
 		}
 		none := e.heldOut(make([][]float64, 4), make([]data.Samples, 4))
-		if !math.IsNaN(none.Loss) || none.Rows != 0 {
-			t.Errorf("no rows have the loss %v", none.Loss)
-		}
+		datatest.Holds(t, math.IsNaN(none.Loss) && none.Rows == 0, "no rows have the loss %v", none.Loss)
 	}
 	for _, own := range []bool{false, true} {
 		if v, err := scales([][]float64{{1, 1}, {1}, nil}, own); !errors.Is(err, multitask.ErrInvalidData) {
@@ -310,9 +301,8 @@ func TestOwnUnitsOfProblems(t *testing.T) {
 			floats.Scale(unit, p.Tasks[0].TrainSet.Y)
 			losses = append(losses, hold(t, datatest.Must(folds(p))(t), named(t, "stl"), 0.1).Loss)
 		}
-		if same := math.Abs(losses[1]-losses[0]) < 1e-4*losses[0]; same != own {
-			t.Errorf("own units %t: the loss is %v, and %v in other units", own, losses[0], losses[1])
-		}
+		same := math.Abs(losses[1]-losses[0]) < 1e-4*losses[0]
+		datatest.Holds(t, same == own, "own units %t: the loss is %v, and %v in other units", own, losses[0], losses[1])
 	}
 }
 
@@ -335,18 +325,16 @@ func TestNoneKnowsNothing(t *testing.T) {
 		h := None(s.m)
 		scores, _ := h.ScoresOf(p)
 		for _, score := range scores {
-			if score.Held != 0 || score.Rows != s.n || !math.IsNaN(float64(score.Error)) {
-				t.Errorf("%v: score %+v", s, score)
-			}
+			datatest.Holds(t, score.Held == 0 && score.Rows == s.n && math.IsNaN(float64(score.Error)),
+				"%v: score %+v", s, score)
 		}
 		fit := &saved.Fit{Kind: s.kind, Tasks: make([]saved.Task, s.m)}
 		h.Judge(fit)
 		if !math.IsNaN(h.Loss) || !math.IsNaN(h.Error) || !math.IsNaN(fit.Interval(0.5)) || s.kind == data.Classification && fit.Temperature != 1 {
 			t.Errorf("%v: loss %v, error %v, temperature %v", s, h.Loss, h.Error, fit.Temperature)
 		}
-		if pair := PairedLoss(h, None(s.m)); !math.IsNaN(pair.Loss) || pair.Sign() != 0 {
-			t.Errorf("%v: compared with none: %+v", s, pair)
-		}
+		pair := PairedLoss(h, None(s.m))
+		datatest.Holds(t, math.IsNaN(pair.Loss) && pair.Sign() == 0, "%v: compared with none: %+v", s, pair)
 	}
 }
 
@@ -370,7 +358,6 @@ func TestPoorFolds(t *testing.T) {
 	}
 	p.Tasks[0].TrainSet = data.Samples{X: p.Tasks[0].TrainSet.X.Take([]int{0}), Y: []float64{1}}
 	h := hold(t, datatest.Must(folds(p))(t), named(t, "stl"), 0.1)
-	if h.Rows != 16 || len(h.Scores[0]) != 1 || !(h.Loss > 0) || math.IsInf(h.Loss, 0) {
-		t.Errorf("%+v", h)
-	}
+	datatest.Holds(t, h.Rows == 16 && len(h.Scores[0]) == 1 && h.Loss > 0 && !math.IsInf(h.Loss, 0),
+		"%+v", h)
 }

@@ -3,7 +3,6 @@ package evidence
 import (
 	"fmt"
 	"math"
-	"math/rand/v2"
 	"testing"
 
 	"gonum.org/v1/gonum/mat"
@@ -39,9 +38,9 @@ func made(s size, seed uint64) *data.ProblemData {
 	for c := range s.classes {
 		p.Problem.Classes = append(p.Problem.Classes, string(rune('a'+c)))
 	}
-	base := normals(random, 2*max(1, s.classes)*s.d)
+	base := datatest.Normals[float64](random, 2*max(1, s.classes)*s.d)
 	for i := range s.m {
-		mix := normals(random, 2)
+		mix := datatest.Normals[float64](random, 2)
 		score := func(c int, x []float32) float64 {
 			f := random.NormFloat64() + 0.3
 			for k, v := range x {
@@ -53,10 +52,7 @@ func made(s size, seed uint64) *data.ProblemData {
 			var values []float32
 			var all []float64
 			for len(all) < s.n {
-				x := make([]float32, s.d)
-				for k := range x {
-					x[k] = float32(random.NormFloat64())
-				}
+				x := datatest.Normals[float32](random, s.d)
 				if y := s.target(i, func(c int) float64 { return score(c, x) }); s.wanted(i, len(all), y) {
 					values, all = append(values, x...), append(all, y)
 				}
@@ -115,17 +111,9 @@ func (s size) wanted(task, row int, y float64) bool {
 	return row >= 2*(to-from) || y == float64(from+row%(to-from))
 }
 
-func normals(random *rand.Rand, n int) []float64 {
-	v := make([]float64, n)
-	for i := range v {
-		v[i] = random.NormFloat64()
-	}
-	return v
-}
-
 // covariance draws one of the given rank, of trace 1.
 func covariance(m, rank int, seed uint64) *mat.SymDense {
-	b := mat.NewDense(m, rank, normals(data.Stream(seed, "covariance"), m*rank))
+	b := mat.NewDense(m, rank, datatest.Normals[float64](data.Stream(seed, "covariance"), m*rank))
 	omega := mat.NewSymDense(m, nil)
 	omega.SymOuterK(1, b)
 	return multitask.Normalised(omega)
@@ -169,9 +157,8 @@ func fitted(t testing.TB, of multitask.Model, p *data.ProblemData, params multit
 // near fails unless got is within tol of want, relative to it.
 func near(t *testing.T, what string, got, want, tol float64) {
 	t.Helper()
-	if !(math.Abs(got-want) <= tol*math.Abs(want)) {
-		t.Errorf("%s = %.17g, want %.17g, within %.2g of it", what, got, want, tol)
-	}
+	datatest.Holds(t, math.Abs(got-want) <= tol*math.Abs(want),
+		"%s = %.17g, want %.17g, within %.2g of it", what, got, want, tol)
 }
 
 // least is the place between two others where f, which has one minimum there, has it.

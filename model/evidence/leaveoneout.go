@@ -13,11 +13,11 @@ package evidence
 //	f_-i = z_i + r_i / M_ii
 //
 // For the squared loss z is y, and this is exact. For the logistic loss it is one
-// Newton step from the fit (ALO; Rad and Maleki 2020). The biases are not
-// penalised, which is what Z is for. Where they are drawn together, the task's own part
-// is: K has 1/pull more between rows of a task, and Z the common ones, if any. The losses of
-// the other rows keep their weight 1/n_i. Where tasks have more than two classes each is several tasks here,
-// a class against the rest, and K is zero between rows of different classes.
+// Newton step from the fit (ALO; Rad and Maleki 2020). Z keeps the biases
+// from being penalised. Where they are drawn together, the task's own part is penalised: K has
+// 1/pull more between rows of a task, and Z has the common biases, if any. The losses of the other
+// rows keep their weight 1/n_i. A task of more than two classes is several tasks here, a class
+// against the rest, and K is zero between rows of different classes.
 
 import (
 	"context"

@@ -73,13 +73,13 @@ const leastProbability = 1e-6
 // misclassified is 1 for rows whose predicted class is not y, and else 0.
 func misclassified(scores, y []float64) []float64 {
 	k := perRow(scores, y)
-	wrong := make([]float64, len(y))
+	misses := make([]float64, len(y))
 	for j, v := range y {
 		if data.ClassOf(scores[j*k:][:k]) != multitask.LabelOf(v, k) {
-			wrong[j] = 1
+			misses[j] = 1
 		}
 	}
-	return wrong
+	return misses
 }
 
 // perRow is how many scores each of the rows has.

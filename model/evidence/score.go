@@ -66,8 +66,8 @@ func (h *HeldOut) ScoresOf(p *data.ProblemData) (tasks []Score, total Score) {
 	return tasks, total
 }
 
-// ScoreOf compares predictions of a task with what its rows are, which count the weights w, or the
-// same where these are nil. A row of two classes is taken for positive from the score cut on.
+// ScoreOf compares predictions of a task with its labels. Rows count the weights w, or the same
+// where these are nil. A row of two classes is taken for positive from the score cut on.
 func ScoreOf(kind data.Kind, f, y, w []float64, temperature, cut float64) Score {
 	nan := files.Float(math.NaN())
 	s := Score{Held: len(y), Error: nan, StandardError: nan,
@@ -82,12 +82,12 @@ func ScoreOf(kind data.Kind, f, y, w []float64, temperature, cut float64) Score 
 	switch {
 	case len(y) == 0:
 	case kind == data.Classification:
-		wrong := stat.Mean(misclassified(f, y), w)
+		rate := stat.Mean(misclassified(f, y), w)
 		if perRow(f, y) == 1 {
-			wrong = s.decide(f, y, w, cut)
+			rate = s.decide(f, y, w, cut)
 		}
-		s.Error = files.Float(wrong)
-		s.StandardError = files.Float(math.Sqrt(wrong * (1 - wrong) / n))
+		s.Error = files.Float(rate)
+		s.StandardError = files.Float(math.Sqrt(rate * (1 - rate) / n))
 		s.AUC = files.Float(meanAUC(f, y, w))
 		s.Brier = files.Float(stat.Mean(brier(f, y, temperature), w))
 		s.LogLoss = files.Float(stat.Mean(logLosses(f, y, temperature), w))

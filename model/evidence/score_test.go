@@ -2,12 +2,15 @@ package evidence
 
 import (
 	"math"
+	"reflect"
 	"slices"
 	"testing"
 
 	"gonum.org/v1/gonum/floats"
 
 	"l2mt/data"
+	"l2mt/data/datatest"
+	"l2mt/data/files"
 	"l2mt/model/saved"
 )
 
@@ -43,9 +46,7 @@ func TestScores(t *testing.T) {
 		q := wrong / float64(n)
 		near(t, "error", float64(s.Error), q, 1e-12)
 		near(t, "standard error", float64(s.StandardError), math.Sqrt(q*(1-q)/float64(n)), 1e-12)
-		if s.Held != n || !math.IsNaN(float64(s.R2)) {
-			t.Errorf("%+v of %d rows", s, n)
-		}
+		datatest.Holds(t, s.Held == n && math.IsNaN(float64(s.R2)), "%+v of %d rows", s, n)
 	}
 	s := ScoreOf(data.Regression, []float64{1, 2, 4}, []float64{1, 3, 2}, nil, 1, 0)
 	near(t, "RMSE", float64(s.Error), math.Sqrt(5.0/3), 1e-12)
@@ -70,9 +71,8 @@ func TestTemperature(t *testing.T) {
 		f := slices.Repeat([]float64{1.5, -1.5}, rows)
 		y := slices.Repeat([]float64{1, -1}, rows)
 		want := temperatureByHand([][]float64{f}, [][]float64{y}, 1)
-		if want < 0.1 {
-			t.Errorf("%d rows on their sides: the least loss is at the temperature %v", 2*rows, want)
-		}
+		datatest.Holds(t, want >= 0.1,
+			"%d rows on their sides: the least loss is at the temperature %v", 2*rows, want)
 		near(t, "temperature of rows on their sides", heldRowsOf([][]float64{f}, [][]float64{y}).Temperature(), want, 1e-6)
 	}
 	// The rule of succession says that one in 42 is wrong.
@@ -90,7 +90,7 @@ func TestTemperatureOfClasses(t *testing.T) {
 		var f, y []float64
 		for range 200 {
 			right := random.IntN(3)
-			row := append(normals(random, 3), math.Inf(-1))
+			row := append(datatest.Normals[float64](random, 3), math.Inf(-1))
 			row[right] += 1.5
 			floats.Scale(sharp, row)
 			f = append(f, row...)
@@ -131,7 +131,7 @@ func temperatureByHand(scores, y [][]float64, k int) float64 {
 // classes that have one score.
 func TestTwoClassesAreSeveral(t *testing.T) {
 	random := data.Stream(4, "two")
-	one, y := normals(random, 60), make([]float64, 60)
+	one, y := datatest.Normals[float64](random, 60), make([]float64, 60)
 	var two, of []float64
 	for j, f := range one {
 		y[j] = math.Copysign(1, f+0.8*random.NormFloat64())
@@ -163,7 +163,80 @@ func TestSavedModelsAreTold(t *testing.T) {
 	h = heldRowsOf([][]float64{{1, 2, 4, -1}, {2}}, [][]float64{{1, 1, -1, -1}, {-1}})
 	s = &saved.Fit{Kind: data.Classification, Tasks: make([]saved.Task, 2)}
 	h.Judge(s)
-	if want := h.Temperature(); s.Temperature != want || s.Tasks[0].StandardError != 0 {
-		t.Errorf("%+v, want the temperature %v", s, want)
+	want := h.Temperature()
+	datatest.Holds(t, s.Temperature == want && s.Tasks[0].StandardError == 0, "%+v, want the temperature %v", s, want)
+}
+
+// By hand: scores 4 + 3 - 2 + 1 - have the precisions 1/1, 2/3 at their positive rows, so that the
+// average precision is 5/6. Above 1.5 there are both positive rows and one false alarm.
+func TestThresholds(t *testing.T) {
+	h := heldRowsOf([][]float64{{4, 3}, {2, 1}}, [][]float64{{1, -1}, {1, -1}})
+	f, y := []float64{4, 3, 2, 1}, []float64{1, -1, 1, -1}
+	for _, c := range []struct{ cost, cut, wrong, precision, recall float64 }{
+		{0, 1.5, 1. / 4, 2. / 3, 1},
+		{10, 1.5, 1. / 4, 2. / 3, 1},
+		{0.5, 3.5, 1. / 4, 1, 1. / 2},
+		{1e-3, 3.5, 1. / 4, 1, 1. / 2},
+	} {
+		threshold := h.Decide(c.cost)
+		want := 1 / (1 + math.Exp(-c.cut/h.Temperature()))
+		s := ScoreOf(data.Classification, f, y, nil, 1, h.Cut)
+		datatest.Holds(t, h.Cut == c.cut && math.Abs(threshold-want) <= 1e-12,
+			"cost %v: the cut is %v, the threshold %v, want %v, %v", c.cost, h.Cut, threshold, c.cut, want)
+		got := []float64{float64(s.Error), float64(s.Precision), float64(s.Recall), float64(s.AveragePrecision)}
+		for k, want := range []float64{c.wrong, c.precision, c.recall, 5. / 6} {
+			datatest.Holds(t, math.Abs(got[k]-want) <= 1e-12,
+				"cost %v: %v, want %v as number %d", c.cost, got[k], want, k)
+		}
 	}
+	h = heldRowsOf([][]float64{{1, 2, 3}}, [][]float64{{1, -1, -1}})
+	if h.Decide(1.5); h.Cut != 4 {
+		t.Errorf("a positive row below all others is found for two alarms that cost more: cut %v", h.Cut)
+	}
+	s := ScoreOf(data.Classification, []float64{1, 1}, []float64{1, -1}, nil, 1, 0)
+	datatest.Holds(t, s.AveragePrecision == 0.5, "equal scores have the average precision %v", s.AveragePrecision)
+}
+
+// A row that counts k is k rows in every score, the temperature, the threshold, and the difference
+// of losses.
+func TestWeightsAreRowsRepeated(t *testing.T) {
+	random := data.Stream(9, "weights")
+	for _, kind := range []data.Kind{data.Regression, data.Classification} {
+		f, y := datatest.Normals[float64](random, 60), datatest.Normals[float64](random, 60)
+		var w, often, f2, y2 []float64
+		for j := range y {
+			if kind == data.Classification {
+				y[j] = math.Copysign(1, f[j]+y[j])
+			}
+			count := 1 + random.IntN(3)
+			w = append(w, float64(count))
+			often = append(often, slices.Repeat([]float64{1}, count)...)
+			f2 = append(f2, slices.Repeat(f[j:j+1], count)...)
+			y2 = append(y2, slices.Repeat(y[j:j+1], count)...)
+		}
+		got := ScoreOf(kind, f, y, w, 1.5, 0.3)
+		want := ScoreOf(kind, f2, y2, often, 1.5, 0.3)
+		got.Held = want.Held
+		got.StandardError = want.StandardError // rows that count more are no more rows
+		a, b := reflect.ValueOf(got), reflect.ValueOf(want)
+		for k := range a.NumField() {
+			if v, is := b.Field(k).Interface().(files.Float); is && !math.IsNaN(float64(v)) {
+				near(t, string(kind)+" "+a.Type().Field(k).Name, a.Field(k).Float(), float64(v), 1e-12)
+			}
+		}
+		one := heldRows{kind: kind, scale: []float64{1}}
+		zero := make([]float64, 60)
+		h := one.heldOut([][]float64{f}, []data.Samples{{Y: y, Weight: w}})
+		h2 := one.heldOut([][]float64{f2}, []data.Samples{{Y: y2}})
+		near(t, "loss", h.Loss, h2.Loss, 1e-12)
+		less := PairedLoss(h, one.heldOut([][]float64{zero}, []data.Samples{{Y: y, Weight: w}}))
+		less2 := PairedLoss(h2, one.heldOut([][]float64{make([]float64, len(f2))}, []data.Samples{{Y: y2}}))
+		near(t, "difference", less.Loss, less2.Loss, 1e-12)
+		if kind == data.Classification {
+			near(t, "threshold", h.Decide(3), h2.Decide(3), 1e-12)
+		}
+	}
+	// By hand: weights 3 and 1 tell as much as 1.6 rows.
+	s := ScoreOf(data.Classification, []float64{1, 1}, []float64{1, -1}, []float64{3, 1}, 1, 0)
+	near(t, "standard error", float64(s.StandardError), math.Sqrt(3./16/1.6), 1e-12)
 }

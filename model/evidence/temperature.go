@@ -63,9 +63,9 @@ func rival(f []float64, right int) int {
 	if len(f) == 1 {
 		return 1 - right
 	}
-	others := slices.Clone(f)
-	others[right] = math.Inf(-1)
-	return floats.MaxIdx(others)
+	rivals := slices.Clone(f)
+	rivals[right] = math.Inf(-1)
+	return floats.MaxIdx(rivals)
 }
 
 // rowSlope is the slope of the loss of a row along 1/T, and its curvature.

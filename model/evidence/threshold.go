@@ -61,9 +61,9 @@ func cuts(f, y, w []float64, do func(hits, alarms, positives, cut float64)) {
 	}
 }
 
-// decide returns the rate of errors of two classes at a cut, and tells what is found of the
-// positive class.
-func (s *Score) decide(f, y, w []float64, cut float64) (wrong float64) {
+// decide returns the rate of errors of two classes at a cut, and sets the shares of the positive
+// class that are found and right.
+func (s *Score) decide(f, y, w []float64, cut float64) (rate float64) {
 	if w == nil {
 		w = slices.Repeat([]float64{1}, len(y))
 	}

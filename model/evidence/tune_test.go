@@ -83,9 +83,7 @@ func TestTheLeastLossIsChosen(t *testing.T) {
 			near(t, what+": Lambda1", got.Params.Lambda1, want, 0.02)
 			if kind == "split" {
 				near(t, what+": validation error", got.Validation.Mean, slices.Min(losses), 1e-6)
-				if got.HeldOut != nil {
-					t.Errorf("%s: rows of the fit were held out", what)
-				}
+				datatest.Holds(t, got.HeldOut == nil, "%s: rows of the fit were held out", what)
 				continue
 			}
 			again := hold(t, e, of, got.Params.Lambda1)
@@ -107,9 +105,8 @@ func TestOfEqualLossesTheLargestLambda1IsTaken(t *testing.T) {
 	e := datatest.Must(NewSplit(p))(t)
 	o := Options{Lambda1: []float64{1e-3, 1e-2}}
 	got, path := tune(t, named(t, "stl"), e, p, o), tried(t, named(t, "stl"), e, o)
-	if path[0].loss != path[1].loss || got.Params.Lambda1 != 1e-2 {
-		t.Errorf("Lambda1 = %v, of %+v", got.Params.Lambda1, path)
-	}
+	datatest.Holds(t, path[0].loss == path[1].loss && got.Params.Lambda1 == 1e-2,
+		"Lambda1 = %v, of %+v", got.Params.Lambda1, path)
 }
 
 // A path ends after the grid, or where its losses, if they do not jump, have risen three times
@@ -148,9 +145,8 @@ func TestWherePathsEnd(t *testing.T) {
 					}
 				}
 				end := kind == "folds" && n >= 8 && rises >= 3 || n >= 12 && !(last <= 0.999*lowest) || n == 18
-				if end != (n == len(trials)) {
-					t.Errorf("seed %d, %s: after %d of %d values the path ends: %t", seed, kind, n, len(trials), end)
-				}
+				datatest.Holds(t, end == (n == len(trials)),
+					"seed %d, %s: after %d of %d values the path ends: %t", seed, kind, n, len(trials), end)
 			}
 			for k := range trials[1:] {
 				near(t, "the next value", trials[k+1].Lambda1*math.Sqrt(10), trials[k].Lambda1, 1e-9)
@@ -162,9 +158,7 @@ func TestWherePathsEnd(t *testing.T) {
 			}
 		}
 	}
-	if early == 0 || beyond == 0 {
-		t.Errorf("%d paths ended early, %d went on", early, beyond)
-	}
+	datatest.Holds(t, early != 0 && beyond != 0, "%d paths ended early, %d went on", early, beyond)
 }
 
 // refusing is evidence that cannot say anything of a small Lambda1.
@@ -186,14 +180,12 @@ func (e refusing) Hold(ctx context.Context, of Subject, p multitask.Params, from
 
 // What evidence cannot say is an error on the grid and the end of a path that goes beyond.
 func TestWhereEvidenceEnds(t *testing.T) {
-	p := made(sizes[0], 1)
-	e := datatest.Must(NewSplit(p))(t)
+	e := datatest.Must(NewSplit(made(sizes[0], 1)))(t)
 	grid := LambdaGrid(e.Training())
 	for below, want := range map[float64]int{0: 18, grid[0] / 5: 13, grid[0] / 2: 12, grid[2] / 2: 0} {
 		paths, err := newSearch(named(t, "stl"), refusing{e, below}, Options{}).paths(t.Context())
-		if len(paths[0]) != want || (err != nil) != (want == 0) {
-			t.Errorf("below %g: %d trials, want %d (%v)", below, len(paths[0]), want, err)
-		}
+		datatest.Holds(t, len(paths[0]) == want && (err != nil) == (want == 0),
+			"below %g: %d trials, want %d (%v)", below, len(paths[0]), want, err)
 	}
 }
 
@@ -218,9 +210,8 @@ func TestWorkersAndDefaultsChangeNothing(t *testing.T) {
 			}
 			datatest.Equal(t, len(settings), map[string]int{"mtrl": 1, "cmtl": 4, "amtl": 4}[name], "%s: settings beside Lambda1", name)
 			// A model that is not convex keeps the fit that was judged, if it is one of all rows.
-			if kind == "leave-one-out" && (a.W == a.HeldOut.Fits[0].W) != (name == "amtl") {
-				t.Errorf("%s keeps the fit that was judged, or does not", name)
-			}
+			datatest.Holds(t, kind != "leave-one-out" || (a.W == a.HeldOut.Fits[0].W) == (name == "amtl"),
+				"%s keeps the fit that was judged, or does not", name)
 			if tried := slices.ContainsFunc(trials, func(of trial) bool { return of.Lambda1 == a.Params.Lambda1 }); kind == "leave-one-out" && tried != (name == "amtl") {
 				t.Errorf("%s has a Lambda1 that was tried, or has not", name)
 			}
@@ -258,9 +249,8 @@ func TestReport(t *testing.T) {
 		for i := range p.Tasks {
 			p.Tasks[i].TestSet = data.Samples{}
 		}
-		if bare := datatest.Must(Report(r, p, nil, nil))(t); bare.Test.Task != nil || bare.Test.Mean != 0 {
-			t.Errorf("test errors %v of no test rows", bare.Test)
-		}
+		bare := datatest.Must(Report(r, p, nil, nil))(t)
+		datatest.Holds(t, bare.Test.Task == nil && bare.Test.Mean == 0, "test errors %v of no test rows", bare.Test)
 		p.Tasks[1].TestSet = tested
 		datatest.Refused(Report(r, p, nil, nil))(t, multitask.ErrInvalidData)
 	}

@@ -9,6 +9,8 @@ import (
 	"gonum.org/v1/gonum/diff/fd"
 	"gonum.org/v1/gonum/floats"
 	"gonum.org/v1/gonum/mat"
+
+	"l2mt/data/datatest"
 )
 
 // TestSlopesAndCurvaturesOfLosses compares with central differences of the loss.
@@ -46,9 +48,8 @@ func TestLossesOfLargeScores(t *testing.T) {
 		for _, f := range []float64{-1e4, -800, 800, 1e4} {
 			value, slope, curvature := loss.At(f, 1)
 			for _, v := range []float64{value, slope, curvature} {
-				if math.IsNaN(v) || math.IsInf(v, 0) {
-					t.Errorf("%T at %g: %g, %g, %g", loss, f, value, slope, curvature)
-				}
+				datatest.Holds(t, !math.IsNaN(v) && !math.IsInf(v, 0),
+					"%T at %g: %g, %g, %g", loss, f, value, slope, curvature)
 			}
 		}
 	}
@@ -62,8 +63,7 @@ func TestModeHasNoSlope(t *testing.T) {
 			s.loss = loss
 			t.Run(fmt.Sprintf("%s/%T", s.name, loss), func(t *testing.T) {
 				p := s.problem(source(t, 5))
-				f := fit(t, p, Options{Given: true})
-				checkMode(t, p, f)
+				checkMode(t, p, fit(t, p, Options{Given: true}))
 			})
 		}
 	}
@@ -147,10 +147,8 @@ func TestLevelsOfClassesHaveTheirVariance(t *testing.T) {
 		s := shape{rows: slices.Repeat([]int{rows}, 600), wide: []int{1}, components: []Component{both(1e-9, 6)}, loss: Logistic{}}
 		p := s.problem(source(t, uint64(rows)))
 		p.Components[0] = Component{Common: 1e2, Own: .5, Fixed: true}
-		f := fit(t, p, Options{})
-		if v := f.Components[0].Own; v < 3.6 || v > 8.5 {
-			t.Errorf("%d rows a task: variance %g; it should be about 6", rows, v)
-		}
+		v := fit(t, p, Options{}).Components[0].Own
+		datatest.Holds(t, v >= 3.6 && v <= 8.5, "%d rows a task: variance %g; it should be about 6", rows, v)
 	}
 }
 
@@ -187,4 +185,40 @@ func distance(a, b *Fit) (sum float64) {
 		sum += math.Pow(floats.Distance(w, v, 2), 2)
 	}
 	return math.Sqrt(sum)
+}
+
+// A row that counts k is k rows, of every loss, where the variances are given.
+func TestWeightsAreRowsRepeated(t *testing.T) {
+	for _, s := range shapes {
+		for _, loss := range []Loss{nil, Logistic{}, Poisson{}, Huber{Width: 1.3}} {
+			s.loss = loss
+			r := source(t, 11)
+			weighted := s.problem(r)
+			repeated := weighted
+			repeated.Tasks = nil
+			d := len(weighted.Part)
+			for i := range weighted.Tasks {
+				task := &weighted.Tasks[i]
+				again := Task{Loading: task.Loading}
+				for j, y := range task.Y {
+					count := 1 + r.IntN(3)
+					task.Weight = append(task.Weight, float64(count))
+					task.Offset = append(task.Offset, r.NormFloat64())
+					for range count {
+						again.Y = append(again.Y, y)
+						again.Offset = append(again.Offset, task.Offset[j])
+						again.Features = append(again.Features, task.Features[j*d:][:d]...)
+					}
+				}
+				repeated.Tasks = append(repeated.Tasks, again)
+			}
+			got, want := fit(t, weighted, Options{Given: true}), fit(t, repeated, Options{Given: true})
+			what := fmt.Sprintf("%s, %T", s.name, loss)
+			for i, own := range append(want.Own, want.Common) {
+				for j, w := range own {
+					near(t, what, append(got.Own, got.Common)[i][j], w, 2e-4)
+				}
+			}
+		}
+	}
 }

@@ -246,7 +246,7 @@ func newSearch(p Problem, o Options) *search {
 // scratch has room for passing results of a task.
 type scratch struct{ scaled, taken, rows, restored []float64 }
 
-// work is what is done for a task.
+// work is done for a task.
 type work func(b *block, t *scratch)
 
 // each does work for every task, side by side.
@@ -564,8 +564,8 @@ func (s *search) rescore() float64 {
 	return distance
 }
 
-// expect finds what chance alone would make of the squared slopes and of alpha of a task, of which
-// the common weights take what all rows say.
+// expect finds the squared slopes and alpha of a task that chance alone would make. The common
+// weights take the part that all rows say.
 func (s *search) expect(b *block, t *scratch) {
 	d, k, p := s.d, b.rows, len(s.shared)
 	t.taken = room(t.taken, k*k)

@@ -83,10 +83,7 @@ func (s shape) problem(r *rand.Rand) Problem {
 
 // features of a random row, the first of which is 1.
 func features(r *rand.Rand, d int) []float64 {
-	row := make([]float64, d)
-	for j := range row {
-		row[j] = r.NormFloat64()
-	}
+	row := datatest.Normals[float64](r, d)
 	row[0] = 1
 	return row
 }
@@ -222,15 +219,13 @@ func (g *dense) evidence(prior float64) float64 {
 // near fails a test whose number is not what an independent way found.
 func near(t *testing.T, what string, got, want, tolerance float64) {
 	t.Helper()
-	if !(math.Abs(got-want) <= tolerance*(1+math.Abs(want))) {
-		t.Errorf("%s: %.10g; it should be %.10g", what, got, want)
-	}
+	datatest.Holds(t, math.Abs(got-want) <= tolerance*(1+math.Abs(want)),
+		"%s: %.10g; it should be %.10g", what, got, want)
 }
 
 func fit(t *testing.T, p Problem, o Options) *Fit {
 	t.Helper()
-	f := datatest.Must(New(t.Context(), p, o))(t)
-	return f
+	return datatest.Must(New(t.Context(), p, o))(t)
 }
 
 // source is a random stream, whose seed the test prints.
@@ -306,9 +301,8 @@ func TestWorkersDoNotChangeAFit(t *testing.T) {
 			p := s.problem(source(t, 1))
 			one := fit(t, p, Options{Workers: 1})
 			three := fit(t, p, Options{Workers: 3})
-			if !reflect.DeepEqual(one, three) {
-				t.Errorf("%s, loss %T: three workers find another fit than one", s.name, loss)
-			}
+			datatest.Holds(t, reflect.DeepEqual(one, three),
+				"%s, loss %T: three workers find another fit than one", s.name, loss)
 		}
 	}
 }
@@ -359,14 +353,12 @@ func compareEvidence(t *testing.T, p Problem) {
 			return newDense(end, s.Noise).evidence(weak)
 		})
 	}
-	if first := newDense(start, p.Noise).evidence(weak); best < first-1e-9 {
-		t.Errorf("the evidence fell from %g to %g", first, best)
-	}
+	first := newDense(start, p.Noise).evidence(weak)
+	datatest.Holds(t, best >= first-1e-9, "the evidence fell from %g to %g", first, best)
 	f := fit(t, p, Options{})
 	p.Components = f.Components
-	if found := newDense(p, f.Noise).evidence(weak); found < best-0.5 {
-		t.Errorf("the evidence of the fit is %g; %g can be had", found, best)
-	}
+	found := newDense(p, f.Noise).evidence(weak)
+	datatest.Holds(t, found >= best-0.5, "the evidence of the fit is %g; %g can be had", found, best)
 }
 
 // clone is the problem of a search at its present variances.
@@ -390,9 +382,8 @@ func compareSlope(t *testing.T, what string, v *float64, start float64, evidence
 		t.Errorf("%s: it was left out, and is %g", what, value)
 	case start == 0:
 	case value == 0:
-		if step := 1e-4; at(step) > at(0)+1e-9 {
-			t.Errorf("%s: it is 0, and the evidence rises from there", what)
-		}
+		step := 1e-4
+		datatest.Holds(t, at(step) <= at(0)+1e-9, "%s: it is 0, and the evidence rises from there", what)
 	default:
 		slope := fd.Derivative(func(x float64) float64 { return at(math.Exp(x)) }, math.Log(value), &fd.Settings{Formula: fd.Central, Step: 1e-4})
 		near(t, "slope of the evidence along the logarithm of "+what, slope, 0, 1e-3)
@@ -404,7 +395,70 @@ func TestAFitEndsWithItsContext(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
 	f, err := New(ctx, shapes[0].problem(source(t, 1)), Options{})
-	if err != context.Canceled || f != nil {
-		t.Errorf("error %v with %v; it should be %v without a fit", err, f, context.Canceled)
+	datatest.Holds(t, err == context.Canceled && f == nil,
+		"error %v with %v; it should be %v without a fit", err, f, context.Canceled)
+}
+
+// TestFitsOfOddRowsAreFinite fits targets and features that say nothing, too much or far apart.
+func TestFitsOfOddRowsAreFinite(t *testing.T) {
+	change := func(to func(r *rand.Rand, f, y []float64)) func(*rand.Rand, *Problem) {
+		return func(r *rand.Rand, p *Problem) {
+			for _, task := range p.Tasks {
+				to(r, task.Features, task.Y)
+			}
+		}
 	}
+	for name, odd := range map[string]func(*rand.Rand, *Problem){
+		"targets are 0":      change(func(_ *rand.Rand, _, y []float64) { clear(y) }),
+		"features are 0":     change(func(_ *rand.Rand, f, _ []float64) { clear(f) }),
+		"rows are the same":  change(func(_ *rand.Rand, f, _ []float64) { copy(f, slices.Repeat([]float64{1}, len(f))) }),
+		"targets are exact":  change(func(_ *rand.Rand, f, y []float64) { exact(f, y) }),
+		"one target is huge": change(func(_ *rand.Rand, _, y []float64) { y[0] = 1e6 }),
+		"there are no rows": func(_ *rand.Rand, p *Problem) {
+			for i := range p.Tasks {
+				p.Tasks[i].Features = nil
+				p.Tasks[i].Y = nil
+			}
+		},
+		"all variances are 0": func(_ *rand.Rand, p *Problem) {
+			clear(p.Components)
+		},
+	} {
+		for _, loss := range []Loss{nil, Logistic{}, Poisson{}, Huber{Width: 1.3}} {
+			t.Run(fmt.Sprintf("%s/%T", name, loss), func(t *testing.T) {
+				r := source(t, 3)
+				s := shape{rows: []int{4, 1, 30}, wide: []int{1, 4}, components: []Component{both(1, .3), both(.6, .2)}, loss: loss}
+				p := s.problem(r)
+				odd(r, &p)
+				if _, counts := loss.(Poisson); counts {
+					for _, task := range p.Tasks {
+						for i, y := range task.Y {
+							task.Y[i] = math.Round(math.Abs(y))
+						}
+					}
+				}
+				checkFinite(t, fit(t, p, Options{}))
+			})
+		}
+	}
+}
+
+// exact targets are sums of the features.
+func exact(f, y []float64) {
+	d := len(f) / len(y)
+	for i := range y {
+		y[i] = 0
+		for _, v := range f[i*d:][:d] {
+			y[i] += v
+		}
+	}
+}
+
+func checkFinite(t *testing.T, f *Fit) {
+	numbers := slices.Concat(f.Common, f.Root, f.Left, []float64{f.Noise}, slices.Concat(f.Own...))
+	for _, c := range f.Components {
+		numbers = append(numbers, c.Common, c.Own, c.Size)
+	}
+	datatest.Holds(t, !slices.ContainsFunc(numbers, func(v float64) bool { return math.IsNaN(v) || math.IsInf(v, 0) }),
+		"numbers of the fit are not finite: noise %g, components %v", f.Noise, f.Components)
 }

@@ -34,7 +34,7 @@ const (
 	kinkTolerance     = 1e-4 // differences of two steps that disagree by more straddle a kink
 	equalTolerance    = 1e-10
 
-	largeFeatures = 16 // the size of those that a piece has to bear
+	largeFeatures = 16 // the size of features that a piece has to bear
 )
 
 // means are the objectives of this module, which are means over tuples.

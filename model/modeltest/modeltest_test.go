@@ -10,6 +10,7 @@ import (
 	op "gorgonia.org/gorgonia"
 
 	"l2mt/data"
+	"l2mt/data/datatest"
 	"l2mt/layers"
 	"l2mt/model"
 	"l2mt/model/modeltest"
@@ -115,9 +116,8 @@ func TestCheckFindsWhatIsWrong(t *testing.T) {
 			cmd := exec.Command(os.Args[0], "-test.run=^TestCheckFindsWhatIsWrong$")
 			cmd.Env = append(os.Environ(), variable+"="+name)
 			said, err := cmd.CombinedOutput()
-			if err == nil || !strings.Contains(strings.ReplaceAll(string(said), "_", " "), want) {
-				t.Errorf("it says %s, want %q", said, want)
-			}
+			datatest.Holds(t, err != nil && strings.Contains(strings.ReplaceAll(string(said), "_", " "), want),
+				"it says %s, want %q", said, want)
 		})
 	}
 }

@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"math"
-	"math/rand/v2"
 	"runtime"
 	"slices"
 	"testing"
@@ -54,7 +53,7 @@ func samples(s shape, seed uint64) []data.Samples {
 	random := data.Stream(seed, "battery", uint64(s.m), uint64(s.d), uint64(s.n))
 	base := make([][]float64, 2)
 	for k := range base {
-		base[k] = normals(random, s.d)
+		base[k] = datatest.Normals[float64](random, s.d)
 	}
 	tasks := make([]data.Samples, s.m)
 	for i := range tasks {
@@ -82,14 +81,6 @@ func samples(s shape, seed uint64) []data.Samples {
 		tasks[i] = data.Samples{X: matrixOf(values, s.n, s.d, s.sparse), Y: y}
 	}
 	return tasks
-}
-
-func normals(random *rand.Rand, n int) []float64 {
-	v := make([]float64, n)
-	for i := range v {
-		v[i] = random.NormFloat64()
-	}
-	return v
 }
 
 func matrixOf(values []float32, n, d int, sparse bool) data.Matrix {
@@ -207,7 +198,7 @@ func TestStationary(t *testing.T) {
 		root := e.Rebuild(powered(e.Values, 0.5))
 		size := mat.Norm(r.W, 2) + 0.1
 		for trial := range 10 {
-			z := mat.NewDense(s.d, s.m, normals(random, s.d*s.m))
+			z := mat.NewDense(s.d, s.m, datatest.Normals[float64](random, s.d*s.m))
 			var move mat.Dense
 			move.Mul(z, root)
 			move.Scale(size*math.Pow(10, -float64(trial)/2)/mat.Norm(&move, 2), &move)
@@ -301,17 +292,14 @@ func TestSameBytes(t *testing.T) {
 		before := runtime.GOMAXPROCS(1)
 		q := mustFit(t, model, problem, batteryParams(model), Options{Tolerance: 1e-6, Workers: 3})
 		runtime.GOMAXPROCS(before)
-		if !mat.Equal(r.W, q.W) || !mat.Equal(r.Omega, q.Omega) || !slices.Equal(r.B, q.B) {
-			t.Errorf("%s: two runs of the same fit differ", name)
-		}
+		datatest.Holds(t, mat.Equal(r.W, q.W) && mat.Equal(r.Omega, q.Omega) && slices.Equal(r.B, q.B),
+			"%s: two runs of the same fit differ", name)
 		for i := range tasks {
-			if !slices.Equal(tasks[i].Y, untouched[i].Y) {
-				t.Errorf("%s: the labels of task %d were modified", name, i)
-			}
+			datatest.Holds(t, slices.Equal(tasks[i].Y, untouched[i].Y),
+				"%s: the labels of task %d were modified", name, i)
 			for j := range s.n {
-				if !slices.Equal(tasks[i].X.Row(j).Value, untouched[i].X.Row(j).Value) {
-					t.Errorf("%s: row %d of task %d was modified", name, j, i)
-				}
+				datatest.Holds(t, slices.Equal(tasks[i].X.Row(j).Value, untouched[i].X.Row(j).Value),
+					"%s: row %d of task %d was modified", name, j, i)
 			}
 		}
 	}
@@ -333,9 +321,8 @@ func TestGapsAgree(t *testing.T) {
 				r := mustFit(t, model, problem, p, Options{Tolerance: tol})
 				above, below = min(above, r.Objective), max(below, r.Objective-r.Gap)
 			}
-			if below > above*(1+1e-10) {
-				t.Errorf("Lambda1 = %g: one fit reaches %.12g, another proves that %.12g is the least", l, above, below)
-			}
+			datatest.Holds(t, below <= above*(1+1e-10),
+				"Lambda1 = %g: one fit reaches %.12g, another proves that %.12g is the least", l, above, below)
 		}
 	})
 }

@@ -21,10 +21,10 @@ func classesProblem(seed uint64, n int) *data.ProblemData {
 	p := &data.ProblemData{Problem: &data.Problem{Name: "classes", Classes: []string{"a", "b", "c", "d"}}}
 	centre := make([][]float64, 4)
 	for c := range centre {
-		centre[c] = normals(random, d)
+		centre[c] = datatest.Normals[float64](random, d)
 	}
 	for i, have := range [][]int{{0, 1, 2, 3}, {0, 1, 2}, {1, 2, 3}} {
-		own := normals(random, 4*d)
+		own := datatest.Normals[float64](random, 4*d)
 		rows := func(n int) data.Samples {
 			var value []float32
 			var y []float64
@@ -73,7 +73,7 @@ func oneAgainstRest(t *testing.T, p *data.ProblemData, class int, omega *mat.Sym
 func TestClassesAreFittedOneByOne(t *testing.T) {
 	p := classesProblem(1, 20)
 	train := datatest.Must(Training(p))(t)
-	omega := gramOf(normals(data.Stream(1, "omega"), 9), 3, 3)
+	omega := gramOf(datatest.Normals[float64](data.Stream(1, "omega"), 9), 3, 3)
 	r := datatest.Must(FitFixed(t.Context(), omega, train, 0.1, Options{Tolerance: 1e-13}))(t)
 	sum := 0.0
 	for c := range 4 {
@@ -101,7 +101,7 @@ func TestClassesThatTasksLack(t *testing.T) {
 		s := &p.Tasks[i].TrainSet
 		s.X, s.Y = s.X.Take([]int{0, 1, 2, 3, 4, 5, 6, 7}), s.Y[:8]
 	}
-	train, omega := datatest.Must(Training(p))(t), gramOf(normals(data.Stream(1, "omega"), 9), 3, 3)
+	train, omega := datatest.Must(Training(p))(t), gramOf(datatest.Normals[float64](data.Stream(1, "omega"), 9), 3, 3)
 	d, a := 1*4+3, 2*4+0 // class d in task 1, a in task 2
 	odds := map[int]float64{d: math.Log(0.5 / 8.5 / (10.5 / 22.5)), a: math.Log(0.5 / 24.5 / (5.5 / 11.5))}
 	none := map[int]float64{}
@@ -157,9 +157,8 @@ func TestModelsFitClasses(t *testing.T) {
 			t.Errorf("%s: %v", m.Info().Name, err)
 			continue
 		}
-		if r.Status != Converged || r.Gap > 1e-6*math.Abs(r.Objective) {
-			t.Errorf("%s: %s with a gap of %v at %v", m.Info().Name, r.Status, r.Gap, r.Objective)
-		}
+		datatest.Holds(t, r.Status == Converged && r.Gap <= 1e-6*math.Abs(r.Objective),
+			"%s: %s with a gap of %v at %v", m.Info().Name, r.Status, r.Gap, r.Objective)
 		refitted := datatest.Must(FitFixed(t.Context(), r.Omega, train, p.Lambda1/mat.Trace(r.Omega), Options{Tolerance: 1e-12}))(t)
 		near(t, m.Info().Name+", W", mat.Norm(refitted.W, 2), mat.Norm(r.W, 2), 1e-2)
 	}
@@ -169,9 +168,8 @@ func TestBadClasses(t *testing.T) {
 	p := classesProblem(1, 8)
 	for _, y := range []float64{-1, 4, 0.5, math.NaN()} {
 		p.Tasks[1].TrainSet.Y[3] = y
-		if _, err := Training(p); err == nil {
-			t.Errorf("the class %v passes", y)
-		}
+		_, err := Training(p)
+		datatest.Holds(t, err != nil, "the class %v passes", y)
 	}
 	for _, task := range p.Tasks {
 		for j := range task.TrainSet.Y {

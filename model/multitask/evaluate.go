@@ -61,17 +61,17 @@ func traceTerm(s *mat.SymDense, c *Covariance, floor float64) (float64, error) {
 	}
 	// Rounding errors outside of the range of Omega are squares: 1e-14 of S is 1e-7 of W.
 	sum := 0.0
-	outside := 0.0
+	remainder := 0.0
 	for k, mu := range e.Values {
 		u := e.Vectors.ColView(k)
 		v := mat.Inner(u, s, u)
 		if mu > rankTolerance*e.Values[len(e.Values)-1] {
 			sum += v / mu
 		} else {
-			outside += v
+			remainder += v
 		}
 	}
-	if outside > 1e-14*mat.Trace(s) {
+	if remainder > 1e-14*mat.Trace(s) {
 		return math.Inf(1), nil
 	}
 	return sum, nil

@@ -194,9 +194,8 @@ func TestGoldenFits(t *testing.T) {
 			problem := goldenProblem(t, g, c.Problem)
 			model, p := goldenPair(t, c, problem.Tasks())
 			r := datatest.Must(Fit(context.Background(), model, problem, p, Options{Tolerance: 1e-11}))(t)
-			if !(r.Gap >= 0 && r.Gap <= 1e-8*r.Objective) {
-				t.Errorf("%s after %d iterations with gap %g", r.Status, r.Iterations, r.Gap)
-			}
+			datatest.Holds(t, r.Gap >= 0 && r.Gap <= 1e-8*r.Objective,
+				"%s after %d iterations with gap %g", r.Status, r.Iterations, r.Gap)
 			near(t, "objective", r.Objective, c.Expected.Objective, 1e-8)
 			nearMatrix(t, "W", r.W, c.Expected.W.dense(), 1e-4)
 			nearMatrix(t, "b", mat.NewVecDense(len(r.B), r.B), mat.NewVecDense(len(r.B), c.Expected.B), 1e-4)

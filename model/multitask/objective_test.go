@@ -1,10 +1,12 @@
 package multitask
 
 import (
+	"fmt"
 	"math"
 	"slices"
 	"testing"
 
+	"gonum.org/v1/gonum/floats"
 	"gonum.org/v1/gonum/mat"
 
 	"l2mt/data"
@@ -33,7 +35,7 @@ func powered(values []float64, r float64) []float64 {
 func TestBiasFarFromZero(t *testing.T) {
 	random := data.Stream(1, "bias")
 	for range 200 {
-		score, y := normals(random, 30), normals(random, 30)
+		score, y := datatest.Normals[float64](random, 30), datatest.Normals[float64](random, 30)
 		mean := 0.0
 		for j := range y {
 			y[j] += 1e4
@@ -70,6 +72,139 @@ func TestShiftedFeatures(t *testing.T) {
 				near(t, name+": objective", r.Objective, want.Objective, 1e-6)
 				nearMatrix(t, name+": W", r.W, want.W, 1e-3)
 			}
+		}
+	}
+}
+
+// Classes that count the same are rows of the smaller class that stand there several times.
+// The intercepts are best with the weights: the slopes of each task add up to nothing.
+func TestBalancedRowsAreRowsRepeated(t *testing.T) {
+	s := shape{3, 4, 12, Logistic, false}
+	tasks, repeated := samples(s, 7), make([]data.Samples, s.m)
+	for i := range tasks {
+		var rows []int
+		for j := range s.n { // the first 3 are of one class, 9 of the other
+			if tasks[i].Y[j] = -1; j < 3 {
+				tasks[i].Y[j] = 1
+				rows = append(rows, j, j)
+			}
+			rows = append(rows, j)
+		}
+		repeated[i] = data.Samples{X: tasks[i].X.Take(rows)}
+		for _, j := range rows {
+			repeated[i].Y = append(repeated[i].Y, tasks[i].Y[j])
+		}
+	}
+	omega := mat.NewSymDense(3, []float64{1, 0.5, 0.2, 0.5, 1, 0.1, 0.2, 0.1, 1})
+	given, balanced := datatest.Must(Given(omega))(t), datatest.Must(GivenWith(omega, 0, true))(t)
+	problem, p, o := mustProblem(t, Logistic, tasks), Params{Lambda1: 0.05}, Options{Tolerance: 1e-13}
+	got, want := mustFit(t, balanced, problem, p, o), mustFit(t, given, mustProblem(t, Logistic, repeated), p, o)
+	nearMatrix(t, "W", got.W, want.W, 1e-5)
+	for i, task := range tasks {
+		near(t, "b", got.B[i], want.B[i], 1e-5)
+		first, second := problem.Derivatives(i, got.Scores(i, task.X), got.Params)
+		if sum := floats.Sum(first); math.Abs(sum) > 1e-8 || floats.Min(second) <= 0 {
+			t.Errorf("task %d: the slopes are %v, curvatures %v", i, first, second)
+		}
+	}
+}
+
+// A row that counts k is k rows: of few rows and of many, which become fewer, and of classes that
+// count the same.
+func TestWeightsAreRowsRepeated(t *testing.T) {
+	omega := mat.NewSymDense(3, []float64{1, 0.5, 0.2, 0.5, 1, 0.1, 0.2, 0.1, 1})
+	for _, loss := range []Loss{Square, Logistic} {
+		for _, n := range []int{7, 40} {
+			weighted := samples(shape{3, 4, n, loss, false}, 7)
+			repeated := make([]data.Samples, 3)
+			for i := range weighted {
+				var rows []int
+				for j := range n {
+					for range 1 + j%3 {
+						rows = append(rows, j)
+					}
+					weighted[i].Weight = append(weighted[i].Weight, float64(1+j%3))
+				}
+				repeated[i] = data.Samples{X: weighted[i].X.Take(rows)}
+				for _, j := range rows {
+					repeated[i].Y = append(repeated[i].Y, weighted[i].Y[j])
+				}
+			}
+			for _, balanced := range []bool{false, true} {
+				model := datatest.Must(GivenWith(omega, 3, balanced && loss == Logistic))(t)
+				p, o := Params{Lambda1: 0.05}, Options{Tolerance: 1e-13}
+				got := mustFit(t, model, mustProblem(t, loss, weighted), p, o)
+				want := mustFit(t, model, mustProblem(t, loss, repeated), p, o)
+				nearMatrix(t, fmt.Sprintf("%s, %d rows, balanced %t: W", loss, n, balanced), got.W, want.W, 1e-5)
+				for i := range want.B {
+					near(t, "b", got.B[i], want.B[i], 1e-5)
+				}
+			}
+		}
+	}
+}
+
+// Differences of a function of the scores between fits for neighbouring covariances agree
+// with the slope, at regular covariances and at the edge, and of several classes.
+func TestSlope(t *testing.T) {
+	type trial struct {
+		train *TrainingSet
+		rows  []data.Samples
+	}
+	trials := map[string]trial{}
+	for i, s := range shapes {
+		other := s
+		other.n = 7
+		trials[fmt.Sprint(s)] = trial{mustProblem(t, s.loss, samples(s, uint64(i))), samples(other, uint64(i))}
+	}
+	classes := classesProblem(3, 24)
+	train := datatest.Must(Training(classes))(t)
+	rows := []data.Samples{classes.Tasks[0].TestSet, {X: classes.Tasks[1].TestSet.X.Take(nil)}, classes.Tasks[2].TestSet}
+	trials["classes"] = trial{train, rows}
+	for what, c := range trials {
+		m := c.train.Tasks()
+		random := data.Stream(1, "slope")
+		weights := make([][]float64, m)
+		for i, s := range c.rows {
+			weights[i] = datatest.Normals[float64](random, len(s.Y)*c.train.classes)
+		}
+		for k, rank := range []int{m, (m + 1) / 2, m} {
+			drawn := 3 * float64(k/2)
+			omega, lambda1, h, accuracy := gramOf(datatest.Normals[float64](random, m*rank), m, rank), 0.1, 2e-4, 1e-4
+			if rank < m { // it bends fast where a direction opens
+				lambda1, h, accuracy = 0.3, 2e-5, 0.02
+			} else {
+				for i := range m {
+					omega.SetSym(i, i, omega.At(i, i)+1)
+				}
+			}
+			direction := gramOf(datatest.Normals[float64](random, m), m, 1)
+			direction.ScaleSym(mat.Trace(omega)/mat.Trace(direction), direction)
+			fit := func(h float64) *Result {
+				o := mat.NewSymDense(m, nil)
+				o.ScaleSym(h, direction)
+				o.AddSym(o, omega)
+				return mustFit(t, fixed(o, drawn), c.train, Params{Lambda1: lambda1}, Options{Tolerance: 1e-14})
+			}
+			sum := func(r *Result) (sum float64) {
+				for i, s := range c.rows {
+					for j, f := range r.Scores(i, s.X) {
+						sum += weights[i][j] * math.Sin(f)
+					}
+				}
+				return sum
+			}
+			at := fit(0)
+			derivatives := make([][]float64, m)
+			for i, s := range c.rows {
+				for j, f := range at.Scores(i, s.X) {
+					derivatives[i] = append(derivatives[i], weights[i][j]*math.Cos(f))
+				}
+			}
+			slope := datatest.Must(c.train.Slope(at, c.rows, derivatives))(t)
+			// Third order, one-sided: the other side may not be feasible.
+			got, want := dot(slope, direction), (-11*sum(at)+18*sum(fit(h))-9*sum(fit(2*h))+2*sum(fit(3*h)))/(6*h)
+			datatest.Near(t, got, want, accuracy*math.Max(math.Abs(want), 1), "%s, rank %d: slope", what, rank)
 		}
 	}
 }

@@ -56,9 +56,7 @@ func choleskyScores(t *testing.T, set *data.Dataset, alpha float64) []float64 {
 		gram.SetSym(j, j, gram.At(j, j)+alpha)
 	}
 	var chol mat.Cholesky
-	if !chol.Factorize(&gram) {
-		t.Fatal("the normal equations are not positive definite")
-	}
+	datatest.Need(t, chol.Factorize(&gram), "the normal equations are not positive definite")
 	score := make([]float64, d)
 	for c := range max(1, len(set.Classes)) {
 		y := mat.NewVecDense(n, slices.Clone(set.Target))
@@ -92,14 +90,12 @@ func TestSelectionKeepsTheBest(t *testing.T) {
 		want := choleskyScores(t, set, alpha)
 		k := 1 + r.IntN(set.X.Cols())
 		s := datatest.Must(SelectByRidge(t.Context(), set, k, alpha, 2))(t)
-		if len(s.Columns) != k || s.Cols != set.X.Cols() || !slices.IsSorted(s.Columns) {
-			t.Fatalf("seed %d: %d of %d columns %v", seed, k, s.Cols, s.Columns)
-		}
+		datatest.Need(t, len(s.Columns) == k && s.Cols == set.X.Cols() && slices.IsSorted(s.Columns),
+			"seed %d: %d of %d columns %v", seed, k, s.Cols, s.Columns)
 		for _, in := range s.Columns {
 			for out := range want {
-				if !slices.Contains(s.Columns, out) && want[out] > want[in]+0.02*slices.Max(want) {
-					t.Errorf("seed %d: k = %d keeps column %d (%v) and drops %d (%v)", seed, k, in, want[in], out, want[out])
-				}
+				datatest.Holds(t, slices.Contains(s.Columns, out) || want[out] <= want[in]+0.02*slices.Max(want),
+					"seed %d: k = %d keeps column %d (%v) and drops %d (%v)", seed, k, in, want[in], out, want[out])
 			}
 		}
 	}
@@ -117,9 +113,8 @@ func TestSelectionBreaksTiesByColumn(t *testing.T) {
 	for k := 1; k <= 12; k++ {
 		s := datatest.Must(SelectByRidge(t.Context(), set, k, 1, 1))(t)
 		for _, j := range s.Columns {
-			if j >= 6 && !slices.Contains(s.Columns, j-6) {
-				t.Errorf("k = %d keeps column %d and drops the equal column %d", k, j, j-6)
-			}
+			datatest.Holds(t, j < 6 || slices.Contains(s.Columns, j-6),
+				"k = %d keeps column %d and drops the equal column %d", k, j, j-6)
 		}
 		datatest.Equal(t, datatest.Must(SelectByRidge(t.Context(), set, k, 1, 3))(t).Columns, s.Columns, "columns by three workers")
 	}

@@ -43,8 +43,8 @@ func TestStepsAtEveryScale(t *testing.T) {
 		for _, m := range []int{1, 2, 3, 6} {
 			random := data.Stream(uint64(m), "steps")
 			for _, rank := range []int{0, 1, m} {
-				s := gramOf(normals(random, m*rank), m, rank)
-				other := datatest.Must(model.Step(gramOf(normals(random, m*9), m, 9), d, p, Hint{}))(t)
+				s := gramOf(datatest.Normals[float64](random, m*rank), m, rank)
+				other := datatest.Must(model.Step(gramOf(datatest.Normals[float64](random, m*9), m, 9), d, p, Hint{}))(t)
 				for _, size := range []float64{1e-10, 1e-5, 1, 1e5, 1e10} {
 					var scaled mat.SymDense
 					scaled.ScaleSym(size, s)
@@ -54,9 +54,8 @@ func TestStepsAtEveryScale(t *testing.T) {
 						continue
 					}
 					value := stepValue(t, model, &scaled, c, d, p)
-					if math.IsNaN(value) || math.IsInf(value, 0) {
-						t.Errorf("%s, m=%d, rank %d, scale %g: the objective is %v", name, m, rank, size, value)
-					}
+					datatest.Holds(t, !math.IsNaN(value) && !math.IsInf(value, 0),
+						"%s, m=%d, rank %d, scale %g: the objective is %v", name, m, rank, size, value)
 					if c.A != nil || name == "glmtl" {
 						continue // convex in A or in the inverse, not in Omega
 					}
@@ -96,7 +95,7 @@ func TestGraphicalLassoCertificate(t *testing.T) {
 	random := data.Stream(5, "glasso")
 	for _, m := range []int{2, 5, 8} {
 		for _, alpha := range []float64{1e-3, 0.1, 10} {
-			c := gramOf(normals(random, m*2), m, 2)
+			c := gramOf(datatest.Normals[float64](random, m*2), m, 2)
 			for i := range m {
 				for j := i; j < m; j++ {
 					c.SetSym(i, j, c.At(i, j)*math.Pow(10, float64(i+j)-float64(m)))
@@ -122,7 +121,7 @@ func TestGraphicalLassoCertificate(t *testing.T) {
 // TestGraphicalLassoOfASingularMatrix: a penalty below the rounding errors of C is
 // as good as none, and no panic.
 func TestGraphicalLassoOfASingularMatrix(t *testing.T) {
-	c := gramOf(normals(data.Stream(8, "glasso"), 5*2), 5, 2)
+	c := gramOf(datatest.Normals[float64](data.Stream(8, "glasso"), 5*2), 5, 2)
 	omega, _, err := graphicalLasso(c, 1e-30, Hint{})
 	datatest.Check(t, err)
 	nearMatrix(t, "Omega", omega, c, 1e-9)
@@ -168,15 +167,13 @@ func TestBadInput(t *testing.T) {
 
 	problem := mustProblem(t, Logistic, good())
 	for _, p := range []Params{{}, {Lambda1: -1}, {Lambda1: math.NaN()}, {Lambda1: math.Inf(1)}, {Lambda1: 1, Lambda2: -1}, {Lambda1: 1, Hyper: map[string]float64{"nonsense": 1}}} {
-		if _, err := Fit(context.Background(), registry["snr1"], problem, p, Options{}); !errors.Is(err, ErrInvalidParams) {
-			t.Errorf("%+v: %v is not ErrInvalidParams", p, err)
-		}
+		_, err := Fit(context.Background(), registry["snr1"], problem, p, Options{})
+		datatest.Holds(t, errors.Is(err, ErrInvalidParams), "%+v: %v is not ErrInvalidParams", p, err)
 	}
 	indefinite := mat.NewSymDense(2, []float64{1, 2, 2, 1})
 	for _, omega := range []*mat.SymDense{nil, mat.NewSymDense(2, nil), identity(3, 1), indefinite, mat.NewSymDense(2, []float64{1, math.NaN(), math.NaN(), 1})} {
-		if _, err := FitFixed(context.Background(), omega, problem, 1, Options{}); !errors.Is(err, ErrInvalidOmega) {
-			t.Errorf("Omega %v: %v is not ErrInvalidOmega", omega, err)
-		}
+		_, err := FitFixed(context.Background(), omega, problem, 1, Options{})
+		datatest.Holds(t, errors.Is(err, ErrInvalidOmega), "Omega %v: %v is not ErrInvalidOmega", omega, err)
 	}
 	datatest.Refused(Lookup("mtrl2"))(t, ErrUnknownModel, "ssnr2")
 	canceled, cancel := context.WithCancel(context.Background())
@@ -188,14 +185,13 @@ func TestBadInput(t *testing.T) {
 func TestIterationLimit(t *testing.T) {
 	s := shape{4, 20, 9, Logistic, true}
 	r := mustFit(t, registry["snr1"], mustProblem(t, s.loss, samples(s, 3)), Params{Lambda1: 1e-4}, Options{MaxIterations: 2})
-	if r.Status != IterationLimit || !(r.Gap > 0) || r.Iterations != 2 {
-		t.Errorf("status %q, gap %g, %d iterations", r.Status, r.Gap, r.Iterations)
-	}
+	datatest.Holds(t, r.Status == IterationLimit && r.Gap > 0 && r.Iterations == 2,
+		"status %q, gap %g, %d iterations", r.Status, r.Gap, r.Iterations)
 }
 
 // Steps refuse hyperparameters that Complete has not filled in, instead of taking them for 0.
 func TestStepsNeedCompleteParams(t *testing.T) {
-	s := gramOf(normals(data.Stream(2, "complete"), 12), 3, 4)
+	s := gramOf(datatest.Normals[float64](data.Stream(2, "complete"), 12), 3, 4)
 	for _, name := range Names() {
 		model := registry[name]
 		bad := []Params{{}, {Lambda1: math.NaN()}, {Lambda1: 0.1, Hyper: map[string]float64{"nonsense": 1}}}
@@ -203,14 +199,12 @@ func TestStepsNeedCompleteParams(t *testing.T) {
 			bad = append(bad, Params{Lambda1: 0.1})
 		}
 		for _, p := range bad {
-			if c, err := model.Step(s, 4, p, Hint{}); !errors.Is(err, ErrInvalidParams) {
-				t.Errorf("%s with %+v: %+v, %v", name, p, c, err)
-			}
+			c, err := model.Step(s, 4, p, Hint{})
+			datatest.Holds(t, errors.Is(err, ErrInvalidParams), "%s with %+v: %+v, %v", name, p, c, err)
 		}
 		complete := datatest.Must(Complete(model, Params{Lambda1: 0.1}))(t)
-		if _, err := model.Step(s, 4, complete, Hint{}); err != nil {
-			t.Errorf("%s: %v", name, err)
-		}
+		_, err := model.Step(s, 4, complete, Hint{})
+		datatest.Holds(t, err == nil, "%s: %v", name, err)
 	}
 }
 
@@ -224,8 +218,7 @@ func TestTrainingOfNothing(t *testing.T) {
 		"no features":  {Tasks: []data.TaskData{{Task: &data.Task{Name: "a", Kind: data.Regression}}}},
 		"empty second": {Tasks: []data.TaskData{{Task: &data.Task{Name: "a", Kind: data.Regression}, TrainSet: data.Samples{X: x, Y: []float64{1, 2}}}, {}}},
 	} {
-		if set, err := Training(p); err == nil || set != nil {
-			t.Errorf("%s: %v, %v", what, set, err)
-		}
+		set, err := Training(p)
+		datatest.Holds(t, err != nil && set == nil, "%s: %v, %v", what, set, err)
 	}
 }

@@ -42,17 +42,15 @@ func embedded(t *testing.T, n *model.Network, p *data.ProblemData) []float64 {
 	t.Helper()
 	payload := datatest.Must(model.Prepare(n.Config, p))(t)
 	forward := datatest.Must(model.NewForward(n))(t)
-	e := datatest.Must(forward.Estimate(payload))(t)
-	return e.E
+	return datatest.Must(forward.Estimate(payload))(t).E
 }
 
 // near fails unless got is within tol of want, relative to the largest entry.
 func near(t *testing.T, what string, got, want []float64, tol float64) {
 	t.Helper()
 	inf := math.Inf(1)
-	if len(got) != len(want) || !(floats.Distance(got, want, inf) <= tol*floats.Norm(want, inf)) {
-		t.Errorf("%s: %v, want %v", what, got, want)
-	}
+	datatest.Holds(t, len(got) == len(want) && floats.Distance(got, want, inf) <= tol*floats.Norm(want, inf),
+		"%s: %v, want %v", what, got, want)
 }
 
 // Tasks of two classes are embedded alike whether these are the only ones, or two
@@ -295,9 +293,7 @@ func TestPairwiseOfSparseRowsIsThatOfDenseOnes(t *testing.T) {
 			sparse.Tasks[j].TrainSet = data.Samples{X: x, Y: set.Y}
 			set.X = datatest.Must(data.NewDense(len(set.Y), 30, dense))(t)
 		}
-		if data.HasMetric(sparse) {
-			t.Fatal("rows that are brought into a metric are not sparse any more")
-		}
+		datatest.Need(t, !data.HasMetric(sparse), "rows that are brought into a metric are not sparse any more")
 		n := pairwise(t, seed+1)
 		near(t, fmt.Sprint("E of sparse rows, seed ", seed), embedded(t, n, sparse), embedded(t, n, p), 1e-9)
 		if seed%2 == 1 {

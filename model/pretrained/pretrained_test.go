@@ -19,16 +19,13 @@ import (
 func TestTheNetworkIsThatOfTheFiles(t *testing.T) {
 	got := datatest.Must(pretrained.Load())(t)
 	want, err := model.Load(".")
-	if err != nil || !reflect.DeepEqual(got, want) {
-		t.Errorf("embedded is %+v, in the directory %+v (%v)", got, want, err)
-	}
-	if !got.Config.FeatureFree() || got.Config.Objective != model.Found {
-		t.Errorf("it is a network of %+v", got.Config)
-	}
+	datatest.Holds(t, err == nil && reflect.DeepEqual(got, want),
+		"embedded is %+v, in the directory %+v (%v)", got, want, err)
+	datatest.Holds(t, got.Config.FeatureFree() && got.Config.Objective == model.Found,
+		"it is a network of %+v", got.Config)
 	sums := ""
 	for _, name := range []string{"config.json", "weights.safetensors"} {
-		b := datatest.Must(os.ReadFile(name))(t)
-		sums += fmt.Sprintf("%x", sha256.Sum256(b))
+		sums += fmt.Sprintf("%x", sha256.Sum256(datatest.Must(os.ReadFile(name))(t)))
 	}
 	datatest.Equal(t, pretrained.Checksum(), fmt.Sprintf("%x", sha256.Sum256([]byte(sums))), "the checksum")
 }
@@ -43,13 +40,11 @@ func TestItServesAllFeatures(t *testing.T) {
 		p.Problem = &data.Problem{Name: fmt.Sprint("of seed ", seed, " and ", d, " features")}
 		payload := datatest.Must(model.Prepare(n.Config, p))(t)
 		e := datatest.Must(forward.Estimate(payload))(t)
-		if rho := n.Direction() * e.C; !(rho > 0) || math.IsInf(rho, 0) {
-			t.Errorf("%s: rho is %v", p.Name, rho)
-		}
+		rho := n.Direction() * e.C
+		datatest.Holds(t, rho > 0 && !math.IsInf(rho, 0), "%s: rho is %v", p.Name, rho)
 		for _, v := range e.Phi {
-			if math.IsNaN(v) || math.IsInf(v, 0) {
-				t.Errorf("%s: Phi has %v", p.Name, v)
-			}
+			datatest.Holds(t, !math.IsNaN(v) && !math.IsInf(v, 0),
+				"%s: Phi has %v", p.Name, v)
 		}
 	}
 }

@@ -36,30 +36,30 @@ type TaskDoubt struct {
 // Variances has the variance of the target of every row of a task and, in further matrices, of the
 // tasks after it, or of the Average; nil without doubt.
 func (d *Doubt) Variances(task int, x ...data.Matrix) [][]float64 {
-	each := make([][]float64, len(x))
+	variances := make([][]float64, len(x))
 	if d == nil {
-		return each
+		return variances
 	}
 	if task == Average {
 		task = len(d.Tasks) - 1
 	}
 	rows := data.Stack(x)
 	common := lengths(d.Common, rows, 1)
-	own := lengths(d.Own, rows, 1)
+	specific := lengths(d.Own, rows, 1)
 	for i := range x {
 		t := d.Tasks[task+i]
 		n := x[i].Rows()
 		v := common[:n]
 		floats.Scale(t.Loading*t.Loading, v)
-		floats.Add(v, own[:n])
+		floats.Add(v, specific[:n])
 		floats.Scale(t.Left, v)
 		floats.AddConst(d.Noise, v)
 		floats.Scale(t.Scale*t.Scale, v)
-		each[i] = v
+		variances[i] = v
 		common = common[n:]
-		own = own[n:]
+		specific = specific[n:]
 	}
-	return each
+	return variances
 }
 
 // Moderate draws scores of two classes to 0 so that their probabilities are the means over what

@@ -44,10 +44,7 @@ func doubted(s *Fit, r *rand.Rand) *Fit {
 
 // randomRows draws seven rows of features.
 func randomRows(t *testing.T, r *rand.Rand, d int) data.Matrix {
-	values := make([]float32, 7*d)
-	for i := range values {
-		values[i] = float32(r.NormFloat64())
-	}
+	values := datatest.Normals[float32](r, 7*d)
 	return datatest.Must(data.NewDense(7, d, values))(t)
 }
 
@@ -86,9 +83,8 @@ func TestVariancesFollowTheFormula(t *testing.T) {
 		}
 	}
 	s.Doubt = nil
-	if v := s.Doubt.Variances(0, x)[0]; v != nil {
-		t.Errorf("without doubt: %v", v)
-	}
+	v := s.Doubt.Variances(0, x)[0]
+	datatest.Holds(t, v == nil, "without doubt: %v", v)
 	datatest.Equal(t, s.Deviations(1, x), slices.Repeat([]float64{2}, 7), "deviations without doubt")
 	datatest.Equal(t, s.Deviations(Average, x), slices.Repeat([]float64{1.5}, 7), "deviations of a new task without doubt")
 }
@@ -114,12 +110,10 @@ func TestDoubtGrowsAwayFromTheRows(t *testing.T) {
 	x := datatest.Must(data.NewDense(4, 1, []float32{5, 8, 12, 100}))(t)
 	known, unknown := d.Variances(0, x)[0], d.Variances(Average, x)[0]
 	for i := range known {
-		if i > 0 && (known[i] <= known[i-1] || unknown[i] <= unknown[i-1]) {
-			t.Errorf("variances %v of a task and %v of a new one do not grow", known, unknown)
-		}
-		if unknown[i] <= known[i] || known[i] <= noise {
-			t.Errorf("row %d: the variance is %g, of a new task %g, of the noise %g", i, known[i], unknown[i], noise)
-		}
+		datatest.Holds(t, i <= 0 || known[i] > known[i-1] && unknown[i] > unknown[i-1],
+			"variances %v of a task and %v of a new one do not grow", known, unknown)
+		datatest.Holds(t, unknown[i] > known[i] && known[i] > noise,
+			"row %d: the variance is %g, of a new task %g, of the noise %g", i, known[i], unknown[i], noise)
 	}
 }
 
@@ -163,9 +157,7 @@ func TestRowsOfANewTask(t *testing.T) {
 		answers = append(answers, b.Answers...)
 		return nil
 	})
-	if err != nil || len(answers) != 2 {
-		t.Fatalf("%d answers, %v", len(answers), err)
-	}
+	datatest.Need(t, err == nil && len(answers) == 2, "%d answers, %v", len(answers), err)
 	row := []float64{0.5, 5100, 7}
 	want := s.Shared.B[0] + floats.Dot(s.Shared.W, row)
 	near(t, "prediction for a new task", answers[0].Scores[0], want, 1e-6)
@@ -204,9 +196,8 @@ func TestClassesOfDoubtfulRows(t *testing.T) {
 	known, unknown := s.scores(0, x), s.scores(Average, x)
 	for i, f := range sure {
 		a, b := known[i]/f, unknown[i]/f
-		if !(0 < b && b < a && a < 1) {
-			t.Errorf("row %d: the score is %g without doubt, %g with it, %g in a new task", i, f, known[i], unknown[i])
-		}
+		datatest.Holds(t, 0 < b && b < a && a < 1,
+			"row %d: the score is %g without doubt, %g with it, %g in a new task", i, f, known[i], unknown[i])
 	}
 }
 
@@ -216,10 +207,7 @@ func TestBandFollowsTheFormula(t *testing.T) {
 	const d = 3
 	r := data.Stream(2, t.Name())
 	root := func(rows int) *mat.Dense {
-		v := make([]float64, rows*(d+1))
-		for i := range v {
-			v[i] = r.NormFloat64()
-		}
+		v := datatest.Normals[float64](r, rows*(d+1))
 		return mat.NewDense(rows, d+1, v)
 	}
 	common := root(4)
@@ -251,9 +239,8 @@ func TestBandFollowsTheFormula(t *testing.T) {
 			for j, v := range x.Row(i).Value {
 				g.SetVec(j+1, float64(v)-mean[j])
 			}
-			if want := 3 * math.Sqrt(mat.Inner(g, &covariance, g)); !(math.Abs(got-want) < 1e-5*want) {
-				t.Errorf("row %d, shifted by %v: %v, want %v", i, shift, got, want)
-			}
+			want := 3 * math.Sqrt(mat.Inner(g, &covariance, g))
+			datatest.Holds(t, math.Abs(got-want) < 1e-5*want, "row %d, shifted by %v: %v, want %v", i, shift, got, want)
 		}
 	}
 }
@@ -264,9 +251,8 @@ func TestIntervalIsARank(t *testing.T) {
 	for level, want := range map[float64]float64{0: 1, 0.05: 1, 0.5: 5, 0.51: 6, 0.9: 9, 0.91: math.Inf(1)} {
 		datatest.Equal(t, s.Interval(level), want, "level %g", level)
 	}
-	if got := (&Fit{}).Interval(0.9); !math.IsNaN(got) {
-		t.Errorf("without residuals: %g", got)
-	}
+	got := (&Fit{}).Interval(0.9)
+	datatest.Holds(t, math.IsNaN(got), "without residuals: %g", got)
 }
 
 // TestTasksWithoutRows are kept with the mean of all rows.
@@ -288,8 +274,7 @@ func TestTasksWithoutRows(t *testing.T) {
 			near(t, what+": mean of a task without rows", v, sum[c]/n, 1e-12)
 		}
 		datatest.Equal(t, s.Tasks[0].Rows, 0, "%s: rows", what)
-		if err := s.Save(t.TempDir()); err != nil {
-			t.Errorf("%s: %v", what, err)
-		}
+		err := s.Save(t.TempDir())
+		datatest.Holds(t, err == nil, "%s: %v", what, err)
 	}
 }

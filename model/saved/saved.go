@@ -140,15 +140,15 @@ func New(r *multitask.Result, problem *data.ProblemData, recipe table.Recipe) (*
 	if s.Kind == data.Classification {
 		s.Temperature = 1
 	}
-	var all data.Samples
+	var pooled data.Samples
 	for _, t := range problem.Tasks {
-		all.Y = append(all.Y, t.TrainSet.Y...)
-		all.Weight = append(all.Weight, t.TrainSet.Weights()...)
+		pooled.Y = append(pooled.Y, t.TrainSet.Y...)
+		pooled.Weight = append(pooled.Weight, t.TrainSet.Weights()...)
 	}
 	for _, t := range problem.Tasks {
 		rows := t.TrainSet
 		if len(rows.Y) == 0 { // nothing tells the task from others
-			rows = all
+			rows = pooled
 		}
 		s.Tasks = append(s.Tasks, Task{Name: t.Name, Negative: t.Negative,
 			Positive: t.Positive, Rows: len(t.TrainSet.Y), Mean: s.mean(rows)})
@@ -673,7 +673,7 @@ func (s *Fit) Cut() float64 {
 }
 
 // Bounds are the ends of the interval of a prediction that is so many of its standard errors wide,
-// of a logarithm on either side of it. Those of counts are whole numbers.
+// of a logarithm on either side of it. Bounds of counts are whole numbers.
 func (s *Fit) Bounds(prediction, wide, standardError float64) (low, high float64) {
 	half := wide * standardError
 	if s.Counts > 0 {
@@ -697,14 +697,14 @@ func LargestOf(logs []float64) float64 {
 	return min(largestLog, slices.Max(logs)+stat.PopStdDev(logs, nil))
 }
 
-// Expect makes predictions of their logarithms, of which the largest is given.
+// Expect makes predictions of their logarithms, which it takes for largest at most.
 func Expect(scores []float64, largest float64) {
 	for i, v := range scores {
 		scores[i] = math.Exp(min(v, largest))
 	}
 }
 
-// Disperse makes variances of counts of the variances of the logarithms of what is expected.
+// Disperse makes variances of counts of the variances of their expected logarithms.
 func Disperse(variances, expected []float64, dispersion float64) {
 	for i, mean := range expected {
 		variances[i] = mean * (dispersion + mean*variances[i])

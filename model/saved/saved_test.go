@@ -124,9 +124,8 @@ func TestLoadedModelsPredictAsTheFit(t *testing.T) {
 	for what, text := range map[string]string{"regression": towns(), "classes": animals()} {
 		tab, bare := read(t, text), read(t, text, table.None)
 		made, r := fitOf(t, tab)
-		if made.Scale == nil || len(made.Recipe.Steps) != 0 {
-			t.Fatalf("%s: the standardisation is not in W: %+v", what, made.Recipe)
-		}
+		datatest.Need(t, made.Scale != nil && len(made.Recipe.Steps) == 0,
+			"%s: the standardisation is not in W: %+v", what, made.Recipe)
 		dir := filepath.Join(t.TempDir(), "a", "model")
 		for range 2 { // the second replaces the first
 			datatest.Check(t, made.Save(dir))
@@ -147,9 +146,8 @@ func TestLoadedModelsPredictAsTheFit(t *testing.T) {
 		if !mat.Equal(loaded.Omega, made.Omega) || fmt.Sprint(loaded.Tasks) != fmt.Sprint(made.Tasks) || !slices.Equal(loaded.Features, made.Features) {
 			t.Errorf("%s: loaded %+v, saved %+v", what, loaded, made)
 		}
-		if rows, err := loaded.Predict("north", bare.Problem.Tasks[0].TrainSet.X.Take(nil)); err != nil || len(rows) > 0 {
-			t.Errorf("%s: no rows are predicted as %v, %v", what, rows, err)
-		}
+		rows, err := loaded.Predict("north", bare.Problem.Tasks[0].TrainSet.X.Take(nil))
+		datatest.Holds(t, err == nil && len(rows) <= 0, "%s: no rows are predicted as %v, %v", what, rows, err)
 		datatest.Refused(loaded.Predict("nroth", bare.Problem.Tasks[0].TrainSet.X))(t, ErrUnknownTask, `the model has no task "nroth"; it has north, south, east`)
 	}
 }
@@ -320,17 +318,13 @@ W, b = tensor("W"), tensor("b")
 	command := exec.Command(path, "-c", read+program)
 	command.Dir = dir
 	out, err := command.CombinedOutput()
-	if err != nil {
-		t.Fatalf("%v: %s", err, out)
-	}
+	datatest.Need(t, err == nil, "%v: %s", err, out)
 	return strings.Fields(string(out))
 }
 
 func near(t *testing.T, what string, got, want, tol float64) {
 	t.Helper()
-	if !(math.Abs(got-want) <= tol*math.Abs(want)) {
-		t.Errorf("%s = %v, want %v", what, got, want)
-	}
+	datatest.Near(t, got, want, tol*math.Abs(want), "%s =", what)
 }
 
 // A share of nine rows of nine is 1: nine times a ninth is more, and its log odds are no number.
@@ -359,15 +353,13 @@ func TestSpellingsOfNewRows(t *testing.T) {
 			}
 			return nil
 		})
-		if notes, _ := rows.Notes(); err != nil || len(notes) > 0 {
-			t.Errorf("notes %q, %v", notes, err)
-		}
+		notes, _ := rows.Notes()
+		datatest.Holds(t, err == nil && len(notes) <= 0, "notes %q, %v", notes, err)
 		return all
 	}
 	want := scores("task,word,y\nCaf\u00e9,True,yes\n2,False,no\n")
-	if got := scores("task,word,y\nCAFE\u0301,TRUE,YES\n2.0,false,No\n"); len(got) != 4 || !slices.Equal(got, want) {
-		t.Errorf("labels and scores %v, want %v", got, want)
-	}
+	got := scores("task,word,y\nCAFE\u0301,TRUE,YES\n2.0,false,No\n")
+	datatest.Holds(t, len(got) == 4 && slices.Equal(got, want), "labels and scores %v, want %v", got, want)
 }
 
 // By hand: kitten -> sitten -> sittin -> sitting.

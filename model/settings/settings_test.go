@@ -50,9 +50,8 @@ func TestWhatASettingCannotBeIsRefused(t *testing.T) {
 	} {
 		bad := valid()
 		change(&bad)
-		if faults := table(&bad).Faults(); len(faults) != 1 || faults[0].Error() != want {
-			t.Errorf("the faults are %v, want %q", faults, want)
-		}
+		faults := table(&bad).Faults()
+		datatest.Holds(t, len(faults) == 1 && faults[0].Error() == want, "the faults are %v, want %q", faults, want)
 	}
 }
 

@@ -9,12 +9,18 @@ import (
 	"reflect"
 	"runtime"
 	"slices"
+	"strings"
 	"testing"
 	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"gonum.org/v1/gonum/mat"
 
 	"l2mt/data"
 	"l2mt/data/datatest"
 	"l2mt/data/experience"
+	"l2mt/model/evidence"
+	"l2mt/model/multitask"
 	"l2mt/train/collect"
 )
 
@@ -26,9 +32,8 @@ func TestEveryPlannedTupleIsRecordedOnce(t *testing.T) {
 	s, err := c.Run(t.Context(), problems, collect.Options{Workers: 2, Progress: heard})
 	datatest.Check(t, errors.Join(err, c.Close()))
 	datatest.Equal(t, s, (collect.Summary{Made: 3 * smallTuples}), "summary")
-	if heard.total != 3*smallTuples || heard.done.Load() != 3*smallTuples {
-		t.Errorf("progress of %d out of %d; want all of %d", heard.done.Load(), heard.total, 3*smallTuples)
-	}
+	datatest.Holds(t, heard.total == 3*smallTuples && heard.done.Load() == 3*smallTuples,
+		"progress of %d out of %d; want all of %d", heard.done.Load(), heard.total, 3*smallTuples)
 	var want, got []string
 	for _, p := range problems {
 		for _, tuple := range []string{
@@ -49,9 +54,8 @@ func TestEveryPlannedTupleIsRecordedOnce(t *testing.T) {
 		case r.Hyper == nil:
 			what = fmt.Sprint(r.Omega)
 		}
-		if twin, ok := drawn[what]; ok {
-			t.Errorf("%s and %s draw the same", twin, tuple)
-		}
+		twin, ok := drawn[what]
+		datatest.Holds(t, !ok, "%s and %s draw the same", twin, tuple)
 		drawn[what] = tuple
 	}
 	slices.Sort(want)
@@ -127,16 +131,13 @@ func TestInterruptedAndResumed(t *testing.T) {
 		}
 		datatest.Equal(t, s.Had, total, "round %d: tuples it had", round)
 		// Beside those asked for, those at hand, and one that was just being taken.
-		if most := 1 + round%4 + workers; s.Made == 0 || s.Made > most {
-			t.Errorf("round %d: made %d tuples, want 1..%d", round, s.Made, most)
-		}
+		most := 1 + round%4 + workers
+		datatest.Holds(t, s.Made != 0 && s.Made <= most, "round %d: made %d tuples, want 1..%d", round, s.Made, most)
 		total += s.Made
-		if records := len(load(t, dir)); records != total {
-			t.Fatalf("round %d: %d records, want %d", round, records, total)
-		}
-		if s.Made < stop.total && err == nil {
-			t.Errorf("round %d: no error, though %d tuples of %d were made", round, s.Made, stop.total)
-		}
+		records := len(load(t, dir))
+		datatest.Need(t, records == total, "round %d: %d records, want %d", round, records, total)
+		datatest.Holds(t, s.Made >= stop.total || err != nil,
+			"round %d: no error, though %d tuples of %d were made", round, s.Made, stop.total)
 	}
 	datatest.Equal(t, merged(t, dir), want, "values")
 }
@@ -149,9 +150,8 @@ func TestInterruptedBeforeProblemsThatAreDone(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	c := open(t, dir, small, ref)
 	s, err := c.Run(ctx, problems, collect.Options{Workers: 1, Progress: &reporter{advance: func(int) { cancel() }}})
-	if !errors.Is(err, context.Canceled) || s.Had != smallTuples || s.Made == 0 || s.Made > 2 {
-		t.Errorf("%+v, %v", s, err)
-	}
+	datatest.Holds(t, errors.Is(err, context.Canceled) && s.Had == smallTuples && s.Made != 0 && s.Made <= 2,
+		"%+v, %v", s, err)
 	datatest.Check(t, c.Close())
 }
 
@@ -215,9 +215,7 @@ func TestStoreThatFailsEndsTheRun(t *testing.T) {
 	c := open(t, storeDir(t), small, ref)
 	datatest.Check(t, c.Sabotage())
 	s, err := c.Run(t.Context(), problems, collect.Options{Workers: 3})
-	if !errors.Is(err, os.ErrClosed) || s.Made != 0 {
-		t.Errorf("%+v, %v", s, err)
-	}
+	datatest.Holds(t, errors.Is(err, os.ErrClosed) && s.Made == 0, "%+v, %v", s, err)
 }
 
 // A store grows by what is asked for beyond what it has.
@@ -246,9 +244,8 @@ func TestUnusableProblemsAreFoundBeforeTheFirstFit(t *testing.T) {
 	c := open(t, dir, small, ref)
 	defer c.Close()
 	s, err := c.Run(t.Context(), problems, collect.Options{})
-	if err == nil || s.Made != 0 || len(load(t, dir)) != 0 {
-		t.Fatalf("%+v, %v", s, err)
-	}
+	datatest.Need(t, err != nil && s.Made == 0 && len(load(t, dir)) == 0,
+		"%+v, %v", s, err)
 	for _, says := range []string{
 		fmt.Sprintf("problem %q: task %q, field \"validation\": ", problems[1].Name, problems[1].Tasks[1].Name),
 		fmt.Sprintf("problem %q: task %q, field \"test\": ", problems[2].Name, problems[2].Tasks[1].Name),
@@ -271,7 +268,59 @@ func TestConfig(t *testing.T) {
 	}
 	problems, _ := sample(t, 1)
 	tuples, err := collect.Tuples(t.Context(), problems, collect.Config{Draws: 1, Measured: collect.OfRefit}, collect.Options{})
-	if err != nil || len(tuples[0]) != 10 {
-		t.Errorf("%d tuples by default, %v; want one of each of the paper's ten models", len(tuples[0]), err)
+	datatest.Holds(t, err == nil && len(tuples[0]) == 10,
+		"%d tuples by default, %v; want one of each of the paper's ten models", len(tuples[0]), err)
+}
+
+// Errors are those of fits on all labelled rows.
+func TestFitsOnAllLabelledRows(t *testing.T) {
+	datatest.Long(t)
+	problems, ref := sample(t, 2)
+	byName := map[string]*data.ProblemData{}
+	for _, p := range problems {
+		byName[p.Name] = p.Labelled()
 	}
+	c := collect.Config{Models: []string{"stl"}, Explore: 2, Near: 3, Measured: collect.OfLabelled, Seed: 4}
+	dir := storeDir(t)
+	s := run(t, dir, c, problems, ref, 2)
+	datatest.Holds(t, s == (collect.Summary{Made: 2 * 6}), "%+v", s)
+	near := map[float64]bool{}
+	for _, r := range load(t, dir) {
+		p := byName[r.Problem]
+		if strings.HasPrefix(r.Source, "near/") {
+			near[r.Omega[0][1]] = true
+		}
+		p = data.InMetric(p) // fits on all labelled rows are
+		train := datatest.Must(multitask.Training(p))(t)
+		test := datatest.Must(evidence.NewSplit(p.Tested()))(t)
+		omega := mat.NewSymDense(len(r.Omega), slices.Concat(r.Omega...))
+		fit := datatest.Must(multitask.FitFixed(t.Context(), omega, train, r.Result.Lambda1, multitask.Options{Tolerance: 1e-12}))(t)
+		held := test.Measure(fit)
+		datatest.Near(t, held.Error, r.Result.MeanTest(), 1e-3, "%s on %s: the error is recorded as", r.Source, r.Problem)
+		if r.Source == experience.STL {
+			var scores []data.Samples
+			for _, k := range p.Tasks {
+				scores = append(scores, k.TestSet)
+			}
+			e, err := evidence.Evaluate(fit, p.Kind(), scores, nil)
+			datatest.Holds(t, err == nil && cmp.Diff(e.Task, r.Result.Test) == "",
+				"single-task learning makes the errors %v, recorded are %v (%v)", e.Task, r.Result.Test, err)
+		}
+	}
+	datatest.Holds(t, len(near) >= 5,
+		"the 6 covariances near those made by hand have %d different entries (0, 1)", len(near))
+}
+
+// With all labelled rows trained on, problems without validation rows will do.
+func TestLabelledNeedsNoValidationRows(t *testing.T) {
+	problems, ref := sample(t, 1)
+	for i := range problems[0].Tasks {
+		k := &problems[0].Tasks[i]
+		task := *k.Task
+		task.Validation = nil
+		k.Task, k.ValidationSet = &task, data.Samples{}
+	}
+	c := collect.Config{Models: []string{"stl"}, Explore: 1, Measured: collect.OfLabelled}
+	s := run(t, storeDir(t), c, problems, ref, 1)
+	datatest.Holds(t, s == (collect.Summary{Made: 2}), "%+v", s)
 }

@@ -33,9 +33,7 @@ const smallTuples = 10
 
 func open(t testing.TB, dir string, c collect.Config, ref data.DatasetRef) *collect.Collector {
 	t.Helper()
-	m := c.Manifest(ref, "test")
-	collector := datatest.Must(collect.Open(dir, m, c))(t)
-	return collector
+	return datatest.Must(collect.Open(dir, c.Manifest(ref, "test"), c))(t)
 }
 
 // run collects to the end.
@@ -49,8 +47,7 @@ func run(t testing.TB, dir string, c collect.Config, problems collect.Problems, 
 
 func load(t testing.TB, dir string) []*experience.Record {
 	t.Helper()
-	s := datatest.Must(experience.Open(dir))(t)
-	records := datatest.Must(s.Load())(t)
+	records := datatest.Must(datatest.Must(experience.Open(dir))(t).Load())(t)
 	for _, r := range records {
 		r.Seconds = 0 // which differ from run to run
 	}
@@ -66,9 +63,8 @@ func storeDir(t testing.TB) string {
 		if found, _ := filepath.Glob(filepath.Join(dir, "*")); len(found) == 0 {
 			return
 		}
-		if _, faults, err := datatest.Must(experience.Open(dir))(t).Check(); err != nil || len(faults) > 0 {
-			t.Errorf("after the test: %v, %v", faults, err)
-		}
+		_, faults, err := datatest.Must(experience.Open(dir))(t).Check()
+		datatest.Holds(t, err == nil && len(faults) <= 0, "after the test: %v, %v", faults, err)
 	})
 	return dir
 }

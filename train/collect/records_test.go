@@ -170,9 +170,8 @@ func TestRecordsAgreeWithTheFits(t *testing.T) {
 			}
 			e := datatest.Must(evidence.Evaluate(fit, p.Kind(), test, nil))(t)
 			datatest.Equal(t, r.Result.Test, e.Task, "%s: %s on %s: the recorded test errors are not those of the fit", measured, r.Source, r.Problem)
-			if r.Source == experience.STL && r.Result.O != 1 {
-				t.Errorf("single-task learning has the error %v", r.Result.O)
-			}
+			datatest.Holds(t, r.Source != experience.STL || r.Result.O == 1,
+				"single-task learning has the error %v", r.Result.O)
 		}
 	}
 }
@@ -197,9 +196,7 @@ func TestPoisonedTestRows(t *testing.T) {
 				x.Result.O, x.Result.Test = 0, nil
 			}
 		}
-		if changed == 0 {
-			t.Errorf("%s: no test error changed", measured)
-		}
+		datatest.Holds(t, changed != 0, "%s: no test error changed", measured)
 		datatest.Equal(t, after, before, "%s: more than test errors changed", measured)
 	}
 }
@@ -221,9 +218,7 @@ func TestPoisonedValidationRows(t *testing.T) {
 			changed++
 		}
 	}
-	if changed == 0 {
-		t.Error("no Lambda1 changed")
-	}
+	datatest.Holds(t, changed != 0, "no Lambda1 changed")
 }
 
 // poison turns every third label of a split round.
@@ -250,9 +245,8 @@ func TestDrawsOfHyperparameters(t *testing.T) {
 		seen := map[string]map[float64]bool{}
 		for draw := range uint64(40) {
 			p := collect.DrawParams(m, grid, data.Stream(1, m.Info().Name, draw))
-			if _, err := multitask.Complete(m, p); err != nil {
-				t.Errorf("%s, draw %d: %v", m.Info().Name, draw, err)
-			}
+			_, err := multitask.Complete(m, p)
+			datatest.Holds(t, err == nil, "%s, draw %d: %v", m.Info().Name, draw, err)
 			for _, r := range m.Info().Ranges {
 				low, high := r.Low, r.High
 				switch {
@@ -262,9 +256,8 @@ func TestDrawsOfHyperparameters(t *testing.T) {
 					low, high = r.Default, r.Default
 				}
 				v := p.Get(r.Name)
-				if v < low*(1-1e-12) || v > high*(1+1e-12) {
-					t.Errorf("%s: %s = %v is outside of [%v, %v]", m.Info().Name, r.Name, v, low, high)
-				}
+				datatest.Holds(t, v >= low*(1-1e-12) && v <= high*(1+1e-12),
+					"%s: %s = %v is outside of [%v, %v]", m.Info().Name, r.Name, v, low, high)
 				if seen[r.Name] == nil {
 					seen[r.Name] = map[float64]bool{}
 				}
@@ -297,16 +290,12 @@ func TestExplorations(t *testing.T) {
 			s := datatest.Must(linalg.Eigen(omega))(t)
 			got := 0
 			for _, v := range s.Values {
-				if v < -1e-14 {
-					t.Errorf("%s, seed %d: eigenvalue %v", name, seed, v)
-				}
+				datatest.Holds(t, v >= -1e-14, "%s, seed %d: eigenvalue %v", name, seed, v)
 				if v > 1e-12 {
 					got++
 				}
 			}
-			if got != rank(m) {
-				t.Errorf("%s, seed %d: rank %d of %d, want %d", name, seed, got, m, rank(m))
-			}
+			datatest.Holds(t, got == rank(m), "%s, seed %d: rank %d of %d, want %d", name, seed, got, m, rank(m))
 			if other := draw(data.Stream(seed+100, name), m); m > 4 && mat.EqualApprox(omega, other, 1e-6) {
 				t.Errorf("%s: seeds %d and %d draw the same", name, seed, seed+100)
 			}
@@ -322,9 +311,8 @@ func TestShardLooksAtItsOwnProblems(t *testing.T) {
 	watched := &watched{InMemory: problems}
 	run(t, storeDir(t), c, watched, ref, 2)
 	for i, n := range watched.asked {
-		if mine := i%3 == 1; (n > 0) != mine {
-			t.Errorf("problem %d was asked for %d times by shard 1 of 3", i, n)
-		}
+		mine := i%3 == 1
+		datatest.Holds(t, (n > 0) == mine, "problem %d was asked for %d times by shard 1 of 3", i, n)
 	}
 }
 

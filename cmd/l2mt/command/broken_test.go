@@ -75,9 +75,8 @@ func TestTablesThatBrokeThings(t *testing.T) {
 				}
 				return err
 			}))
-			if at := notANumber.FindStringIndex(printed); at != nil {
-				t.Errorf("something is NaN: %q", printed[max(0, at[0]-80):at[1]])
-			}
+			at := notANumber.FindStringIndex(printed)
+			datatest.Holds(t, at == nil, "something is NaN: %q", printed[max(0, at[0]-80):at[1]])
 		})
 	}
 }
@@ -98,9 +97,8 @@ func TestTimesTellAsMuchAsSeconds(t *testing.T) {
 		datatest.Check(t, json.Unmarshal([]byte(out), &s))
 		fresh[i] = s.Mean.By[report.ByModel].R2
 	}
-	if math.Abs(float64(held[0]-held[1])) > 1e-3 || math.Abs(float64(fresh[0]-fresh[1])) > 1e-3 {
-		t.Errorf("R^2 of unix times and of seconds: held out %.4f, predicted %.4f", held, fresh)
-	}
+	datatest.Holds(t, math.Abs(float64(held[0]-held[1])) <= 1e-3 && math.Abs(float64(fresh[0]-fresh[1])) <= 1e-3,
+		"R^2 of unix times and of seconds: held out %.4f, predicted %.4f", held, fresh)
 }
 
 // What no error can be measured by, or is no number, is said with its line and without a
@@ -140,7 +138,5 @@ func TestTasksOfOneRowAreFitted(t *testing.T) {
 	r := fitOf(t, text.String(), "--task", "task", "--target", "y")
 	model := r.Mean.By[report.ByModel].Error
 	mean := r.Mean.By[report.ByMean].Error
-	if !(model < mean/2) {
-		t.Errorf("the error is %v, of the mean %v", model, mean)
-	}
+	datatest.Holds(t, model < mean/2, "the error is %v, of the mean %v", model, mean)
 }

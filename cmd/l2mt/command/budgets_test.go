@@ -27,7 +27,7 @@ var budgets = map[string]int{
 	"cmd/l2mt/command":              28095, // 46: builds are told apart, streams; 49: the answer first, in 80 columns; 50: shards, curves of sweeps
 	"cmd/l2mt/internal/plot":        5385,  // 49: predictions against what came true
 	"data":                          20727, // 48: the metric of the experience; 49: time, groups, weights
-	"data/datatest":                 568,   // 52: one Must, Check, Refused, Says and Equal for all tests
+	"data/datatest":                 713,   // 52: one Must, Check, Holds, Need, Refused, Says and Equal for all tests
 	"data/digits":                   159,
 	"data/experience":               5545,  // 46: what is missing is named
 	"data/fault":                    113,   // 46: kinds of errors
@@ -69,7 +69,7 @@ const (
 	whole = 259054
 	// testLines bounds the lines of all tests. Each fault of issue 46 has a test, and the models of
 	// issues 47 and 48 have some 2,300 lines; serve (51) has 600.
-	testLines = 31160
+	testLines = 28990
 	// spare is what a package may take before its own number is raised.
 	spare = 100
 	// slack is how far a package may fall below its budget, so that gains are kept.
@@ -95,16 +95,12 @@ func TestBudgetsOnlyFall(t *testing.T) {
 		}
 	}
 	for name := range budgets {
-		if code.tokens[name] == 0 {
-			t.Errorf("there is a budget for %s, which does not exist", name)
-		}
+		datatest.Holds(t, code.tokens[name] != 0, "there is a budget for %s, which does not exist", name)
 	}
-	if total > whole {
-		t.Errorf("all packages have %d tokens, %d over their budget of %d", total, total-whole, whole)
-	}
-	if code.testLines > testLines {
-		t.Errorf("the tests have %d lines, %d over their budget of %d", code.testLines, code.testLines-testLines, testLines)
-	}
+	datatest.Holds(t, total <= whole,
+		"all packages have %d tokens, %d over their budget of %d", total, total-whole, whole)
+	datatest.Holds(t, code.testLines <= testLines,
+		"the tests have %d lines, %d over their budget of %d", code.testLines, code.testLines-testLines, testLines)
 }
 
 func TestNoLineIsWide(t *testing.T) {

@@ -6,7 +6,10 @@ import (
 	"go/token"
 	"io/fs"
 	"os"
+	"os/exec"
 	"path/filepath"
+	"regexp"
+	"slices"
 	"strings"
 	"testing"
 
@@ -45,18 +48,13 @@ func TestEverythingExportedIsExplained(t *testing.T) {
 				shown = shown || ok && strings.HasPrefix(d.Name.Name, "Example")
 			}
 		}
-		if !explained {
-			t.Errorf("%s: the package has no comment", dir)
-		}
+		datatest.Holds(t, explained, "%s: the package has no comment", dir)
 		program := code[0].Name.Name == "main"
-		if internal := strings.Contains(dir, "internal") || strings.HasSuffix(dir, "test"); !shown && !internal && !program {
-			t.Errorf("%s: there is no example", dir)
-		}
+		internal := strings.Contains(dir, "internal") || strings.HasSuffix(dir, "test")
+		datatest.Holds(t, shown || internal || program, "%s: there is no example", dir)
 		return nil
 	}))
-	if packages < 15 {
-		t.Errorf("only %d packages seen", packages)
-	}
+	datatest.Holds(t, packages >= 15, "only %d packages seen", packages)
 }
 
 func parseDir(t *testing.T, dir string) (code, tests []*ast.File) {
@@ -115,4 +113,111 @@ func exportedReceiver(d *ast.FuncDecl) bool {
 	}
 	name, ok := of.(*ast.Ident)
 	return !ok || name.IsExported()
+}
+
+// The files for clusters run commands of l2mt, in as many shards as there are pods.
+func TestClusterFilesCallL2MT(t *testing.T) {
+	call := regexp.MustCompile(`(?m)^(?:#.* )?l2mt (eval .*|train .*|"\$@" .*)$|^#? +args: \[(.*)\]$`)
+	values := strings.NewReplacer("/l2mt/experience", ".", `"$@"`, "collect --problems p --out e", `"$1"`, "x", `"$2"`, "y", `"${@:3}"`, "", `"$shard"`, "0/4",
+		`"${SLURM_CPUS_PER_TASK:-1}"`, "1", "$(JOB_COMPLETION_INDEX)", "0", `"`, "", ", ", " ")
+	for file, want := range map[string][]string{
+		"array.sbatch": {"eval", "collect"}, "train.sbatch": {"train"}, "kubernetes-array.yaml": {"eval", "sweep", "collect"}, "kubernetes-train.yaml": {"train"},
+	} {
+		text := string(datatest.Must(os.ReadFile(filepath.Join("..", "..", "..", "testdata", "cluster", file)))(t))
+		var commands []string
+		for _, line := range call.FindAllStringSubmatch(text, -1) {
+			args := values.Replace(line[1] + line[2])
+			parsed, err := datatest.Must(newParser(new(cli)))(t).Parse(strings.Fields(args))
+			if err != nil {
+				t.Errorf("%s: l2mt %s: %v", file, args, err)
+				continue
+			}
+			name, _, _ := strings.Cut(parsed.Command(), " ")
+			commands = append(commands, name)
+		}
+		datatest.Equal(t, commands, want, "%s runs", file)
+		pods := regexp.MustCompile(`completions: (\d+)`).FindStringSubmatch(text)
+		for _, shards := range regexp.MustCompile(`INDEX\)/(\d+)"`).FindAllStringSubmatch(text, -1) {
+			datatest.Holds(t, pods != nil && pods[1] == shards[1],
+				"%s has %q completions and %q shards", file, pods, shards)
+		}
+	}
+}
+
+// arrows is the design: which packages of this module a package imports, no more
+// and no fewer. The engines of the command line may use any library, so that only
+// their arrows to each other are held; commands may use everything.
+var arrows = map[string][]string{
+	"data":             {"data/fault", "data/files", "layers/linalg"},
+	"data/fault":       {},
+	"data/files":       {},
+	"data/progress":    {},
+	"data/datatest":    {},
+	"data/safetensors": {"data/fault", "data/files"},
+	"data/format":      {"data", "data/files"},
+	"data/digits":      {"data", "data/table"},
+	"data/table":       {"data", "data/format"},
+	"data/images":      {"data", "data/files", "data/progress", "data/safetensors"},
+	"data/experience":  {"data", "data/digits", "data/fault", "data/files", "data/table"},
+
+	"model/mixed":                   {"layers/linalg"},
+	"model/multitask":               {"data", "data/fault", "layers/linalg"},
+	"model/multitask/multitasktest": {"data", "data/datatest", "model/multitask"},
+	"layers":                        {"data", "data/fault", "layers/linalg"},
+	"layers/linalg":                 {},
+	"layers/vgg":                    {"data", "data/fault", "data/safetensors", "layers", "layers/linalg"},
+	"model":                         {"data", "data/fault", "data/files", "data/safetensors", "infer", "layers", "model/settings"},
+	"model/modeltest":               {"data", "data/datatest", "layers", "model"},
+	"model/settings":                {},
+
+	"model/pairwise":   {"data", "data/safetensors", "layers", "model"},
+	"model/pretrained": {"model", "model/pairwise"},
+	"model/saved":      {"data", "data/fault", "data/files", "data/format", "data/safetensors", "data/table", "layers/linalg", "model/mixed", "model/multitask"},
+	"model/evidence":   {"data", "data/files", "layers/linalg", "model/multitask", "model/saved"},
+
+	"infer":                 {"data/fault"},
+	"infer/solve":           {"data", "data/progress", "data/table", "infer", "layers/linalg", "model", "model/evidence", "model/mixed", "model/multitask", "model/saved"},
+	"infer/solve/solvetest": {"data", "layers", "model"},
+	"infer/compare":         {"data", "data/files", "data/progress", "infer", "infer/solve", "model/evidence", "model/multitask"},
+	"infer/report":          {"data", "data/files", "data/format", "data/table", "infer/solve", "model/evidence", "model/multitask", "model/saved"},
+	"infer/serve":           {"data", "data/fault", "data/format", "data/table", "model/saved"},
+
+	"train":         {"data", "data/experience", "data/fault", "data/files", "data/progress", "data/safetensors", "infer/solve", "layers/linalg", "model", "model/evidence", "model/multitask", "model/settings"},
+	"train/collect": {"data", "data/experience", "data/fault", "data/progress", "infer/solve", "model", "model/evidence", "model/multitask", "model/pairwise", "train"},
+
+	"cmd/l2mt":               {"cmd/l2mt/command"},
+	"cmd/l2mt/internal/plot": {},
+}
+
+// mayUseGorgonia are the packages that build graphs. The engine must stay
+// replaceable, so no other package knows it.
+var mayUseGorgonia = []string{"layers", "model", "model/pairwise"}
+
+func TestImportsFollowTheDesign(t *testing.T) {
+	list := datatest.Must(exec.Command("go", "list", "-f", `{{.ImportPath}} {{join .Imports " "}}`, "l2mt/...").Output())(t)
+	found := map[string]bool{}
+	for line := range strings.Lines(string(list)) {
+		imports := strings.Fields(line)
+		pkg := strings.TrimPrefix(imports[0], "l2mt/")
+		found[pkg] = true
+		var to []string
+		for _, name := range imports[1:] {
+			if strings.HasPrefix(name, "gorgonia.org/") && !slices.Contains(mayUseGorgonia, pkg) && !strings.HasPrefix(pkg, "layers") {
+				t.Errorf("%s may not import %s", pkg, name)
+			}
+			inside, ours := strings.CutPrefix(name, "l2mt/")
+			if library := !strings.HasPrefix(inside, "cmd/"); ours && !(library && strings.HasPrefix(pkg, "cmd/")) {
+				to = append(to, inside)
+			}
+		}
+		if want, known := arrows[pkg]; pkg != "cmd/l2mt/command" && (!known || !slices.Equal(to, want)) {
+			t.Errorf("%s imports %v; the table says %v", pkg, to, want)
+		}
+	}
+	house := string(datatest.Must(os.ReadFile(filepath.Join("..", "..", "..", "docs", "house.svg")))(t))
+	for pkg := range arrows {
+		datatest.Holds(t, found[pkg], "the table has %s, which does not exist", pkg)
+		kit := strings.HasSuffix(pkg, "test")
+		datatest.Holds(t, kit || strings.Contains(house, ">"+strings.TrimPrefix(pkg, "cmd/l2mt/")+"<"), "docs/house.svg has no room for %s", pkg)
+	}
 }

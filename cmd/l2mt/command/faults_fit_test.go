@@ -105,9 +105,8 @@ func TestFaultsOfFitKilled(t *testing.T) {
 		p.wait()
 		r.whole("killed")
 	}
-	if r.oldLeft < 20 || r.newThere < 20 {
-		t.Errorf("%d old models and %d new ones: the moments are not spread", r.oldLeft, r.newThere)
-	}
+	datatest.Holds(t, r.oldLeft >= 20 && r.newThere >= 20,
+		"%d old models and %d new ones: the moments are not spread", r.oldLeft, r.newThere)
 	t.Logf("200 kills left %d old models and %d new ones", r.oldLeft, r.newThere)
 	r.finish()
 }
@@ -142,9 +141,8 @@ func TestFaultsOfFitThatMayNotWrite(t *testing.T) {
 		datatest.Check(t, unix.Prlimit(p.Process.Pid, unix.RLIMIT_FSIZE, &unix.Rlimit{Cur: limit, Max: limit}, nil))
 		code := p.wait()
 		r.whole("may not write")
-		if (code == exitDone) != (r.newThere == 1) {
-			t.Fatalf("exit code %d with %d new models: %s", code, r.newThere, &p.stderr)
-		}
+		datatest.Need(t, (code == exitDone) == (r.newThere == 1),
+			"exit code %d with %d new models: %s", code, r.newThere, &p.stderr)
 		if code == exitFailed && (strings.Count(p.stderr.String(), "\n") != 1 || !strings.Contains(p.stderr.String(), "file too large")) {
 			t.Errorf("with %d bytes a file it says %s", limit, &p.stderr)
 		}

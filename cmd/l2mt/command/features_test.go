@@ -83,21 +83,16 @@ func TestFeaturesOfPictures(t *testing.T) {
 	dir, weights, out := pictures(t, 20), tinyWeights(t, 1), filepath.Join(t.TempDir(), "x.npz")
 	for _, layer := range vgg.Layers() {
 		code, stdout, stderr := l2mt(t, "data", "features", "--images", dir, "--weights", weights, "--layer", string(layer), "--out", out)
-		if code != exitDone {
-			t.Fatalf("%s: exit code %d: %s", layer, code, stderr)
-		}
+		datatest.Need(t, code == exitDone, "%s: exit code %d: %s", layer, code, stderr)
 		for _, want := range []string{"20 pictures of 2 classes", "skipped bee/image_0003.jpg: ", "1 of 20 pictures skipped"} {
-			if !strings.Contains(stderr, want) {
-				t.Errorf("%s: stderr does not say %q: %s", layer, want, stderr)
-			}
+			datatest.Holds(t, strings.Contains(stderr, want), "%s: stderr does not say %q: %s", layer, want, stderr)
 		}
 		if code, again, _ := l2mt(t, "data", "info", out); code != exitDone || again != stdout {
 			t.Errorf("%s: data info prints %s, the command %s", layer, again, stdout)
 		}
 		checkFeatures(t, dir, weights, layer, out)
-		if left, _ := filepath.Glob(out + ".partial"); left != nil {
-			t.Errorf("%s is left", left)
-		}
+		left, _ := filepath.Glob(out + ".partial")
+		datatest.Holds(t, left == nil, "%s is left", left)
 	}
 }
 

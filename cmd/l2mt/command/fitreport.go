@@ -151,7 +151,7 @@ func beside(r *report.Report) *grid {
 	return t
 }
 
-// answers say, a sentence a line, how well rows are predicted, what is shared and whether it pays.
+// answers say, a sentence a line, how well rows are predicted, what tasks share and whether it pays.
 func answers(r *report.Report) string {
 	var lines []string
 	add := func(format string, args ...any) { lines = append(lines, fmt.Sprintf(format, args...)) }

@@ -20,9 +20,7 @@ func TestDocs(t *testing.T) {
 	datatest.Long(t)
 	root := filepath.Join("..", "..", "..")
 	pages, err := filepath.Glob(filepath.Join(root, "docs", "*.md"))
-	if err != nil || len(pages) == 0 {
-		t.Fatalf("there are no pages: %v", err)
-	}
+	datatest.Need(t, err == nil && len(pages) != 0, "there are no pages: %v", err)
 	commands := 0
 	for _, name := range []string{"README.md", "CONTRIBUTING.md", "CHANGELOG.md"} {
 		pages = append(pages, filepath.Join(root, name))
@@ -42,14 +40,11 @@ func TestDocs(t *testing.T) {
 		}
 		for _, line := range p.commands() {
 			commands++
-			if err := parses(line); err != nil {
-				t.Errorf("%s: l2mt %s: %v", page, strings.Join(line, " "), err)
-			}
+			err = parses(line)
+			datatest.Holds(t, err == nil, "%s: l2mt %s: %v", page, strings.Join(line, " "), err)
 		}
 	}
-	if commands < 30 {
-		t.Errorf("only %d command lines seen", commands)
-	}
+	datatest.Holds(t, commands >= 30, "only %d command lines seen", commands)
 }
 
 // longest is how many lines a page may have.
@@ -58,15 +53,15 @@ var longest = map[string]int{"README.md": 110, "method.md": 250, "results.md": 2
 // parses looks at a command line without running it. Files that it names need not
 // exist, and prose may name a command without all that it takes.
 func parses(line []string) error {
+	p := newProgram()
+	defer parsers.Put(p)
+	exit, stdout := p.parser.Exit, p.parser.Stdout
+	defer func() { p.parser.Exit, p.parser.Stdout = exit, stdout }()
+	p.parser.Stdout = io.Discard
 	for range len(line) + 1 {
 		helped := false
-		parser, err := newParser(new(cli))
-		if err != nil {
-			return err
-		}
-		parser.Stdout = io.Discard
-		parser.Exit = func(int) { helped = true }
-		_, err = parser.Parse(line)
+		p.parser.Exit = func(int) { helped = true }
+		_, err := p.parser.Parse(line)
 		if helped || err == nil || incomplete.MatchString(err.Error()) {
 			return nil
 		}
@@ -106,9 +101,7 @@ func readMarkdown(t *testing.T, path string) (m markdown) {
 			m.prose += line
 		}
 	}
-	if inside {
-		t.Errorf("%s: a block of code does not end", path)
-	}
+	datatest.Holds(t, !inside, "%s: a block of code does not end", path)
 	return m
 }
 

@@ -87,9 +87,7 @@ func TestMutatedFiles(t *testing.T) {
 				datatest.Check(t, os.WriteFile(path, content, 0o600))
 				return attacked(t, r.name+", "+what, args) == exitDone
 			}
-			if attack(content, "undamaged") == r.unread {
-				t.Fatalf("%v: undamaged it is read: %v", args, r.unread)
-			}
+			datatest.Need(t, attack(content, "undamaged") != r.unread, "%v: undamaged it is read: %v", args, r.unread)
 			refused := 0
 			for seed := range uint64(mutations) {
 				random := data.Stream(seed, "mutated "+r.name)
@@ -113,23 +111,16 @@ var inside = regexp.MustCompile(`template:|runtime error|goroutine|negative offs
 func attacked(t *testing.T, file string, args []string) (code int) {
 	t.Helper()
 	defer func() {
-		if fault := recover(); fault != nil {
-			t.Errorf("%s: %v\n%s", file, fault, debug.Stack())
-		}
+		fault := recover()
+		datatest.Holds(t, fault == nil, "%s: %v\n%s", file, fault, debug.Stack())
 	}()
 	ctx, cancel := context.WithTimeout(context.Background(), timeBound)
 	defer cancel()
 	var stderr bytes.Buffer
 	n := datatest.Allocated(func() { code = runHere(ctx, append([]string{"-q"}, args...), io.Discard, &stderr) })
-	if n > memoryBound {
-		t.Errorf("%s: %d bytes allocated, more than %d", file, n, memoryBound)
-	}
-	if inside.Match(stderr.Bytes()) {
-		t.Errorf("%s: an error for programmers: %s", file, &stderr)
-	}
-	if ctx.Err() != nil {
-		t.Errorf("%s: it takes longer than %v", file, timeBound)
-	}
+	datatest.Holds(t, n <= memoryBound, "%s: %d bytes allocated, more than %d", file, n, memoryBound)
+	datatest.Holds(t, !inside.Match(stderr.Bytes()), "%s: an error for programmers: %s", file, &stderr)
+	datatest.Holds(t, ctx.Err() == nil, "%s: it takes longer than %v", file, timeBound)
 	return code
 }
 

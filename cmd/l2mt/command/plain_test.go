@@ -50,17 +50,14 @@ func TestOutputIsPlain(t *testing.T) {
 			{"predict", "--model", model, path, "--out", filepath.Join(t.TempDir(), "p.csv")},
 		} {
 			var printed bytes.Buffer
-			if code := runHere(t.Context(), args, &printed, &printed); code != exitDone {
-				t.Fatalf("%s of %s: %s", args[0], name, &printed)
-			}
+			code := runHere(t.Context(), args, &printed, &printed)
+			datatest.Need(t, code == exitDone, "%s of %s: %s", args[0], name, &printed)
 			for line := range strings.Lines(printed.String()) {
 				line = strings.TrimSuffix(line, "\n")
-				if n := utf8.RuneCountInString(strings.TrimRight(line, " ")); n > lineWidth {
-					t.Errorf("%s of %s: %d characters in %q", args[0], name, n, line)
-				}
-				if word := opaque.FindString(flags.ReplaceAllString(line, "")); word != "" {
-					t.Errorf("%s of %s: %q in %q", args[0], name, word, line)
-				}
+				n := utf8.RuneCountInString(strings.TrimRight(line, " "))
+				datatest.Holds(t, n <= lineWidth, "%s of %s: %d characters in %q", args[0], name, n, line)
+				word := opaque.FindString(flags.ReplaceAllString(line, ""))
+				datatest.Holds(t, word == "", "%s of %s: %q in %q", args[0], name, word, line)
 			}
 		}
 	}
@@ -73,24 +70,19 @@ func TestTimeLimit(t *testing.T) {
 	free := fitOf(t, alike(), args...)
 	long := fitOf(t, alike(), append(args, "--time-limit", "1h")...)
 	want, got := float64(free.All.By[report.ByModel].Error), float64(long.All.By[report.ByModel].Error)
-	if long.Model != free.Model || !(math.Abs(got-want) < 1e-9*want) || len(long.Notes) != len(free.Notes) {
-		t.Errorf("with an hour's limit %s errs by %v, %q; without one %s by %v", long.Model, got, long.Notes, free.Model, want)
-	}
+	datatest.Holds(t, long.Model == free.Model && math.Abs(got-want) < 1e-9*want && len(long.Notes) == len(free.Notes),
+		"with an hour's limit %s errs by %v, %q; without one %s by %v", long.Model, got, long.Notes, free.Model, want)
 	model := filepath.Join(t.TempDir(), "model")
 	short := fitOf(t, alike(), append(args, "--time-limit", "1ns", "--out", model)...)
 	note := strings.Join(short.Notes, " ")
 	for _, left := range []string{"6 ways to fit were left out", "compare with every task on its own", "compare with one model"} {
-		if !strings.Contains(note, left) {
-			t.Errorf("without time notes are %q, without %q", note, left)
-		}
+		datatest.Holds(t, strings.Contains(note, left), "without time notes are %q, without %q", note, left)
 	}
-	if len(short.Structures) != 1 || len(short.Rivals) != 1 || len(short.Tasks[0].By) != 2 {
-		t.Errorf("without time %v were weighed, beside %v", short.Structures, short.Rivals)
-	}
+	datatest.Holds(t, len(short.Structures) == 1 && len(short.Rivals) == 1 && len(short.Tasks[0].By) == 2,
+		"without time %v were weighed, beside %v", short.Structures, short.Rivals)
 	page := datatest.Must(os.ReadFile(strings.TrimSpace(mustL2mt(t, "report", model))))(t)
-	if strings.Contains(string(page), "The columns do not help") {
-		t.Error("the page says that columns do not help, which were not tried")
-	}
+	datatest.Holds(t, !strings.Contains(string(page), "The columns do not help"),
+		"the page says that columns do not help, which were not tried")
 	if strings.Contains(string(page), `class="stl" style`) || !strings.Contains(string(page), `class="ours" style`) {
 		t.Error("the page draws tasks on their own, which were not measured, or not the model")
 	}
@@ -109,14 +101,12 @@ func TestWhatIsLostIsSaid(t *testing.T) {
 		stderr := datatest.Must(os.Create(filepath.Join(t.TempDir(), "stderr")))(t) // two goroutines write
 		Run(ctx, args, io.Discard, stderr)
 		datatest.Check(t, stderr.Close())
-		if said := datatest.Must(os.ReadFile(stderr.Name()))(t); !strings.Contains(string(said), want) {
-			t.Errorf("%v says %q, want %q", args, said, want)
-		}
+		said := datatest.Must(os.ReadFile(stderr.Name()))(t)
+		datatest.Holds(t, strings.Contains(string(said), want), "%v says %q, want %q", args, said, want)
 	}
 	_, _, stderr := l2mt(t, "fit", table, "--task", "task", "--target", "y")
-	if !strings.Contains(stderr, "without --out DIRECTORY nothing is kept") {
-		t.Errorf("fit without --out says %q", stderr)
-	}
+	datatest.Holds(t, strings.Contains(stderr, "without --out DIRECTORY nothing is kept"),
+		"fit without --out says %q", stderr)
 }
 
 // plainTables are one of every kind.

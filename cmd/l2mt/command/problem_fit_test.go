@@ -76,9 +76,8 @@ func TestPredictWithWhatAFitOfAProblemSaves(t *testing.T) {
 			for j, row := range csvRows(t, strings.NewReader(out)) {
 				of := rows[task.Test[j]]
 				label := strings.TrimSpace(of[strings.LastIndex(of, ",")+1:])
-				if v, err := strconv.ParseFloat(row[2], 64); err != nil || !(v > 0) {
-					t.Errorf("%s: %q does not have how sure it is", name, row)
-				}
+				v, err := strconv.ParseFloat(row[2], 64)
+				datatest.Holds(t, err == nil && v > 0, "%s: %q does not have how sure it is", name, row)
 				if kind == data.Regression {
 					want, got := datatest.Must(strconv.ParseFloat(label, 64))(t), datatest.Must(strconv.ParseFloat(row[1], 64))(t)
 					y, loss = append(y, want), loss+(got-want)*(got-want)
@@ -112,8 +111,7 @@ func TestANetworkWithoutAnEstimateNamesNone(t *testing.T) {
 // What a forged fit.json says is drawn and written within bounds.
 func TestSharesAndMarksAreNumbers(t *testing.T) {
 	for _, v := range []float64{math.MaxFloat64, -math.MaxFloat64, math.Inf(1)} {
-		if said := percent(v) + string(dot("x", v, 1e-9)); undefined.MatchString(said) {
-			t.Errorf("%v is %s", v, said)
-		}
+		said := percent(v) + string(dot("x", v, 1e-9))
+		datatest.Holds(t, !undefined.MatchString(said), "%v is %s", v, said)
 	}
 }

@@ -89,9 +89,7 @@ func reportShowsEverything(t *testing.T, page string) {
 		"Fit of alike <small>fit", "What else could be done", "one model for all, at own levels", "Where the target varies", "Predicted and true", "Calibration", "Errors of rows held out, task by task", "What columns add", "What was weighed",
 		`--case 8,3,5,0`, `"epochs": 2`, "This page: l2mt ",
 	} {
-		if !strings.Contains(html.UnescapeString(page), want) {
-			t.Errorf("the report does not have %q", want)
-		}
+		datatest.Holds(t, strings.Contains(html.UnescapeString(page), want), "the report does not have %q", want)
 	}
 	curves := strings.Count(page, `aria-label="Curves of `)
 	if n := strings.Count(page, "<svg"); curves != 4 || n != 8+curves { // alike has four columns; two comparisons, two of the sweep, three of two fits, a network
@@ -103,9 +101,8 @@ func reportShowsEverything(t *testing.T, page string) {
 var outside = regexp.MustCompile(`(?i)<(script|link|iframe|img|image|object|embed)\b|\b(src|srcset|href|xlink:href|action)\s*=|url\(|@import`)
 
 func reportNeedsNothingElse(t *testing.T, page []byte) {
-	if found := outside.FindAll(page, -1); found != nil {
-		t.Errorf("the page has %q", found)
-	}
+	found := outside.FindAll(page, -1)
+	datatest.Holds(t, found == nil, "the page has %q", found)
 }
 
 // probe loads the page in frames of several widths and writes down what it sees.
@@ -157,9 +154,8 @@ func looksRight(t *testing.T, probe, says string) {
 		var frames []seen
 		_, text, _ := strings.Cut(dom, "<pre>")
 		text, _, _ = strings.Cut(text, "</pre>")
-		if err := json.Unmarshal([]byte(html.UnescapeString(text)), &frames); err != nil || len(frames) != 3 {
-			t.Fatalf("%s: the probe wrote %q: %v", scheme.name, text, err)
-		}
+		err := json.Unmarshal([]byte(html.UnescapeString(text)), &frames)
+		datatest.Need(t, err == nil && len(frames) == 3, "%s: the probe wrote %q: %v", scheme.name, text, err)
 		for _, f := range frames {
 			own := slices.DeleteFunc(f.Loaded, func(url string) bool {
 				return strings.HasSuffix(url, "/form.js") || strings.HasSuffix(url, "/invocations")
@@ -186,13 +182,9 @@ func browse(t *testing.T, chromium string, args ...string) string {
 	var stderr bytes.Buffer
 	cmd.Stderr = &stderr
 	out, err := cmd.Output()
-	if err != nil {
-		t.Fatalf("%v: %v\n%s", args, err, &stderr)
-	}
+	datatest.Need(t, err == nil, "%v: %v\n%s", args, err, &stderr)
 	for line := range strings.Lines(stderr.String()) {
-		if strings.Contains(line, "CONSOLE") {
-			t.Errorf("%v: on the console: %s", args, line)
-		}
+		datatest.Holds(t, !strings.Contains(line, "CONSOLE"), "%v: on the console: %s", args, line)
 	}
 	return string(out)
 }

@@ -132,8 +132,8 @@ func (u unfilled) Write(text []byte) (int, error) {
 	return len(text), err
 }
 
-// runHere is Run with a parser that others have used, which remembers nothing of them.
-func runHere(ctx context.Context, args []string, stdout, stderr io.Writer) int {
+// newProgram is a parser that others may have used, which remembers nothing of them.
+func newProgram() *program {
 	p, used := parsers.Get().(*program)
 	if !used {
 		p = new(program)
@@ -143,7 +143,6 @@ func runHere(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 		}
 		p.parser = parser
 	}
-	defer parsers.Put(p)
 	p.cli = cli{}
 	_ = kong.Visit(p.parser.Model, func(node kong.Visitable, next kong.Next) error {
 		switch v := node.(type) {
@@ -154,6 +153,13 @@ func runHere(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 		}
 		return next(nil)
 	})
+	return p
+}
+
+// runHere is Run with a parser that others have used.
+func runHere(ctx context.Context, args []string, stdout, stderr io.Writer) int {
+	p := newProgram()
+	defer parsers.Put(p)
 	return p.run(ctx, p.parser, args, stdout, stderr)
 }
 
@@ -177,28 +183,18 @@ func TestResultsThatCannotBePrintedAreAFailure(t *testing.T) {
 func TestEveryCommandAndFlagExplainsItself(t *testing.T) {
 	datatest.Long(t)
 	t.Parallel()
-	parser := datatest.Must(newParser(new(cli)))(t)
-	leaves := parser.Model.Leaves(false)
-	if len(leaves) < 8 {
-		t.Errorf("only %d commands", len(leaves))
-	}
+	leaves := datatest.Must(newParser(new(cli)))(t).Model.Leaves(false)
+	datatest.Holds(t, len(leaves) >= 8, "only %d commands", len(leaves))
 	for _, leaf := range leaves {
-		if leaf.Help == "" {
-			t.Errorf("%s has no explanation", leaf.FullPath())
-		}
+		datatest.Holds(t, leaf.Help != "", "%s has no explanation", leaf.FullPath())
 		for _, flag := range leaf.Flags {
-			if flag.Help == "" {
-				t.Errorf("%s: --%s has no explanation", leaf.FullPath(), flag.Name)
-			}
+			datatest.Holds(t, flag.Help != "", "%s: --%s has no explanation", leaf.FullPath(), flag.Name)
 		}
 		for _, arg := range leaf.Positional {
-			if arg.Help == "" {
-				t.Errorf("%s: %s has no explanation", leaf.FullPath(), arg.Name)
-			}
+			datatest.Holds(t, arg.Help != "", "%s: %s has no explanation", leaf.FullPath(), arg.Name)
 		}
 		code, stdout, stderr := l2mt(t, append(strings.Fields(strings.TrimPrefix(leaf.FullPath(), "l2mt ")), "--help")...)
-		if code != exitDone || stderr != "" || !strings.Contains(stdout, "Usage: "+leaf.FullPath()) {
-			t.Errorf("%s --help: exit code %d, stderr %q, stdout %q", leaf.FullPath(), code, stderr, stdout)
-		}
+		datatest.Holds(t, code == exitDone && stderr == "" && strings.Contains(stdout, "Usage: "+leaf.FullPath()),
+			"%s --help: exit code %d, stderr %q, stdout %q", leaf.FullPath(), code, stderr, stdout)
 	}
 }

@@ -40,9 +40,7 @@ func TestServe(t *testing.T) {
 		answer := datatest.Must(http.Post(address+path, media, strings.NewReader(body)))(t)
 		defer answer.Body.Close()
 		text := string(datatest.Must(io.ReadAll(answer.Body))(t))
-		if answer.StatusCode != http.StatusOK {
-			t.Errorf("%s: %s %s", body, answer.Status, text)
-		}
+		datatest.Holds(t, answer.StatusCode == http.StatusOK, "%s: %s %s", body, answer.Status, text)
 		return text
 	}
 	rows := "patient,age,sex,test_time\n1,72,0,60\n2,60,1,30\n"
@@ -52,9 +50,7 @@ func TestServe(t *testing.T) {
 	for _, line := range lines[1:3] {
 		cells := strings.Split(line, ",")
 		want := `{"task":"` + cells[0] + `","prediction":` + cells[1] + `,"low":` + cells[2] + `,"high":` + cells[3] + `,"standard_error":` + cells[4] + `}`
-		if !strings.Contains(got, want) {
-			t.Errorf("no %s in %s", want, got)
-		}
+		datatest.Holds(t, strings.Contains(got, want), "no %s in %s", want, got)
 	}
 	// What the page of docs asks is answered with the names that it shows.
 	page := readMarkdown(t, filepath.Join(root, "docs", "serve.md"))
@@ -63,9 +59,7 @@ func TestServe(t *testing.T) {
 	for _, a := range asked {
 		got := post(strings.TrimPrefix(a[1], "http://localhost:5000"), a[2], a[3])
 		for _, name := range regexp.MustCompile(`"\w+":`).FindAllString(a[4], -1) {
-			if !strings.Contains(got, name) {
-				t.Errorf("no %s in %s", name, got)
-			}
+			datatest.Holds(t, strings.Contains(got, name), "no %s in %s", name, got)
 		}
 	}
 	t.Run("in a browser", func(t *testing.T) {

@@ -37,7 +37,7 @@ func (c *showCmd) Run(e *env) error {
 	return e.print(m, func(w io.Writer) { writeModel(w, m, task) })
 }
 
-// writeModel writes what is in a model, and what counts in a task or the average.
+// writeModel writes the parts of a model, and the columns that count in a task or the average.
 func writeModel(w io.Writer, s *report.Model, task int) {
 	say := func(format string, args ...any) { wrap(w, fmt.Sprintf(format, args...)) }
 	tasks := count(len(s.Tasks), "task")
@@ -51,11 +51,11 @@ func writeModel(w io.Writer, s *report.Model, task int) {
 		say("rows are of %s from a probability of %.3g on", s.Outcome.PositiveClass(), s.Threshold)
 	}
 	if s.Log {
-		of := "the target"
+		quantity := "the target"
 		if s.Counts > 0 {
-			of = "the count that is expected"
+			quantity = "the count that is expected"
 		}
-		say("weights and what columns add are of the logarithm of %s", of)
+		say("weights and what columns add are of the logarithm of %s", quantity)
 	}
 	if s.Recipe.Time != "" {
 		say("errors are those of rows that come later by column %q", s.Recipe.Time)
@@ -86,23 +86,23 @@ func writeModel(w io.Writer, s *report.Model, task int) {
 	fmt.Fprintln(w)
 	t := newGrid("rows", "intercepts", "standard error", "task")
 	var rows []int
-	for _, of := range s.Tasks {
-		rows = append(rows, of.Rows)
+	for _, task := range s.Tasks {
+		rows = append(rows, task.Rows)
 	}
-	for i, of := range s.Tasks[:min(len(s.Tasks), mostListed)] {
-		name := of.Name
+	for i, task := range s.Tasks[:min(len(s.Tasks), mostListed)] {
+		name := task.Name
 		deviation := ""
 		biases := ""
-		if of.Positive != "" {
-			name = fmt.Sprintf("%s, %s against %s", of.Name, of.Positive, of.Negative)
+		if task.Positive != "" {
+			name = fmt.Sprintf("%s, %s against %s", task.Name, task.Positive, task.Negative)
 		}
-		if of.StandardError > 0 {
-			deviation = number(of.StandardError)
+		if task.StandardError > 0 {
+			deviation = number(task.StandardError)
 		}
 		for _, b := range s.Linear(i).B {
 			biases += " " + number(b)
 		}
-		t.row(of.Rows, biases, deviation, name)
+		t.row(task.Rows, biases, deviation, name)
 	}
 	t.named(w)
 	if rest := len(s.Tasks) - mostListed; rest > 0 {

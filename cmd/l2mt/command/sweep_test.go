@@ -26,9 +26,8 @@ func TestShippedExperimentsAreSoundAndSayWhatTheyAre(t *testing.T) {
 			t.Error(err)
 			continue
 		}
-		if !strings.HasPrefix(x.text, "# ") || x.Title == name || len(x.Title) > plot.LongestTitle {
-			t.Errorf("%s does not begin with what it is, or its title %q is none or too long", name, x.Title)
-		}
+		datatest.Holds(t, strings.HasPrefix(x.text, "# ") && x.Title != name && len(x.Title) <= plot.LongestTitle,
+			"%s does not begin with what it is, or its title %q is none or too long", name, x.Title)
 		datatest.Equal(t, x.Dataset, digits.Name, "%s: the dataset", name)
 		for _, r := range x.runs() {
 			stages, err := x.stages(r, "run", map[string]string{})
@@ -36,12 +35,10 @@ func TestShippedExperimentsAreSoundAndSayWhatTheyAre(t *testing.T) {
 				t.Errorf("%s: %v", name, err)
 				continue
 			}
-			if _, _, err := data.SampleProblems(d, stages.sample.SampleConfig); err != nil {
-				t.Errorf("%s: %v", name, err)
-			}
-			if stages.learn.First > stages.sample.Train {
-				t.Errorf("%s: the first %d of %d problems", name, stages.learn.First, stages.sample.Train)
-			}
+			_, _, err = data.SampleProblems(d, stages.sample.SampleConfig)
+			datatest.Holds(t, err == nil, "%s: %v", name, err)
+			datatest.Holds(t, stages.learn.First <= stages.sample.Train,
+				"%s: the first %d of %d problems", name, stages.learn.First, stages.sample.Train)
 		}
 	}
 }
@@ -51,9 +48,7 @@ func TestTheTasksOfACaseAreNotInTheTrainingProblems(t *testing.T) {
 	d := datatest.Must(digits.Load())(t)
 	c := &problemsSampleCmd{Case: []string{"8", "3", "5", "0"}, SampleConfig: data.SampleConfig{Train: 30, Test: 1, Seed: 1}}
 	train, test, err := data.SampleProblems(d, c.SampleConfig)
-	if err != nil || len(train.Problems) != 30 {
-		t.Fatalf("%d problems were drawn: %v", len(train.Problems), err)
-	}
+	datatest.Need(t, err == nil && len(train.Problems) == 30, "%d problems were drawn: %v", len(train.Problems), err)
 	datatest.Check(t, c.study(d, train, test))
 	for _, q := range train.Problems {
 		for _, task := range q.Tasks {
@@ -91,12 +86,10 @@ func TestErrorsOfSeedsAreMeans(t *testing.T) {
 	// At 1 L2MT has the errors 2 and 2, relative to 1 and 3.
 	rows := r.Points[0].Rows
 	ours := rows[slices.IndexFunc(rows, func(row compare.Row) bool { return row.Title == "L2MT" })]
-	if len(rows) != 2 || ours.Relative != 1 || ours.StandardError != 0.5 {
-		t.Errorf("%d methods, L2MT %+v", len(rows), ours)
-	}
-	if row := find(tables[0], compare.L2MT, compare.Plain); row.Error != 2 {
-		t.Errorf("%+v", row)
-	}
+	datatest.Holds(t, len(rows) == 2 && ours.Relative == 1 && ours.StandardError == 0.5,
+		"%d methods, L2MT %+v", len(rows), ours)
+	row := find(tables[0], compare.L2MT, compare.Plain)
+	datatest.Holds(t, row.Error == 2, "%+v", row)
 	// 1 has the errors 2, 2 and 2 has 1, 3, in units of 2, the mean error of STL.
 	if len(r.Pairs) != 1 || r.Pairs[0].A != "1" || r.Pairs[0].B != "2" || r.Pairs[0].Difference != 0 || r.Pairs[0].StandardError != 0.5 || r.Pairs[0].Losses != 1 {
 		t.Errorf("%+v", r.Pairs)
@@ -118,9 +111,8 @@ func TestSweepNamesOneWinner(t *testing.T) {
 	var text strings.Builder
 	writeSweep(&text, r)
 	for _, line := range []string{"first 0.5000 .* L2MT", "second 0.7500 .* L2MT", "-0.2500 .* first less second"} {
-		if !regexp.MustCompile(strings.ReplaceAll(line, " ", " +")).MatchString(text.String()) {
-			t.Errorf("no line %q in\n%s", line, &text)
-		}
+		datatest.Holds(t, regexp.MustCompile(strings.ReplaceAll(line, " ", " +")).MatchString(text.String()),
+			"no line %q in\n%s", line, &text)
 	}
 }
 
@@ -150,9 +142,8 @@ func FuzzExperiment(f *testing.F) {
 			return
 		}
 		for _, r := range x.runs() {
-			if _, err := x.stages(r, "run", map[string]string{}); err != nil {
-				t.Errorf("an experiment that was accepted cannot be run: %v", err)
-			}
+			_, err = x.stages(r, "run", map[string]string{})
+			datatest.Holds(t, err == nil, "an experiment that was accepted cannot be run: %v", err)
 		}
 	})
 }

@@ -81,12 +81,9 @@ func TestTablesToPredictions(t *testing.T) {
 	for _, name := range []string{"model.json", "weights.safetensors", "fit.json", "p.csv"} {
 		one := datatest.Must(os.ReadFile(filepath.Join(dir, "1", name)))(t)
 		two, err := os.ReadFile(filepath.Join(dir, "2", name))
-		if err != nil || !bytes.Equal(one, two) {
-			t.Errorf("%s differs: %v", name, err)
-		}
-		if n := bytes.Count(one, []byte("\n")); name == "p.csv" && n != 60_001 {
-			t.Errorf("%d lines of predictions", n)
-		}
+		datatest.Holds(t, err == nil && bytes.Equal(one, two), "%s differs: %v", name, err)
+		n := bytes.Count(one, []byte("\n"))
+		datatest.Holds(t, name != "p.csv" || n == 60_001, "%d lines of predictions", n)
 	}
 	out := filepath.Join(dir, "never.csv")
 	code, _, stderr := l2mt(t, "-q", "predict", "--model", filepath.Join(dir, "1"), write(t, "bad.csv", text+"a,1\n"), "--out", out)
@@ -114,9 +111,8 @@ func TestTargetsOfTheSameRowsDoNotTellOnEachOther(t *testing.T) {
 		fmt.Fprintf(&b, "%.3f,%.3f\n", z, z+0.05*random.NormFloat64())
 	}
 	r := fitOf(t, b.String(), "--target", "t1,t2", "--model", "pooled")
-	if r.Mean.By[report.ByModel].R2 > 0.1 {
-		t.Errorf("R^2 of rows held out is %v, of features that know nothing", r.Mean.By[report.ByModel].R2)
-	}
+	datatest.Holds(t, r.Mean.By[report.ByModel].R2 <= 0.1,
+		"R^2 of rows held out is %v, of features that know nothing", r.Mean.By[report.ByModel].R2)
 }
 
 // Parts of the variance have the names of the table's columns, in what is printed, in JSON and on
@@ -138,14 +134,11 @@ func TestPartsOfTheVarianceAreCalledAsColumns(t *testing.T) {
 	}
 	datatest.Near(t, total, 1, 1e-9, "the parts")
 	for _, name := range []string{"level", "straight a", "straight b", "noise"} {
-		if !names[name] {
-			t.Errorf("no part is called %q: %v", name, r.Shares)
-		}
+		datatest.Holds(t, names[name], "no part is called %q: %v", name, r.Shares)
 	}
 	for _, name := range []string{"a", "b", "noise"} { // parts that y was made of
-		if !strings.Contains(printed, " "+name+"\n") || !strings.Contains(page, ">"+name+"<") {
-			t.Errorf("%q is not printed, or not on the page: %s", name, printed)
-		}
+		datatest.Holds(t, strings.Contains(printed, " "+name+"\n") && strings.Contains(page, ">"+name+"<"),
+			"%q is not printed, or not on the page: %s", name, printed)
 	}
 	names = map[string]bool{}
 	for _, s := range fitOf(t, alike(), "--task", "task", "--target", "y", "--model", "kernel").Shares {
@@ -168,8 +161,6 @@ func TestShowOfAKernelOfColumnsOfTwoValues(t *testing.T) {
 	fitOf(t, text, "--view", "kernel", "--out", out)
 	printed := mustL2mt(t, "show", out)
 	for _, column := range []string{"left", "right"} {
-		if !strings.Contains(printed, column) {
-			t.Errorf("column %s is missing:\n%s", column, printed)
-		}
+		datatest.Holds(t, strings.Contains(printed, column), "column %s is missing:\n%s", column, printed)
 	}
 }

@@ -126,10 +126,10 @@ func (s *suite) singular(t *testing.T) {
 		c := s.step(t, w, multitask.Hint{})
 		var e mat.EigenSym
 		e.Factorize(c.Omega, false)
-		least := e.Values(nil)[0]
+		smallest := e.Values(nil)[0]
 		g := s.g(c)
-		if math.IsInf(g, 0) || !(least >= -1e-12*mat.Trace(c.Omega)) {
-			t.Errorf("the step has the eigenvalue %v, and g is %v", least, g)
+		if math.IsInf(g, 0) || !(smallest >= -1e-12*mat.Trace(c.Omega)) {
+			t.Errorf("the step has the eigenvalue %v, and g is %v", smallest, g)
 		}
 	}
 }
@@ -171,7 +171,7 @@ func (s *suite) least(t *testing.T) {
 
 // around are the rivals of a covariance, and mixtures with them where A does not stand for Omega.
 func (s *suite) around(c *multitask.Covariance) []*multitask.Covariance {
-	others := slices.Clone(s.rivals)
+	covariances := slices.Clone(s.rivals)
 	for _, share := range []float64{0.001, 0.1} {
 		for _, r := range s.rivals {
 			if c.A == nil {
@@ -180,11 +180,11 @@ func (s *suite) around(c *multitask.Covariance) []*multitask.Covariance {
 				var rest mat.SymDense
 				rest.ScaleSym(1-share, c.Omega)
 				mixed.AddSym(mixed, &rest)
-				others = append(others, &multitask.Covariance{Omega: mixed})
+				covariances = append(covariances, &multitask.Covariance{Omega: mixed})
 			}
 		}
 	}
-	return others
+	return covariances
 }
 
 func (s *suite) value(t *testing.T,

@@ -8,6 +8,7 @@ import (
 
 	"gonum.org/v1/gonum/mat"
 
+	"l2mt/data/datatest"
 	"l2mt/model/multitask"
 	"l2mt/model/multitask/multitasktest"
 )
@@ -61,9 +62,8 @@ func TestCheckFindsWhatIsWrong(t *testing.T) {
 		cmd := exec.Command(os.Args[0], "-test.run=^TestCheckFindsWhatIsWrong$")
 		cmd.Env = append(os.Environ(), variable+"="+name)
 		said, err := cmd.CombinedOutput()
-		if err == nil || !strings.Contains(strings.ReplaceAll(string(said), "_", " "), want) {
-			t.Errorf("of %s it says %s, want %q", name, said, want)
-		}
+		datatest.Holds(t, err != nil && strings.Contains(strings.ReplaceAll(string(said), "_", " "), want),
+			"of %s it says %s, want %q", name, said, want)
 	}
 }
 

@@ -110,16 +110,16 @@ func Bend(c report.Curve) *Picture {
 		p.X.Tick.Marker = plot.TimeTicks{Format: time.DateOnly, Time: report.Date}
 	}
 	p.Add(plotter.NewGrid())
-	var edge, back plotter.XYs
+	var edge, upper plotter.XYs
 	for i, deviation := range c.Band {
 		low := c.Shared[i] - confident*deviation
 		high := c.Shared[i] + confident*deviation
 		edge = append(edge, plotter.XY{X: c.X[i], Y: low})
-		back = append(back, plotter.XY{X: c.X[i], Y: high})
+		upper = append(upper, plotter.XY{X: c.X[i], Y: high})
 	}
 	if edge != nil {
-		slices.Reverse(back)
-		edge = append(edge, back...)
+		slices.Reverse(upper)
+		edge = append(edge, upper...)
 		blue := color.NRGBA{0, 114, 178, 70}
 		p.Add(&plotter.Polygon{XYs: []plotter.XYs{edge}, Color: blue})
 	}

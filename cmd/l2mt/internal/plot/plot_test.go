@@ -63,9 +63,7 @@ func TestTheCourseOfTrainingIsDrawn(t *testing.T) {
 		for panel := range 3 {
 			seen := colours(picture, float64(panel)/3, float64(panel+1)/3)
 			for i := range 3 {
-				if seen[palette[i]] == 0 {
-					t.Errorf("%s: panel %d has no line of colour %d", name, panel, i)
-				}
+				datatest.Holds(t, seen[palette[i]] != 0, "%s: panel %d has no line of colour %d", name, panel, i)
 			}
 		}
 	}
@@ -96,9 +94,7 @@ func TestHeatMaps(t *testing.T) {
 				blue += n
 			}
 		}
-		if (m > 1 && red == 0) || blue == 0 {
-			t.Errorf("%d tasks: %d red and %d blue points", m, red, blue)
-		}
+		datatest.Holds(t, (m <= 1 || red != 0) && blue != 0, "%d tasks: %d red and %d blue points", m, red, blue)
 		for _, none := range []float64{-1.02, 2, math.NaN()} {
 			if c.Correlation[m-1][0] = none; Correlations([]Correlation{c}).err == nil {
 				t.Errorf("%d tasks: %v is drawn as a correlation", m, none)
@@ -125,9 +121,8 @@ func TestGroupsStandTogether(t *testing.T) {
 	for _, i := range grouped(correlation) {
 		groups = append(groups, group(i))
 	}
-	if len(groups) != n || len(slices.Compact(slices.Clone(groups))) != 3 {
-		t.Errorf("the groups stand as %v", groups)
-	}
+	datatest.Holds(t, len(groups) == n && len(slices.Compact(slices.Clone(groups))) == 3,
+		"the groups stand as %v", groups)
 }
 
 func TestTicksAreEnoughAndDistinct(t *testing.T) {
@@ -147,9 +142,8 @@ func TestTicksAreEnoughAndDistinct(t *testing.T) {
 			}
 			seen[tick.Label] = true
 		}
-		if len(seen) < 2 || len(seen) > 10 {
-			t.Errorf("seed %d: between %v and %v there are %d ticks", seed, lo, hi, len(seen))
-		}
+		datatest.Holds(t, len(seen) >= 2 && len(seen) <= 10,
+			"seed %d: between %v and %v there are %d ticks", seed, lo, hi, len(seen))
 	}
 }
 
@@ -177,9 +171,7 @@ func TestTitlesAreShort(t *testing.T) {
 		"many tasks": Correlations([]Correlation{{"t", tasks, correlation}}),
 		long:         Errors(long, "x", []Point{{"1", rows}}),
 	} {
-		if p.err != nil {
-			t.Fatalf("%s: %v", name, p.err)
-		}
+		datatest.Need(t, p.err == nil, "%s: %v", name, p.err)
 		for _, of := range p.plots {
 			for line := range strings.Lines(of.Title.Text) {
 				if n := len(strings.TrimSpace(line)); n > LongestTitle || strings.HasSuffix(line, "...") != (name == long) {
