@@ -11,8 +11,8 @@ import (
 	"math/big"
 	"slices"
 	"strconv"
+	"strings"
 	"time"
-	"unicode/utf8"
 
 	"github.com/parquet-go/parquet-go"
 	logical "github.com/parquet-go/parquet-go/format"
@@ -23,22 +23,16 @@ import (
 // parquetMagic begins Parquet files.
 const parquetMagic = "PAR1"
 
-// parquetRows are the rows of a Parquet file, which become cells as a CSV file has them.
+// parquetRows are the rows of a Parquet file, which become lines of a CSV file.
 type parquetRows struct {
 	rows    parquet.Rows
-	cells   []valueCell // of the columns
-	numbers []bool      // the columns of numbers
-	read    int         // rows
-}
-
-// cell is a text, or a number where that is empty.
-type cell struct {
-	text   string
-	number float64
+	cells   []func(parquet.Value) string // of the columns
+	numbers []bool                       // the columns of numbers
+	read    int                          // rows
 }
 
 // blockCells is about the number of cells in a block of a Parquet file.
-const blockCells = 64 << 10
+const blockCells = 16 << 10
 
 // guard makes errors of what panics on a damaged file.
 func guard(read func() error) (err error) {
@@ -66,10 +60,10 @@ func (r *Rows) beginParquet(in io.ReaderAt, size int64) error {
 			if !column.Leaf() || column.Repeated() {
 				return data.Invalid("column %q is a list or a struct; a table has one value in a cell, so write the file without the column", column.Name())
 			}
-			cells, numbers := cellsOf(column.Type())
+			cell, number := cellsOf(column.Type())
 			r.Names = append(r.Names, indexName.ReplaceAllString(column.Name(), ""))
-			p.cells = append(p.cells, cells)
-			p.numbers = append(p.numbers, numbers)
+			p.cells = append(p.cells, cell)
+			p.numbers = append(p.numbers, number)
 		}
 		for _, group := range file.Metadata().RowGroups {
 			for _, column := range group.Columns {
@@ -93,66 +87,40 @@ func (p *parquetRows) next(r *Rows) (b *Block, err error) {
 		if n == 0 {
 			return cmp.Or(err, io.EOF)
 		}
-		b = &Block{rows: r, line: 1 + p.read, stored: r.stored.n}
-		b.cells = make([]cell, 0, n*r.Width)
-		p.read += n
+		var text bytes.Buffer
 		for i, row := range rows[:n] {
 			if len(row) != r.Width {
-				return data.Malformed("row %d: it has %d cells; the file has %d columns", b.line+i, len(row), r.Width)
+				return data.Malformed("row %d: it has %d cells; the file has %d columns", 1+p.read+i, len(row), r.Width)
 			}
 			for j, v := range row {
-				c := cell{number: math.NaN()}
+				cell := ""
 				if !v.IsNull() {
-					c = p.cells[j](v)
+					cell = p.cells[j](v)
 				}
-				if !utf8.ValidString(c.text) {
-					return data.Malformed("row %d: column %q: it is no text in UTF-8", b.line+i, r.Names[j])
+				if p.numbers[j] && cell == "NaN" {
+					cell = ""
 				}
-				b.cells = append(b.cells, c)
+				text.WriteString(`"` + strings.ReplaceAll(cell, `"`, `""`) + `",`)
 			}
+			text.Bytes()[text.Len()-1] = '\n'
 		}
+		b = &Block{rows: r, line: 1 + p.read, stored: r.stored.n}
+		b.text = text.Bytes()
+		p.read += n
 		return nil
 	})
 	return b, err
 }
 
-// cellInto adds a cell to a column.
-func (c *Column) cellInto(v cell) {
-	switch {
-	case v.text != "" || math.IsNaN(v.number):
-		c.Add(v.text)
-	case c.AsText || math.IsInf(v.number, 0):
-		c.Add(Label{Number: v.number}.String())
-	default:
-		c.Numbers = append(c.Numbers, v.number)
-	}
-}
-
-// valueCell makes a cell of a value.
-type valueCell func(parquet.Value) cell
-
-// number makes cells of values that are numbers.
-func number[T int32 | int64 | uint64 | float32 | float64](value func(parquet.Value) T) (valueCell, bool) {
-	return func(v parquet.Value) cell { return cell{number: float64(value(v))} }, true
-}
-
-// word makes cells of values that are texts.
-func word(value func(parquet.Value) string) (valueCell, bool) {
-	return func(v parquet.Value) cell { return cell{value(v), math.NaN()} }, false
-}
-
-// moment makes cells of values that are so many nanoseconds or longer units after 1970.
-func moment(unit time.Duration, layout string, value func(parquet.Value) int64) (valueCell, bool) {
+// moment writes a time so many nanoseconds or longer units after 1970.
+func moment(n int64, unit time.Duration) string {
 	perSecond := int64(time.Second / unit)
-	return word(func(v parquet.Value) string {
-		n := value(v)
-		return time.Unix(n/perSecond, n%perSecond*int64(unit)).UTC().Format(layout)
-	})
+	after := time.Unix(n/perSecond, n%perSecond*int64(unit))
+	return after.UTC().Format("2006-01-02 15:04:05.999999999")
 }
 
 // cellsOf says how the values of a type become cells, and whether they are numbers.
-func cellsOf(t parquet.Type) (valueCell, bool) {
-	const seconds = "2006-01-02 15:04:05.999999999"
+func cellsOf(t parquet.Type) (cell func(parquet.Value) string, number bool) {
 	const day = 24 * 60 * 60
 	annotation := t.LogicalType()
 	if annotation == nil {
@@ -160,61 +128,55 @@ func cellsOf(t parquet.Type) (valueCell, bool) {
 	}
 	switch l := annotation.Value.(type) {
 	case *logical.DateType:
-		return moment(time.Second, time.DateOnly, func(v parquet.Value) int64 {
-			return day * int64(v.Int32())
-		})
+		return func(v parquet.Value) string {
+			return time.Unix(day*int64(v.Int32()), 0).UTC().Format(time.DateOnly)
+		}, false
 	case *logical.TimestampType:
-		return moment(l.Unit.Value.Duration(), seconds, parquet.Value.Int64)
+		unit := l.Unit.Value.Duration()
+		return func(v parquet.Value) string { return moment(v.Int64(), unit) }, false
 	case *logical.DecimalType:
 		ten := big.NewInt(10)
 		scale := new(big.Int).Exp(ten, big.NewInt(int64(l.Scale)), nil)
-		return number(func(v parquet.Value) float64 {
+		return func(v parquet.Value) string {
 			nearest, _ := new(big.Rat).SetFrac(unscaled(v), scale).Float64()
-			return nearest
-		})
+			return parquet.DoubleValue(nearest).String()
+		}, true
 	case *logical.IntType:
 		if !l.IsSigned {
-			return number(parquet.Value.Uint64)
+			return func(v parquet.Value) string { return fmt.Sprint(v.Uint64()) }, true
 		}
 	case *logical.Float16Type:
-		return number(func(v parquet.Value) float32 {
-			return float16(little.Uint16(v.ByteArray()))
-		})
+		return func(v parquet.Value) string {
+			return fmt.Sprint(float16(little.Uint16(v.ByteArray())))
+		}, true
 	}
 	switch t.Kind() {
 	case parquet.Boolean:
-		return word(func(v parquet.Value) string {
+		return func(v parquet.Value) string {
 			if v.Boolean() {
 				return "True"
 			}
 			return "False"
-		})
-	case parquet.Int32:
-		return number(parquet.Value.Int32)
-	case parquet.Int64:
-		return number(parquet.Value.Int64)
-	case parquet.Float:
-		return number(parquet.Value.Float)
-	case parquet.Double:
-		return number(parquet.Value.Double)
+		}, false
 	case parquet.Int96: // the nanoseconds of a day, and its number, as Spark writes them
-		return moment(time.Nanosecond, seconds, func(v parquet.Value) int64 {
+		return func(v parquet.Value) string {
 			const epoch = 2440588 // the first of January 1970
 			part := v.Int96()
 			days := int64(part[2]) - epoch
-			return days*day*int64(time.Second) + int64(part[1])<<32 + int64(part[0])
-		})
+			nanoseconds := int64(part[1])<<32 + int64(part[0])
+			return moment(days*day*int64(time.Second)+nanoseconds, time.Nanosecond)
+		}, false
+	case parquet.ByteArray, parquet.FixedLenByteArray:
+		return parquet.Value.String, false
 	}
-	return word(func(v parquet.Value) string { return string(v.ByteArray()) })
+	return parquet.Value.String, true
 }
 
 // unscaled is the whole number of a decimal.
 func unscaled(v parquet.Value) *big.Int {
-	switch v.Kind() {
-	case parquet.Int32:
-		return big.NewInt(int64(v.Int32()))
-	case parquet.Int64:
-		return big.NewInt(v.Int64())
+	if v.Kind() < parquet.ByteArray {
+		whole, _ := new(big.Int).SetString(v.String(), 10) // which integers have
+		return whole
 	}
 	raw := v.ByteArray()
 	whole := new(big.Int).SetBytes(raw)

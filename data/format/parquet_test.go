@@ -130,7 +130,7 @@ func TestParquetRefusals(t *testing.T) {
 	datatest.Check(t, w.Close())
 	for want, content := range map[string]*bytes.Buffer{
 		`column "Tags" is a list or a struct`:                 &lists,
-		`row 1: column "B": it is no text`:                    &binary,
+		`line 1: it is not UTF-8`:                             &binary,
 		fmt.Sprintf("more than %d bytes on disk", many.Len()): &many,
 	} {
 		var err error

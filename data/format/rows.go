@@ -350,10 +350,9 @@ func lastRow(text []byte) int {
 type Block struct {
 	rows   *Rows
 	text   []byte
-	cells  []cell // of a Parquet file, instead
-	line   int    // the first
-	header bool   // the first row is the header
-	stored int64  // bytes on disk up to its end
+	line   int   // the first
+	header bool  // the first row is the header
+	stored int64 // bytes on disk up to its end
 }
 
 // Into adds the rows to columns, each from its place in the table, and returns the
@@ -364,14 +363,6 @@ func (b *Block) Into(columns []*Column) (lines []int, err error) {
 	for _, c := range columns {
 		if !c.AsText {
 			c.Numbers = slices.Grow(c.Numbers, n)
-		}
-	}
-	for row := range slices.Chunk(b.cells, b.rows.Width) {
-		lines = append(lines, b.line+len(lines))
-		for _, c := range columns {
-			if c.At >= 0 {
-				c.cellInto(row[c.At])
-			}
 		}
 	}
 	points := b.rows.Decimal == "."

@@ -140,7 +140,7 @@ func (r *reader) copies() []int {
 	if n == 0 || !r.continuous(different) {
 		return nil
 	}
-	r.note("%d rows equal another one in all features and targets; folds hold copies out together", n)
+	r.note("rows that equal another one in all features and targets: %d; folds hold copies out together", n)
 	return first
 }
 
@@ -183,7 +183,7 @@ func (r *reader) finishTasks() error {
 		if r.weight != nil {
 			why += " or of weight 0"
 		}
-		r.note("%d rows %s are left out", r.skipped, why)
+		r.note("rows %s, which are left out: %d", why, r.skipped)
 	}
 	var labels []format.Label
 	if kind == data.Classification {
@@ -268,7 +268,7 @@ func (r *reader) expand() error {
 	}
 	notes := unseen.Notes()
 	for _, note := range slices.Sorted(maps.Keys(notes)) {
-		r.note("%d %s", notes[note], note)
+		r.note("%s: %d", note, notes[note])
 	}
 	for _, c := range r.features {
 		*c = format.Column{} // its memory

@@ -228,7 +228,7 @@ type UnseenLevel struct{ Column, Level string }
 func (u Unseen) Notes() map[string]int {
 	notes := map[string]int{}
 	for level, n := range u {
-		note := fmt.Sprintf("rows have the level %q in column %q, which the model has not seen; it counts for nothing", level.Level, level.Column)
+		note := fmt.Sprintf("rows with the level %q in column %q, which the model has not seen (it counts for nothing)", level.Level, level.Column)
 		if level.Level == "" {
 			note = fmt.Sprintf("rows have no value in column %q, where the tables fitted had one in every row; they have the mean", level.Column)
 		}

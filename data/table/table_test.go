@@ -69,7 +69,7 @@ func TestShapesOfTables(t *testing.T) {
 		}, {
 			"a pattern of target columns with blanks", []string{"tox.csv", "tox2,x,tox1,id\n1,7,,a\n,8,0,b\n0,9,1,c\n,,,\n"},
 			Options{Targets: []string{"tox*"}, Ignore: []string{"id"}}, []string{"x"},
-			"tox2 (1 or 0); [7] 1; [9] -1\ntox1 (1 or 0); [8] -1; [9] 1\n", []string{"1 rows without a label are left out"},
+			"tox2 (1 or 0); [7] 1; [9] -1\ntox1 (1 or 0); [8] -1; [9] 1\n", []string{"rows without a label, which are left out: 1"},
 		}, {
 			"a file a task, columns by name", []string{"a.csv", "x,spam,z\n1,no,2\n3,yes,4\n", "b.csv", "z,x,spam\n20,10,yes\n40,30,no\n"},
 			Options{Targets: []string{"spam"}, Steps: []string{None}}, []string{"x", "z"},
@@ -101,7 +101,7 @@ func TestShapesOfTables(t *testing.T) {
 		}, {
 			"tasks that cannot be learned are left out", []string{"a.csv", "task,x,y\na,1,0\na,2,1\nb,3,1\nc,4,1\nc,5,1\nc,6,\n"},
 			Options{Task: "task", SkipTasks: true, SkipUnlabelled: true}, []string{"x"},
-			"a (1 or 0); [1] -1; [2] 1\n", []string{"1 rows without a label are left out", `2 of 3 tasks are left out, the first because: task "b": it has a single row, or one class`},
+			"a (1 or 0); [1] -1; [2] 1\n", []string{"rows without a label, which are left out: 1", `2 of 3 tasks are left out, the first because: task "b": it has a single row, or one class`},
 		}, {
 			"unlike scales are standardised, ones and zeros are not", []string{"a.csv", "big,bit,y\n100,0,1.5\n300,1,2.5\n100,0,3.5\n300,0,1.5\n"},
 			Options{}, []string{"big", "bit"},

@@ -138,7 +138,7 @@ func TestTablesAfterAnOlderOne(t *testing.T) {
 	datatest.Holds(t, slices.Equal(row(newer, 0), row(older, 2)) && row(newer, 1)[0] == row(older, 3)[0],
 		"rows %v, %v; they were %v, %v", row(newer, 0), row(newer, 1), row(older, 2), row(older, 3))
 	notes := strings.Join(newer.Notes, "\n")
-	for _, want := range []string{`the older model has no column more: left out`, `1 rows have the level "Oslo" in column "town"`} {
+	for _, want := range []string{`the older model has no column more: left out`, `rows with the level "Oslo" in column "town"`} {
 		datatest.Holds(t, strings.Contains(notes, want), "notes\n%s\nwant %s", notes, want)
 	}
 	lacks := inFiles(t, "lacks.csv", "code,y,town\n1,1,Rome\n2,2.5,Paris\n1,0,Paris\n")

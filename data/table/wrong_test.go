@@ -314,7 +314,7 @@ func TestCopiesStayTogether(t *testing.T) {
 	if len(tab.Together) != 1 || !slices.Equal(tab.Together[0][:30], tab.Together[0][30:60]) || len(slices.Compact(slices.Sorted(slices.Values(tab.Together[0])))) != 30 {
 		t.Errorf("together %v", tab.Together)
 	}
-	note := "39 rows equal another one in all features and targets; folds hold copies out together"
+	note := "rows that equal another one in all features and targets: 39; folds hold copies out together"
 	datatest.Holds(t, slices.Contains(tab.Notes, note), "notes %q", tab.Notes)
 	if tab := read(noise, "x,y1,y2", Options{Targets: []string{"y1", "y2"}, Kind: "regression"}); len(tab.Together) != 2 || !slices.Equal(tab.Together[1][:30], tab.Together[0][30:60]) {
 		t.Errorf("two targets together: %v", tab.Together)

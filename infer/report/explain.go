@@ -20,7 +20,6 @@ import (
 // Model is a model with the weights of its columns and the correlations of its tasks.
 type Model struct {
 	*saved.Fit
-	Weights     []Weights   `json:"weights,omitempty"` // of columns that do not bend
 	Correlation [][]float64 `json:"correlation,omitempty"`
 	// Curves are what columns add, of more than two classes to the score of each.
 	Curves []Curve `json:"curves,omitempty"`
@@ -28,37 +27,24 @@ type Model struct {
 	Outcome Report `json:"-"`
 }
 
-// Weights are the largest weights, of a class where there are more than two.
-type Weights struct {
-	Class    string   `json:"class,omitempty"`
-	Features []Weight `json:"features"`
-}
-
-// Explain says what counts in a model: so many of the columns that count most in a task, or in the
-// saved.Average.
-func Explain(fit *saved.Fit, task, top int) (m *Model, err error) {
+// Explain says what so many of the columns add that change predictions most.
+func Explain(fit *saved.Fit, top int) (m *Model, err error) {
 	m = &Model{Fit: fit, Correlation: Correlation(fit.Omega)}
 	if fit.Report != nil {
 		if err := json.Unmarshal(fit.Report, &m.Outcome); err != nil {
 			return nil, err
 		}
 	}
-	if bend, unit := m.bend(); bend != nil {
+	if bend, unit := m.bend(); bend == nil {
+		m.Curves = m.lines()
+	} else {
 		m.Curves, err = m.curves(bend, unit)
-		m.Curves = m.Curves[:min(len(m.Curves), top)]
-		return m, err
 	}
-	for class, b := range m.Linear(task).B {
-		if math.IsInf(b, -1) {
-			continue // the task cannot have the class
-		}
-		w := Weights{Features: m.weights(class, task)}
-		if w.Features = w.Features[:min(len(w.Features), top)]; m.Classes != nil {
-			w.Class = m.Classes[class]
-		}
-		m.Weights = append(m.Weights, w)
-	}
-	return m, nil
+	slices.SortStableFunc(m.Curves, func(a, b Curve) int {
+		return cmp.Compare(b.Change, a.Change)
+	})
+	m.Curves = m.Curves[:min(len(m.Curves), top)]
+	return m, err
 }
 
 // Correlation is a covariance scaled to a diagonal of ones; tasks without
@@ -144,8 +130,7 @@ func (m *Model) Unit() string {
 // points is the number of points of a curve beside its knots.
 const points = 41
 
-// curves are what columns add where the others are at their means, the ones that change
-// predictions most first. Each is around 0.
+// curves are what columns add in a step where the others are at their means. Each is around 0.
 func (m *Model) curves(step *data.Step,
 	unit func(j int, v float64) float64) (curves []Curve, err error) {
 	names := m.Recipe.Features()
@@ -195,25 +180,55 @@ func (m *Model) curves(step *data.Step,
 				return nil, err
 			}
 			floats.Scale(1/m.unit(len(m.Tasks)), curve.Band)
-			curves = append(curves, m.effects(views, class, curve))
+			curve.Tasks = nil
+			for t := range m.Tasks {
+				curve.Tasks = append(curve.Tasks, m.effect(views, t, class))
+			}
+			curves = append(curves, m.sum(class, curve))
 		}
 	}
-	slices.SortStableFunc(curves, func(a, b Curve) int {
-		return cmp.Compare(b.Change, a.Change)
-	})
 	return curves, nil
 }
 
-// effects gives a curve the predictions of all tasks for rows of views. Of several classes it
-// takes one.
-func (m *Model) effects(x data.Matrix, class int, c Curve) Curve {
+// lines are what features add in a model that has a weight for each: from a deviation below the
+// mean to one above where the fit was standardised, else from 0 to 1.
+func (m *Model) lines() (curves []Curve) {
+	var tasks []multitask.Linear
+	for t := range m.Tasks {
+		tasks = append(tasks, m.Linear(t))
+	}
+	offsets := m.Recipe.Offsets()
+	for j, name := range m.Features {
+		x := []float64{0, 1}
+		half := 0.5
+		if m.Scale != nil {
+			mean := offsets[j] + m.Scale.Mean[j]
+			half = m.Scale.Deviation[j]
+			x = []float64{mean - half, mean + half}
+		}
+		for class := range max(1, len(m.Classes)) {
+			curve := Curve{Column: name, X: x, Knots: x}
+			for _, l := range tasks {
+				y := half * l.W[j*len(l.B)+class]
+				if math.IsInf(l.B[class], -1) { // the task cannot have the class
+					y = 0
+				}
+				curve.Tasks = append(curve.Tasks, []float64{-y, y})
+			}
+			curves = append(curves, m.sum(class, curve))
+		}
+	}
+	return curves
+}
+
+// sum completes a curve that has tasks. Of several classes it is of one.
+func (m *Model) sum(class int, c Curve) Curve {
 	if m.Classes != nil {
 		c.Column += ": " + m.Classes[class]
 	}
 	c.Shared = make([]float64, len(c.X))
-	for t := range m.Tasks {
-		y := m.effect(x, t, class)
-		c.Tasks = append(c.Tasks, y)
+	for t, y := range c.Tasks {
+		floats.Scale(1/m.unit(t), y)
 		c.Change += floats.Max(y) - floats.Min(y)
 		floats.AddScaled(c.Shared, 1/float64(len(m.Tasks)), y)
 	}
@@ -236,7 +251,6 @@ func (m *Model) effect(x data.Matrix, task, class int) []float64 {
 		clear(y)
 	}
 	floats.AddConst(-stat.Mean(y, nil), y)
-	floats.Scale(1/m.unit(task), y)
 	return y
 }
 
@@ -248,53 +262,3 @@ func (m *Model) unit(task int) float64 {
 	}
 	return m.Doubt.Tasks[task].Scale
 }
-
-// Weight is how much a feature counts in predictions, in the unit of the table.
-type Weight struct {
-	Feature string `json:"feature"`
-	// Shared is the weight of the mean of all tasks, and Tasks have the weight of each.
-	Shared float64   `json:"shared"`
-	Tasks  []float64 `json:"tasks"`
-	// Deviation is a standard deviation of the feature where the fit was standardised, else 1.
-	Deviation float64 `json:"deviation"`
-}
-
-// weights are the weights of the features against the rest of a class, which is 0 where there are
-// not more than two. The features come first that count most in a task, or in the saved.Average, by
-// their deviations.
-func (m *Model) weights(class, task int) []Weight {
-	weights := make([]Weight, len(m.Features))
-	for j, name := range m.Features {
-		weights[j].Feature = name
-		weights[j].Deviation = 1
-		if m.Scale != nil {
-			weights[j].Deviation = m.Scale.Deviation[j]
-		}
-	}
-	for i := saved.Average; i < len(m.Tasks); i++ {
-		l := m.Linear(i)
-		for j := range weights {
-			if v := l.W[j*len(l.B)+class]; i == saved.Average {
-				weights[j].Shared = v
-			} else {
-				weights[j].Tasks = append(weights[j].Tasks, v)
-			}
-		}
-	}
-	counts := func(w Weight) float64 { return math.Abs(w.Scaled(w.For(task))) }
-	slices.SortStableFunc(weights, func(a, b Weight) int {
-		return cmp.Compare(counts(b), counts(a))
-	})
-	return weights
-}
-
-// For is the weight of a task, or of the saved.Average.
-func (w Weight) For(task int) float64 {
-	if task == saved.Average {
-		return w.Shared
-	}
-	return w.Tasks[task]
-}
-
-// Scaled is a weight for a standard deviation of the feature.
-func (w Weight) Scaled(v float64) float64 { return v * w.Deviation }

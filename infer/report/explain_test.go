@@ -16,7 +16,6 @@ import (
 	"l2mt/data/table"
 	"l2mt/infer/solve"
 	"l2mt/model/evidence"
-	"l2mt/model/saved"
 )
 
 // modelOf is a model of two tasks, a x^2 + noise with x between 10 and 14, beside a column that
@@ -43,14 +42,13 @@ func shownOf(t *testing.T, text string, o table.Options, s solve.Structure) *Mod
 	b := datatest.Must(solve.NewBench(nil, read.Problem, solve.Options{}))(t)
 	choice := datatest.Must(b.Best(t.Context(), []solve.Candidate{{Structure: s}}))(t)
 	f := datatest.Must(b.Fit(t.Context(), choice))(t)
-	return datatest.Must(Explain(datatest.Must(f.Saved(read.Recipe))(t), saved.Average, 10))(t)
+	return datatest.Must(Explain(datatest.Must(f.Saved(read.Recipe))(t), 10))(t)
 }
 
 // Curves are those that the targets were made by, in the unit of the table, up to a constant.
 func TestCurvesAreThoseOfTheTargets(t *testing.T) {
 	shown := modelOf(t, solve.Structure{View: solve.Curves})
-	datatest.Need(t, len(shown.Curves) == 2 && shown.Curves[0].Column == "x" && shown.Weights == nil,
-		"%+v", shown)
+	datatest.Need(t, len(shown.Curves) == 2 && shown.Curves[0].Column == "x", "%+v", shown)
 	c := shown.Curves[0]
 	for i, y := range append([][]float64{c.Shared}, c.Tasks...) {
 		factor := []float64{1.5, 1, 2}[i]

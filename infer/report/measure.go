@@ -86,6 +86,19 @@ func (m Measured) Overall() Task {
 	return m.All
 }
 
+// Error is the error of a task, of several targets in their standard deviations, and NaN where
+// nothing was measured.
+func (m Measured) Error(t Task, by string) float64 {
+	s := t.By[by]
+	switch {
+	case s.Held == 0:
+		return math.NaN()
+	case len(m.Recipe.Targets) > 1 && s.R2 <= 1: // classes have none
+		return math.Sqrt(float64(1 - s.R2))
+	}
+	return float64(s.Error)
+}
+
 // meanScores predict the mean of the targets of a task, or the shares of its classes. A task that
 // the model does not know has the mean of the others.
 func meanScores(m *saved.Fit, i int) []float64 {

@@ -200,6 +200,12 @@ func (r *Report) describe(p *data.ProblemData) {
 	if r.table.Times != nil {
 		r.note("folds hold out the rows that come later by %q: errors and intervals are those of the future, as far as half of the table goes", r.Recipe.Time)
 	}
+	if r.Recipe.Group != nil {
+		r.note("folds hold out rows of one %s together: errors are those of another", format.Abridge(r.Recipe.Group))
+	}
+	if r.Recipe.Weight != "" {
+		r.note("rows count as column %q says", r.Recipe.Weight)
+	}
 	if r.decided > 0 {
 		r.note("rows are taken for %s from a probability of %.3g on, which suits the rows held out best (--threshold %s)", r.PositiveClass(), r.decided, r.threshold)
 	}
@@ -345,7 +351,7 @@ func (r Report) LargeShares() (large []solve.Share) {
 }
 
 // Noise is the share that nothing explains.
-const Noise = "Noise"
+const Noise = "noise"
 
 // score measures what rows held out say of the model or a rival, beyond the threshold that suits
 // it best, if one is asked for.

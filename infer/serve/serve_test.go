@@ -263,7 +263,7 @@ func TestWhatIsNotSeenIsSaid(t *testing.T) {
 	_, a := ask(t, url+"/invocations", isJSON, `{"instances": [["z", 99, "friday"], ["a", null, "a \"b\",\nc"]]}`)
 	said := strings.Join(a.Notes, "\n")
 	for _, want := range []string{
-		`1 cells of column "heat" are outside`, `the level "friday" in column "weekday"`, `the task "z", which the model does not know`,
+		`cells of column "heat" outside`, `the level "friday" in column "weekday"`, `the task "z", which the model does not know`,
 		`no value in column "heat"`, `the level "a \"b\",\nc" in column "weekday"`,
 	} {
 		datatest.Holds(t, strings.Contains(said, want), "notes do not have %q: %q", want, a.Notes)

@@ -165,7 +165,7 @@ func sizesOf(residuals []float64) (sizes []float64) {
 // robust is the bench of Huber's loss, in a unit of the residuals.
 func (b *Bench) robust(residuals []float64) (*Bench, error) {
 	sizes := sizesOf(residuals)
-	if b.options.After != nil || len(sizes) == 0 || !b.regression() || b.rows.OwnUnits {
+	if !b.scales() {
 		return nil, b.fault("--target-scale huber: it takes a target of numbers, rows to hold out and no older model; leave it out")
 	}
 	robust, err := newBench(b.finder, b.problem, b.options)

@@ -5,7 +5,6 @@ import (
 	"slices"
 
 	"gonum.org/v1/gonum/floats"
-	"gonum.org/v1/gonum/integrate"
 	"gonum.org/v1/gonum/stat"
 
 	"l2mt/data"
@@ -46,6 +45,12 @@ type Score struct {
 	Brier   files.Float `json:"brier"`
 }
 
+// numbers are what a score has beside counts.
+func (s *Score) numbers() []*files.Float {
+	return []*files.Float{&s.Error, &s.StandardError, &s.AUC, &s.AveragePrecision,
+		&s.Precision, &s.Recall, &s.R2, &s.LogLoss, &s.Brier}
+}
+
 // ScoresOf judges predictions of every task, and of all rows together.
 func (h *HeldOut) ScoresOf(p *data.ProblemData) (tasks []Score, total Score) {
 	temperature := 1.0
@@ -69,16 +74,14 @@ func (h *HeldOut) ScoresOf(p *data.ProblemData) (tasks []Score, total Score) {
 // ScoreOf compares predictions of a task with its labels. Rows count the weights w, or the same
 // where these are nil. A row of two classes is taken for positive from the score cut on.
 func ScoreOf(kind data.Kind, f, y, w []float64, temperature, cut float64) Score {
-	nan := files.Float(math.NaN())
-	s := Score{Held: len(y), Error: nan, StandardError: nan,
-		AUC: nan, R2: nan, LogLoss: nan, Brier: nan}
-	s.AveragePrecision = nan
-	s.Precision = nan
-	s.Recall = nan
-	n := float64(len(y))
-	if w != nil { // rows of one weight would tell as much
-		n = floats.Sum(w) * floats.Sum(w) / floats.Dot(w, w)
+	s := Score{Held: len(y)}
+	for _, v := range s.numbers() {
+		*v = files.Float(math.NaN())
 	}
+	if w == nil {
+		w = slices.Repeat([]float64{1}, len(y))
+	}
+	n := floats.Sum(w) * floats.Sum(w) / floats.Dot(w, w) // so many rows of one weight tell as much
 	switch {
 	case len(y) == 0:
 	case kind == data.Classification:
@@ -130,24 +133,17 @@ func meanOf(n int, value func(i int) float64) (mean, known float64) {
 	return mean / known, known
 }
 
-// auc is the area under the curve of true over false positives.
+// auc is the area under the curve of true over false positives, NaN where either are none.
 func auc(f, y, w []float64) float64 {
-	order := make([]int, len(f))
-	score := slices.Clone(f)
-	floats.Argsort(score, order)
-	positive := make([]bool, len(f))
-	var weight []float64
-	for j, from := range order {
-		positive[j] = y[from] > 0
-		if w != nil {
-			weight = append(weight, w[from])
-		}
-	}
-	if !slices.Contains(positive, true) || !slices.Contains(positive, false) {
-		return math.NaN()
-	}
-	tpr, fpr, _ := stat.ROC(nil, score, positive, weight)
-	return integrate.Trapezoidal(fpr, tpr)
+	area := 0.0
+	found := 0.0
+	wrong := 0.0
+	cuts(f, y, w, func(hits, alarms, _, _ float64) {
+		area += (hits + found) / 2 * (alarms - wrong)
+		found = hits
+		wrong = alarms
+	})
+	return area / (found * wrong)
 }
 
 // brier is the Brier score of every row.
@@ -171,9 +167,7 @@ func (h *HeldOut) Judge(s *saved.Fit) {
 	h.spread(s)
 	for i := range s.Tasks {
 		switch t := &s.Tasks[i]; len(h.Y[i]) {
-		case 0:
-		case 1: // which says little
-			t.StandardError = t.Spread
+		case 0, 1: // which say little
 		default:
 			t.StandardError = float64(ScoreOf(s.Kind, h.Scores[i],
 				h.Y[i], h.Weight[i], 1, 0).Error)
@@ -189,21 +183,15 @@ func MeanScore(scores []Score) Score {
 		m.Rows += s.Rows
 		m.Held += s.Held
 	}
-	mean := func(number func(s Score) files.Float) (mean files.Float, known float64) {
-		v, known := meanOf(len(scores), func(i int) float64 {
-			return float64(number(scores[i]))
+	for k, v := range m.numbers() {
+		mean, _ := meanOf(len(scores), func(i int) float64 {
+			return float64(*scores[i].numbers()[k])
 		})
-		return files.Float(v), known
+		*v = files.Float(mean)
 	}
-	m.Error, _ = mean(func(s Score) files.Float { return s.Error })
-	m.AUC, _ = mean(func(s Score) files.Float { return s.AUC })
-	m.R2, _ = mean(func(s Score) files.Float { return s.R2 })
-	m.LogLoss, _ = mean(func(s Score) files.Float { return s.LogLoss })
-	m.AveragePrecision, _ = mean(func(s Score) files.Float { return s.AveragePrecision })
-	m.Precision, _ = mean(func(s Score) files.Float { return s.Precision })
-	m.Recall, _ = mean(func(s Score) files.Float { return s.Recall })
-	m.Brier, _ = mean(func(s Score) files.Float { return s.Brier })
-	variance, known := mean(func(s Score) files.Float { return s.StandardError * s.StandardError })
-	m.StandardError = files.Float(math.Sqrt(float64(variance) / known))
+	variance, known := meanOf(len(scores), func(i int) float64 {
+		return float64(scores[i].StandardError * scores[i].StandardError)
+	})
+	m.StandardError = files.Float(math.Sqrt(variance / known))
 	return m
 }

@@ -64,9 +64,6 @@ func cuts(f, y, w []float64, do func(hits, alarms, positives, cut float64)) {
 // decide returns the rate of errors of two classes at a cut, and sets the shares of the positive
 // class that are found and right.
 func (s *Score) decide(f, y, w []float64, cut float64) (rate float64) {
-	if w == nil {
-		w = slices.Repeat([]float64{1}, len(y))
-	}
 	hits := 0.0
 	found := 0.0
 	positives := 0.0

@@ -192,7 +192,7 @@ func (r *Rows) Notes() (unseen []string, written string) {
 	for _, note := range slices.SortedFunc(maps.Keys(r.notes), func(a, b string) int {
 		return cmp.Or(r.notes[b]-r.notes[a], cmp.Compare(a, b))
 	}) {
-		unseen = append(unseen, fmt.Sprintf("%d %s", r.notes[note], note))
+		unseen = append(unseen, fmt.Sprintf("%s: %d", note, r.notes[note]))
 	}
 	return unseen, r.in.Written()
 }
@@ -255,7 +255,7 @@ func (r *Rows) fill(b *Block, text *format.Block) error {
 				}
 			}
 			if a.Task == Average {
-				b.notes[fmt.Sprintf("rows are of the task %q, which the model does not know; they have %s", a.Name, substitute)]++
+				b.notes[fmt.Sprintf("rows of the task %q, which the model does not know (they have %s)", a.Name, substitute)]++
 			}
 			a.Label = r.label(b, labels[k], j, a.Task)
 			if a.Weight = 1; r.weight >= 0 {
@@ -301,7 +301,7 @@ func (r *Rows) label(b *Block, c *format.Column, j, task int) float64 {
 	case number >= 0:
 		return float64(number)
 	default:
-		b.notes[fmt.Sprintf("rows have labels in column %q that the model does not know; they are not measured", r.in.Names[c.At])]++
+		b.notes[fmt.Sprintf("rows with labels in column %q that the model does not know (they are not measured)", r.in.Names[c.At])]++
 	}
 	return math.NaN()
 }
@@ -329,7 +329,7 @@ func (r *Rows) predict(b *Block, given data.Matrix) error {
 		}
 		for j, count := range strangers {
 			if n == 0 && count > 0 {
-				b.notes[fmt.Sprintf("cells of column %q are outside of the values that the model was fitted on, where curves go on straight and kernels end", r.features[j])] += count
+				b.notes[fmt.Sprintf("cells of column %q outside of the values that the model was fitted on (curves go on straight there, and kernels end)", r.features[j])] += count
 			}
 		}
 		if last := len(m.Recipe.Steps) - 1; n == 0 &&
@@ -337,7 +337,7 @@ func (r *Rows) predict(b *Block, given data.Matrix) error {
 			kernel := x.Cols() - m.Recipe.Steps[last].Compared()
 			for i := range x.Rows() {
 				if slices.Max(x.Row(i).Value[kernel:]) < farKernel {
-					b.notes["rows are far from all that the model was fitted on; its kernel says nothing of them"]++
+					b.notes["rows far from all that the model was fitted on (its kernel says nothing of them)"]++
 				}
 			}
 		}

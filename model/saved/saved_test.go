@@ -98,7 +98,7 @@ func TestRowsOfATable(t *testing.T) {
 			}
 			return nil
 		})
-		if notes, _ := rows.Notes(); err != nil || blocks < 3 || unlabelled != 1 || at["west"] != 1 || len(notes) != 1 || !strings.HasPrefix(notes[0], `1 rows are of the task "west"`) {
+		if notes, _ := rows.Notes(); err != nil || blocks < 3 || unlabelled != 1 || at["west"] != 1 || len(notes) != 1 || !strings.HasPrefix(notes[0], `rows of the task "west"`) {
 			t.Errorf("%d workers: %v, %d blocks, rows %v, %d of them without a label, notes %s", workers, err, blocks, at, unlabelled, notes)
 		}
 	}

@@ -92,16 +92,11 @@ func size(r *report.Report) string {
 
 // writeStructures lists what was weighed.
 func writeStructures(w io.Writer, r *report.Report) {
-	const numbers = "__0.0000__0.0000_ " // are as wide, and one word to fill
 	t := newGrid("loss", "weight", "structure")
 	for _, c := range r.Structures {
-		lines := strings.Split(fill(numbers+c.Titled, numbers), "\n")
-		t.row(c.Loss, c.Weight, lines[0][len(numbers):])
-		for _, line := range lines[1:] {
-			t.row("", "", line[len(numbers):])
-		}
+		t.row(c.Loss, c.Weight, c.Titled)
 	}
-	t.write(w)
+	t.named(w)
 	fmt.Fprintln(w)
 }
 
@@ -111,12 +106,11 @@ func writeShares(w io.Writer, r *report.Report) {
 	if shares == nil {
 		return
 	}
-	fmt.Fprintln(w, "shares of the variance")
-	t := newGrid("common", "of each task", "part")
+	t := newGrid("common", "of each task", "shares of the variance")
 	for _, s := range shares {
 		t.row(percent(s.Common), percent(s.Own), s.Name)
 	}
-	t.write(w)
+	t.named(w)
 	fmt.Fprintln(w)
 }
 
@@ -196,7 +190,7 @@ func verdicts(r *report.Report) (lines []string) {
 			}
 			lines = append(lines, format)
 			continue
-		case text == "" || v.By == report.BySTL && r.Correlation == nil:
+		case text == "" || v.Name == r.Model || v.By == report.BySTL && r.Correlation == nil:
 			continue
 		case v.By == report.BySTL && math.IsInf(saved[1], 0):
 			lines = append(lines, "Too few rows were held out to measure whether sharing pays.")

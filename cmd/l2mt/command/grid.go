@@ -82,11 +82,14 @@ func wrap(w io.Writer, text string) {
 	}
 }
 
+// tied keeps units of numbers in their lines.
+func tied(text string) string { return strings.ReplaceAll(text, " %", "\u00a0%") }
+
 // fill breaks a line that does not fit a terminal, and goes on behind a gap.
 func fill(line, gap string) string {
 	var b strings.Builder
 	width := 0
-	for word := range strings.FieldsSeq(line) {
+	for word := range strings.SplitSeq(tied(line), " ") {
 		n := utf8.RuneCountInString(word)
 		switch {
 		case width > 0 && width+n >= lineWidth:
@@ -99,7 +102,7 @@ func fill(line, gap string) string {
 		b.WriteString(word)
 		width += n
 	}
-	return b.String()
+	return strings.ReplaceAll(b.String(), "\u00a0", " ")
 }
 
 // number is a number of four digits, but for those behind the fourth decimal.

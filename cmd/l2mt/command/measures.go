@@ -69,31 +69,23 @@ func answer(m report.Measured, kind data.Kind, rows string) string {
 	case len(r.Targets) > 1:
 		return fmt.Sprintf("%s: the mean R^2 is %.4f, of %s.", what, s.R2, rows)
 	}
-	share := math.Sqrt(max(0, float64(1-s.R2)))
-	what += fmt.Sprintf(": the error (RMSE) of %s is %s, %s of the", rows, number(s.Error), percent(share))
-	return what + fmt.Sprintf(" standard deviation (R^2 %.4f); the mean of tasks is %s.", s.R2, number(mean))
+	what += fmt.Sprintf(": the error (RMSE) of %s is %s", rows, number(s.Error))
+	if s.R2 <= 1 { // else targets are all the same
+		what += fmt.Sprintf(", %s of the standard deviation (R^2 %.4f)", percent(math.Sqrt(float64(1-s.R2))), s.R2)
+	}
+	return what + fmt.Sprintf("; the mean of tasks is %s.", number(mean))
 }
 
 // ends are the best tasks and the worst that enough rows rank.
-func ends(m report.Measured) (ends []report.Task) {
-	key := func(t report.Task) float64 {
-		s := t.By[report.ByModel]
-		switch {
-		case s.Held < enoughHeld:
-			return math.NaN()
-		case len(m.Recipe.Targets) > 1:
-			return -float64(s.R2)
-		}
-		return float64(s.Error)
-	}
+func ends(m report.Measured) []report.Task {
 	var ranked []report.Task
 	for _, t := range m.Tasks {
-		if !math.IsNaN(key(t)) {
+		if t.By[report.ByModel].Held >= enoughHeld {
 			ranked = append(ranked, t)
 		}
 	}
 	slices.SortStableFunc(ranked, func(a, b report.Task) int {
-		return cmp.Compare(key(a), key(b))
+		return cmp.Compare(m.Error(a, report.ByModel), m.Error(b, report.ByModel))
 	})
 	n := len(ranked)
 	if n < 2*halfListed {
@@ -106,14 +98,13 @@ func ends(m report.Measured) (ends []report.Task) {
 func (l listing) write(w io.Writer, m report.Measured, kind data.Kind) {
 	what, good, _ := units(kind)
 	heads := []string{"rows", what, "+-", good}
-	rivals := []string{report.ByMean, report.BySTL, report.ByPooled}
-	rivals = slices.DeleteFunc(rivals, func(by string) bool {
-		_, known := m.Mean.By[by]
-		return !known
-	})
 	words := map[string]string{report.ByMean: "its mean", report.BySTL: "alone", report.ByPooled: "as one"}
-	for _, by := range rivals {
-		heads = append(heads, words[by])
+	var rivals []string
+	for _, by := range []string{report.ByMean, report.BySTL, report.ByPooled} {
+		if _, known := m.Mean.By[by]; known {
+			rivals = append(rivals, by)
+			heads = append(heads, words[by])
+		}
 	}
 	t := newGrid(append(heads, "task")...)
 	row := func(v report.Task, worth files.Float) {

@@ -121,17 +121,12 @@ type fitPart struct {
 	Most   float64 // the largest error drawn
 	Shown  *report.Model
 	Maps   []plot.Correlation
-	// Largest is the largest weight of a task for a standard deviation of any column, where
-	// two classes or numbers are predicted, else 0.
-	Largest float64
 }
 
-// mostColumns bounds the columns shown, mostCurves the columns drawn, and mostDrawn the tasks of a
-// heat map.
+// mostCurves bounds the columns drawn, and mostDrawn the tasks of a heat map.
 const (
-	mostColumns = 15
-	mostCurves  = 6
-	mostDrawn   = 300
+	mostCurves = 6
+	mostDrawn  = 300
 )
 
 func openFit(dir string) (*fitPart, error) {
@@ -139,7 +134,7 @@ func openFit(dir string) (*fitPart, error) {
 	if err != nil {
 		return nil, err
 	}
-	shown, err := report.Explain(fit, saved.Average, mostColumns)
+	shown, err := report.Explain(fit, mostCurves)
 	if err != nil {
 		return nil, err
 	}
@@ -152,29 +147,21 @@ func openFit(dir string) (*fitPart, error) {
 	}
 	f := &fitPart{Report: &shown.Outcome, Shown: shown}
 	f.Report.Recipe = shown.Recipe
-	gain := func(t report.Task) files.Float {
-		return t.By[report.ByModel].Error - t.By[report.BySTL].Error
+	gain := func(t report.Task) float64 {
+		return f.Report.Error(t, report.ByModel) - f.Report.Error(t, report.BySTL)
 	}
 	slices.SortStableFunc(f.Report.Tasks, func(a, b report.Task) int {
 		return cmp.Compare(gain(a), gain(b))
 	})
 	for _, t := range f.Report.Tasks {
-		for _, score := range t.By {
-			if v := float64(score.Error); v > f.Most { // NaN is not
+		for _, by := range []string{report.ByModel, report.BySTL, report.ByPooled} {
+			if v := f.Report.Error(t, by); v > f.Most { // NaN is not
 				f.Most = v
 			}
 		}
 	}
 	if tasks := f.Shown.TaskNames(); len(tasks) <= mostDrawn && !uniform(f.Shown.Correlation) {
 		f.Maps = []plot.Correlation{{Title: "Task correlations", Tasks: tasks, Correlation: f.Shown.Correlation}}
-	}
-	f.Shown.Curves = f.Shown.Curves[:min(len(f.Shown.Curves), mostCurves)]
-	for _, of := range f.Shown.Weights {
-		for _, w := range of.Features {
-			for _, v := range w.Tasks {
-				f.Largest = max(f.Largest, math.Abs(w.Scaled(v)))
-			}
-		}
 	}
 	return f, nil
 }
@@ -192,8 +179,7 @@ func uniform(correlation [][]float64) bool {
 }
 
 // dot is a mark at a share of a track, within it, or nothing where there is no number.
-func dot(class string, v any, width float64) template.HTML {
-	x := reflect.ValueOf(v).Float()
+func dot(class string, x, width float64) template.HTML {
 	if math.IsNaN(x) || width == 0 {
 		return ""
 	}
@@ -236,11 +222,9 @@ func (p page) write(w io.Writer) error {
 		"accuracy":   plot.Accuracy,
 		"calibrated": plot.Calibration,
 		"dot":        dot,
-		"weight": func(class string, v, largest float64) template.HTML {
-			return dot(class, v+largest, 2*largest)
-		},
-		"percent": percent,
-		"number":  func(v any) string { return number(reflect.ValueOf(v).Float()) },
+		"percent":    percent,
+		"tied":       tied,
+		"number":     func(v any) string { return number(reflect.ValueOf(v).Float()) },
 		"picture": func(title string, p *plot.Picture) (any, error) {
 			svg, err := p.Inline()
 			return map[string]any{"Title": title, "Picture": svg}, err

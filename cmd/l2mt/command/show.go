@@ -30,7 +30,7 @@ func (c *showCmd) Run(e *env) error {
 			return errUsage.Errorf("%w", err)
 		}
 	}
-	m, err := report.Explain(fit, task, c.Top)
+	m, err := report.Explain(fit, c.Top)
 	if err != nil {
 		return fmt.Errorf("%s: %w", c.Model, err)
 	}
@@ -40,69 +40,40 @@ func (c *showCmd) Run(e *env) error {
 // writeModel writes the parts of a model, and the columns that count in a task or the average.
 func writeModel(w io.Writer, s *report.Model, task int) {
 	say := func(format string, args ...any) { wrap(w, fmt.Sprintf(format, args...)) }
-	tasks := count(len(s.Tasks), "task")
-	features := count(s.Recipe.Width(), "feature")
-	say("%s of %s with %s", s.Kind, tasks, features)
 	if s.Outcome.Text != "" {
-		say("%s", s.Outcome.Text)
+		say("%s\n%s", size(&s.Outcome), s.Outcome.Text)
 		say("the method: %s", s.Outcome.Title)
 	}
-	if s.Threshold > 0 {
-		say("rows are of %s from a probability of %.3g on", s.Outcome.PositiveClass(), s.Threshold)
-	}
-	if s.Log {
-		quantity := "the target"
-		if s.Counts > 0 {
-			quantity = "the count that is expected"
-		}
-		say("weights and what columns add are of the logarithm of %s", quantity)
-	}
-	if s.Recipe.Time != "" {
-		say("errors are those of rows that come later by column %q", s.Recipe.Time)
-	}
-	if s.Recipe.Weight != "" {
-		say("rows count as column %q says", s.Recipe.Weight)
-	}
-	if s.Recipe.Group != nil {
-		group := format.Abridge(s.Recipe.Group)
-		say("errors are those of rows with another %s", group)
+	for _, note := range s.Outcome.Notes {
+		say("%s", note)
 	}
 	for _, c := range s.Recipe.Columns {
-		if c.Levels != nil {
+		if c.Levels != nil && c.Date == "" {
 			say("column %q has %d levels: %s", c.Name, len(c.Levels), format.Abridge(c.Levels))
 		}
 	}
 	if s.Classes != nil {
 		say("%d classes: %s", len(s.Classes), format.Abridge(s.Classes))
 	}
-	for _, step := range s.Recipe.Steps {
-		if n := step.Compared(); n > 0 {
-			say("the model contains %d of the rows that it was fitted on", n)
-		}
-	}
 	for _, key := range slices.Sorted(maps.Keys(s.Versions)) {
-		wrap(w, key+" "+s.Versions[key])
+		say("%s %s", key, s.Versions[key])
 	}
 	fmt.Fprintln(w)
-	t := newGrid("rows", "intercepts", "standard error", "task")
+	t := newGrid("rows", "intercepts", "task")
 	var rows []int
 	for _, task := range s.Tasks {
 		rows = append(rows, task.Rows)
 	}
 	for i, task := range s.Tasks[:min(len(s.Tasks), mostListed)] {
 		name := task.Name
-		deviation := ""
 		biases := ""
 		if task.Positive != "" {
 			name = fmt.Sprintf("%s, %s against %s", task.Name, task.Positive, task.Negative)
 		}
-		if task.StandardError > 0 {
-			deviation = number(task.StandardError)
-		}
 		for _, b := range s.Linear(i).B {
 			biases += " " + number(b)
 		}
-		t.row(task.Rows, biases, deviation, name)
+		t.row(task.Rows, biases, name)
 	}
 	t.named(w)
 	if rest := len(s.Tasks) - mostListed; rest > 0 {
@@ -118,24 +89,11 @@ func writeModel(w io.Writer, s *report.Model, task int) {
 // mostListed bounds the tasks that are listed.
 const mostListed = 20
 
-// writeColumns writes the weights of columns, what they add at the knots of their curves, or how
-// much they count in a kernel.
+// writeColumns writes what columns add at the knots of their curves.
 func writeColumns(w io.Writer, s *report.Model, task int) {
 	whose := "the mean of all tasks"
 	if task != saved.Average {
 		whose = s.Tasks[task].Name
-	}
-	for _, of := range s.Weights {
-		if of.Class != "" {
-			of.Class = ", " + of.Class + " against the rest"
-		}
-		wrap(w, fmt.Sprintf("\nthe largest weights of %s%s, for features as they are in a table and for a standard deviation of these", whose, of.Class))
-		t := newGrid("weight", "of a deviation", "feature")
-		for _, c := range of.Features {
-			v := c.For(task)
-			t.row(number(v), number(c.Scaled(v)), c.Feature)
-		}
-		t.named(w)
 	}
 	if s.Curves != nil {
 		wrap(w, fmt.Sprintf("\nwhat a column adds at some of its values, for %s, %s, and how far tasks are from their mean", whose, s.Unit()))
@@ -152,7 +110,11 @@ func writeColumns(w io.Writer, s *report.Model, task int) {
 			}
 			row := slices.Repeat([]any{""}, widest)
 			adds := slices.Repeat([]any{""}, widest)
-			for i, knot := range c.Knots {
+			knots := c.Knots
+			if c.Days && len(knots) > 4 { // a date is as wide as two numbers
+				knots = slices.Concat(knots[:2], knots[len(knots)-2:])
+			}
+			for i, knot := range knots {
 				row[i] = c.Label(knot)
 				adds[i] = number(y[slices.Index(c.X, knot)])
 			}
@@ -166,19 +128,10 @@ func writeColumns(w io.Writer, s *report.Model, task int) {
 // mostInTable bounds the tasks whose correlations are all printed.
 const mostInTable = 8
 
-// writeCorrelations prints the matrix of few tasks, and the strongest pairs of more. A task of a
-// single row, where rows are known, is as the others are, and in no such pair.
+// writeCorrelations prints the matrix of few tasks, and the strongest pairs of more. Where rows are
+// known, a number that all pairs have stands alone, and a task of a single row, which is as the
+// others are, is in no pair.
 func writeCorrelations(w io.Writer, title string, names []string, correlation [][]float64, rows []int) {
-	if len(names) <= mostInTable {
-		fmt.Fprintln(w, title)
-		for i, row := range correlation {
-			for _, v := range row {
-				fmt.Fprintf(w, "%7.3f", v)
-			}
-			fmt.Fprintf(w, "  %s\n", names[i])
-		}
-		return
-	}
 	type pair struct {
 		a, b int
 		v    float64
@@ -191,14 +144,24 @@ func writeCorrelations(w io.Writer, title string, names []string, correlation []
 			}
 		}
 	}
-	if len(pairs) == 0 {
-		return
-	}
 	slices.SortStableFunc(pairs, func(a, b pair) int {
 		return cmp.Compare(math.Abs(b.v), math.Abs(a.v))
 	})
-	if pairs[0].v == pairs[len(pairs)-1].v {
+	last := len(pairs) - 1
+	switch {
+	case rows != nil && last >= 0 && pairs[0].v == pairs[last].v:
 		fmt.Fprintf(w, "%s: %.3f, of every pair\n", title, pairs[0].v)
+		return
+	case len(names) <= mostInTable:
+		fmt.Fprintln(w, title)
+		for i, row := range correlation {
+			for _, v := range row {
+				fmt.Fprintf(w, "%7.3f", v)
+			}
+			fmt.Fprintf(w, "  %s\n", names[i])
+		}
+		return
+	case last < 0:
 		return
 	}
 	fmt.Fprintf(w, "%s, the strongest\n", title)

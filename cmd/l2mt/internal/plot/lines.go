@@ -136,62 +136,52 @@ func Bend(c report.Curve) *Picture {
 }
 
 // Accuracy draws predictions against true targets, and the residuals.
-func Accuracy(predicted [][2]float64) *Picture {
+func Accuracy(predicted [][2]float64) (pictures []*Picture) {
 	if len(predicted) == 0 {
 		return nil
 	}
-	var x, y, residuals []float64
-	for _, p := range predicted {
-		x = append(x, p[0])
-		y = append(y, p[1])
-		residuals = append(residuals, p[1]-p[0])
+	residuals := slices.Clone(predicted)
+	for i := range residuals {
+		residuals[i][1] -= predicted[i][0]
 	}
-	ends := []float64{slices.Min(x), slices.Max(x)}
-	scatter := func(title, label string, y, line []float64) *plot.Plot {
-		p := newPlot(title, "predicted")
-		p.Y.Label.Text = label
-		addAim(p, ends, line)
-		marks := &plotter.Scatter{XYs: points(x, y), GlyphStyle: dots(0)}
-		p.Add(plotter.NewGrid(), marks)
-		return p
+	return []*Picture{
+		panels(4.5, 3.5, scatter("Predicted and true", "true", 1, nil, predicted)),
+		panels(4.5, 3.5, scatter("Residuals", "true less predicted", 0, nil, residuals)),
 	}
-	truth := scatter("Predicted and true", "true", y, ends)
-	return panels(8.5, 3.5, truth, scatter("Residuals", "true less predicted", residuals, []float64{0, 0}))
 }
 
-// addAim draws a gray line on which points ought to be.
-func addAim(p *plot.Plot, x, y []float64) {
-	line := draw.LineStyle{Width: 1, Color: color.Gray{0x88}}
-	addLine(p, "", points(x, y), line)
-}
-
-// dots are the marks of a set of points.
-func dots(set int) draw.GlyphStyle {
-	return draw.GlyphStyle{Shape: draw.CircleGlyph{}, Color: palette[set], Radius: 2.5}
-}
-
-// Calibration draws probabilities against the shares of rows that came true, a set of points for
-// each class, and the threshold of a decision, which is 0 for none.
-func Calibration(sets [][][2]float64, classes []string, threshold float64) *Picture {
-	p := newPlot("Calibration", "predicted")
-	p.Y.Label.Text = "came true"
-	ends := []float64{0, 1}
-	addAim(p, ends, ends)
-	p.Add(plotter.NewGrid())
+// scatter draws sets of points, which may have names, and a gray line of a slope on which they
+// ought to be.
+func scatter(title, label string, slope float64, names []string, sets ...[][2]float64) *plot.Plot {
+	p := newPlot(title, "predicted")
+	p.Y.Label.Text = label
+	aim := plotter.NewFunction(func(x float64) float64 { return slope * x })
+	aim.Color = color.Gray{0x88}
+	p.Add(plotter.NewGrid(), aim)
 	for i, set := range sets {
 		var xys plotter.XYs
 		for _, point := range set {
 			xys = append(xys, plotter.XY{X: point[0], Y: point[1]})
 		}
-		marks := &plotter.Scatter{XYs: xys, GlyphStyle: dots(i)}
+		dots := draw.GlyphStyle{Shape: draw.CircleGlyph{}, Color: palette[i], Radius: 2.5}
+		marks := &plotter.Scatter{XYs: xys, GlyphStyle: dots}
 		p.Add(marks)
-		if len(sets) > 1 && i < len(classes) { // a file may say anything
-			p.Legend.Add(classes[i], marks)
+		if len(sets) > 1 && i < len(names) { // a file may say anything
+			p.Legend.Add(names[i], marks)
 		}
 	}
+	return p
+}
+
+// Calibration draws probabilities against the shares of rows that came true, a set of points for
+// each class, and the threshold of a decision, which is 0 for none.
+func Calibration(sets [][][2]float64, classes []string, threshold float64) *Picture {
+	p := scatter("Calibration", "came true", 1, classes, sets...)
+	ends := []float64{0, 1}
 	if threshold > 0 {
 		style := draw.LineStyle{Width: 1.5, Dashes: plotutil.Dashes(1), Color: palette[1]}
 		addLine(p, "threshold", points([]float64{threshold, threshold}, ends), style)
 	}
+	p.Add(&plotter.Line{XYs: points(ends, ends)}) // unseen, so that all probabilities are there
 	return panels(4.5, 3.8, p)
 }
