@@ -15,7 +15,7 @@ import (
 // ErrConfig marks a setting of training that makes no sense.
 var ErrConfig = fault.New("invalid training configuration")
 
-// Update says what a step learns from.
+// Update is the unit that a step learns from.
 type Update string
 
 // The updates.
@@ -36,8 +36,8 @@ const (
 	FromRegression Start = "regression"
 	// FromPreset takes for them the values that the estimator declares: the paper's.
 	FromPreset Start = "preset"
-	// FromExperience does as FromRegression, but before that gives bodies that take a
-	// map of the features one that the training tasks teach.
+	// FromExperience first gives a body that takes a map of the features the map that the training
+	// tasks teach, and then does as FromRegression.
 	FromExperience Start = "experience"
 )
 

@@ -3,8 +3,8 @@
 //
 //	min over Theta  mean |f(E, Omega) - v(o)| [/ sd v(o)] + lambda sum_i ||L_i||^2
 //
-// or, for the objective "found", the error of the fit with the covariance that the network
-// finds by the closed form, and a tenth of the former.
+// or, for the objective "found", the error of the fit with the covariance that the network finds by
+// the closed form, plus a tenth of the objective above.
 //
 // Run is the loop: Adam or another optimiser at rates that a schedule changes, one tuple or
 // one problem a step, metrics on held-out problems after every epoch, the best epoch kept,

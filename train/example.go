@@ -24,12 +24,12 @@ type Example struct {
 	InMetric bool
 	// ThroughHead says that they were measured on the features that the head makes.
 	ThroughHead bool
-	// Weight is what the problem counts for in training; 0 means 1.
+	// Weight is the weight of the problem in training; 0 means 1.
 	Weight float64
 }
 
-// Source is where a run's examples come from. A run goes through it before
-// it learns, and keeps what the graphs take of the examples in memory.
+// Source gives a run its examples. A run reads all of them before it learns, and keeps the parts
+// that graphs take in memory.
 type Source interface {
 	// Len is the number of examples.
 	Len() int
@@ -47,9 +47,9 @@ func (e InMemory) Len() int { return len(e) }
 // Example returns example i.
 func (e InMemory) Example(i int) (Example, error) { return e[i], nil }
 
-// Join brings the examples of several sources one after the other. Every source
-// counts for the same, however many examples it has. Where their problems differ
-// in their features, the network has to be one that is free of them.
+// Join brings the examples of several sources one after the other. Every source has the same
+// weight, however many examples it has. Where their problems differ in their features, the
+// network's body may not depend on features.
 func Join(sources ...Source) Source { return joined(sources) }
 
 type joined []Source
@@ -78,7 +78,7 @@ func (j joined) Example(i int) (e Example, err error) {
 	return e, data.Invalid("there is no example %d", i)
 }
 
-// prepared is an example, or one tuple of it, as the graphs take it.
+// prepared is an example, or one of its tuples, in the form that graphs take.
 type prepared struct {
 	name    string
 	payload *model.Payload
@@ -158,7 +158,7 @@ func divide(examples []prepared, n int, seed uint64) (training, heldOut []prepar
 	return training, heldOut, nil
 }
 
-// steps are what the steps of an epoch learn from, before they are shuffled.
+// steps are the steps of an epoch, before they are shuffled.
 func steps(examples []prepared, update Update) []prepared {
 	if update == ByProblem {
 		return examples
@@ -182,7 +182,7 @@ func outcomes(examples ...prepared) (o []float64) {
 	return o
 }
 
-// digest adds what a run learns from an example: training rows and tuples.
+// digest adds the parts of an example that a run learns from: training rows and tuples.
 func digest(h hash.Hash, e Example) {
 	var b []byte
 	add := func(parts ...any) {

@@ -13,10 +13,9 @@ import (
 	"l2mt/model/multitask"
 )
 
-// What a body can learn of its features by gradients from some hundred outcomes is
-// little beside what the training tasks know of them: the weights that all of their
-// rows give. The start from experience is a linear map from what the readout makes of
-// the few training rows of tasks, A, to these weights, W, in closed form:
+// Some hundred outcomes teach a body little about its features by gradients. The training tasks
+// know more: the weights that all of their rows give. The start from experience is a linear map
+// from the readout of the few training rows of tasks, A, to these weights, W, in closed form:
 //
 //	B = argmin |A B - W|^2 + rho |B|^2 = A' (A A' + rho I)^-1 W,  M = B V
 //

@@ -7,8 +7,8 @@ import (
 	"l2mt/data/files"
 )
 
-// Metrics are what an epoch came to. They depend on the data and the
-// configuration alone, not on the machine; times are kept separately.
+// Metrics are the results of an epoch. They depend on the data and the configuration alone, not on
+// the machine; times are kept separately.
 type Metrics struct {
 	// Epoch counts from 1; 0 is the start.
 	Epoch int `json:"epoch"`
@@ -16,10 +16,10 @@ type Metrics struct {
 	// and |f - v(o)|. At the start nothing is learned from the steps.
 	Loss     float64 `json:"loss"`
 	Residual float64 `json:"residual"`
-	// Found is the mean o, over the held-out problems, of the covariances
-	// that the network finds, with the Lambda1 of the best tuple of each, and Tuple that
-	// of these, which their test rows chose. Single-task learning has 1, with a Lambda1 of
-	// its own. Both are NaN where nothing can be measured; else Found chooses the epoch.
+	// Found is the mean o, over the held-out problems, of the covariances that the network finds,
+	// with the Lambda1 of the best tuple of each problem. Tuple is the mean o of these best tuples,
+	// which test rows chose. Single-task learning has 1, with a Lambda1 of its own. Both are NaN
+	// where nothing can be measured; else Found chooses the epoch.
 	Found files.Float `json:"found"`
 	Tuple files.Float `json:"tuple"`
 	// Deviation is the standard deviation of v(o) over the training tuples.
@@ -37,8 +37,8 @@ func (m Metrics) String() string {
 	return s
 }
 
-// Best is the index of the epoch that is kept: that with the least error of what the network
-// finds, or where nothing is measured the last one.
+// Best is the index of the epoch that is kept: the epoch with the least Found, or the last epoch
+// where nothing is measured.
 func Best(metrics []Metrics) (best int) {
 	for i, m := range metrics {
 		if !(m.Found >= metrics[best].Found) {

@@ -21,11 +21,10 @@ type Experience struct {
 	like     Example // common to all examples
 }
 
-// Open brings the tuples in an experience directory together with the problem
-// files that are kept there. Tuples that failed are left out; tuples on a problem
-// that is not kept are an error. The dataset, if not empty, is used instead of the one that
-// the problem files name. In training the features go through the head, or nil: the
-// tuples may have been made on its features, or on the features of the problems.
+// Open joins the tuples in an experience directory with the problem files there. Tuples that failed
+// are left out; tuples on a missing problem are an error. The dataset, if not empty, replaces the
+// dataset that the problem files name. In training the features go through the head, unless it is
+// nil; the tuples may have been made on its features, or on the features of the problems.
 func Open(dir, dataset string, head model.Head) (*Experience, error) {
 	e := &Experience{}
 	store, err := experience.Open(dir)

@@ -7,9 +7,9 @@ import (
 	"l2mt/model/settings"
 )
 
-// Move is a step of a number, given its value, its gradient, and the two numbers that the
-// optimiser remembers of it, zero at first. It returns how far the value moves, and both
-// numbers from now on. A run resumes with them too.
+// Move is a step of a number, given its value, its gradient, and two numbers that the optimiser
+// remembers, zero at first. It returns how far the value moves, and the two numbers from now on,
+// which are saved with a run.
 type Move func(value, gradient, first, second float64) (step, newFirst, newSecond float64)
 
 // Rule is an optimiser: its step at a rate, by the number of the step, from 1.
@@ -29,7 +29,7 @@ func RegisterOptimiser(name string, r Rule) {
 // epsilon keeps divisions by a mean square finite.
 const epsilon float64 = 1e-8
 
-// adam is the optimiser of Kingma and Ba, with what they recommend,
+// adam is the optimiser of Kingma and Ba, with the numbers that they recommend,
 //
 //	m = beta1 m + (1 - beta1) g        v = beta2 v + (1 - beta2) g^2
 //	p = p - rate (m/(1-beta1^t)) / (sqrt(v/(1-beta2^t)) + epsilon)
@@ -77,7 +77,7 @@ type Optimiser struct {
 	rule Rule
 	// Time is the number of steps done.
 	Time int
-	// First and Second are what the rule remembers, in the order of the parameters.
+	// First and Second are the numbers that the rule remembers, in the order of the parameters.
 	First, Second model.Params
 }
 

@@ -20,7 +20,7 @@ import (
 // Experience teaches how rows scatter about the mean of their class, S0. Problems of new classes
 // are solved with rows X A, A A' = (S0 + tau I)^-1, beside the rows as they are.
 
-// MetricKey is what a network's provenance calls the metric that the experience has taught.
+// MetricKey is the name, in a network's provenance, of the metric that the experience has taught.
 const MetricKey = "metric"
 
 const (
@@ -30,7 +30,7 @@ const (
 	manyClasses = 9
 	// fewestClasses is the number of classes below which no metric is learned.
 	fewestClasses = 4
-	// mostAsked is how many rows of each class such a problem predicts.
+	// mostAsked bounds the rows of each class that such a problem predicts.
 	mostAsked = 60
 	// mostKept is how many numbers of the experience's rows a network keeps.
 	mostKept = 1 << 21

@@ -48,9 +48,9 @@ func softError(f, y []float64, kind data.Kind) (soft float64, slopes []float64) 
 	return soft, slopes
 }
 
-// marginError is softError for more than two classes. Half of the distance between
-// the score of the right class and the largest of the others stands for y f. A row whose
-// class the task lacks is wrong whatever the scores are.
+// marginError is softError for more than two classes. Half of the distance between the score of the
+// right class and the largest other score stands for y f. A row whose class the task lacks is wrong
+// whatever the scores are.
 func marginError(scores, y []float64) (soft float64, slopes []float64) {
 	k := len(scores) / len(y)
 	slopes = make([]float64, len(scores))

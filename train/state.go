@@ -54,10 +54,9 @@ type state struct {
 	best model.Params
 }
 
-// tensors are the tensors of a state, which share the numbers of the run. They are float64
-// whatever the network's precision is, so that a run goes on from the very same numbers; of the
-// head they are float32.
-// The best weights of trained layers are in the network beside the state.
+// tensors are the tensors of a state, which share the numbers of the run. They are float64 for a
+// network of any precision, so that a run resumes from the very same numbers; tensors of the head
+// are float32. The best weights of trained layers are in the network beside the state.
 func (t *trainer) tensors() (tensors []model.Tensor) {
 	add := func(prefix string, params model.Params) {
 		for _, p := range params {

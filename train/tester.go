@@ -20,18 +20,17 @@ import (
 	"l2mt/model/multitask"
 )
 
-// tester measures covariances by what counts, the error on the test rows of a problem.
-// Fits have the Lambda1 of the best tuple: choosing it anew takes ten times as long, and
-// networks come in the same order.
+// tester measures covariances by the error on the test rows of a problem. Fits have the Lambda1 of
+// the best tuple: choosing it anew takes ten times as long, and ranks networks in the same order.
 type tester struct {
 	problem *data.ProblemData // in the features that the tuples were measured in
 	train   *multitask.TrainingSet
 	test    *evidence.Folds
-	best    model.Tuple // the one of the least o
+	best    model.Tuple // the tuple of the least o
 	stl     float64     // the error of single-task learning
 }
 
-// leastUnit bounds what problems count for that single-task learning solves anyway.
+// leastUnit bounds the weight of problems that single-task learning solves anyway.
 const leastUnit = 0.01
 
 // newTester is nil where nothing can be measured: where tuples do not say their

@@ -24,8 +24,7 @@ import (
 // ErrDiverged marks a number of training that is not finite.
 var ErrDiverged = errors.New("training diverged")
 
-// Options are what a run needs beside its configuration. None but Head changes
-// its result.
+// Options are the settings of a run beside its configuration. Only Head changes its result.
 type Options struct {
 	// Head stands in front of the network and makes its features; nil where
 	// it takes the features of the problems. The run takes it over: the layers that it
@@ -45,7 +44,7 @@ type Options struct {
 	Epoch func(done []Metrics) error
 }
 
-// Report is what a run came to.
+// Report has the results of a run.
 type Report struct {
 	// Network is the network of the best epoch by Metrics.Found or, where nothing is measured,
 	// of the last one.
@@ -60,9 +59,9 @@ type Report struct {
 	Warnings []string
 }
 
-// Run trains a network on examples, or goes on with the run that it finds in
-// o.Out, where no other process may be training (files.ErrLocked). After a cancelled
-// context the state is saved, and the same call goes on to the same bytes.
+// Run trains a network on examples, or resumes the run in o.Out, where no other process may be
+// training (files.ErrLocked). When the context is cancelled Run saves its state, and the same call
+// resumes to the same bytes.
 func Run(ctx context.Context, c Config, source Source, o Options) (*Report, error) {
 	c = c.Defaults()
 	if err := c.Validate(); err != nil {
@@ -220,7 +219,7 @@ func (t *trainer) finished() bool {
 		(t.config.Patience > 0 && done-Best(t.state.Metrics) >= t.config.Patience)
 }
 
-// epoch does one epoch, or the rest of one that was interrupted.
+// epoch does one epoch, or the rest of an interrupted epoch.
 func (t *trainer) epoch(ctx context.Context) error {
 	number := len(t.state.Metrics)
 	order := shuffle(t.config.Seed, number, len(t.steps))

@@ -1,6 +1,5 @@
-// Package datatest finds the real datasets that tests may use but the
-// repository does not hold, measures what reading them costs, leaves out what takes
-// long, and ends tests whose preparations fail.
+// Package datatest is the kit of all tests: assertions, ends of tests whose preparation fails,
+// normal numbers, allocated bytes, and paths of real datasets that the repository does not hold.
 package datatest
 
 import (
@@ -17,8 +16,8 @@ import (
 	"testing"
 )
 
-// Long leaves out, with -short, what would find no race: the race detector, which
-// is run so, makes everything ten times as slow.
+// Long skips, with -short, a test that would find no race: the race detector is run with it, and
+// makes everything ten times as slow.
 func Long(t testing.TB) {
 	t.Helper()
 	if testing.Short() {
@@ -70,7 +69,7 @@ func Says(t TB, err, kind error, words ...string) {
 	}
 }
 
-// Holds tests a condition, and says what came instead.
+// Holds tests a condition; the message tells the value that came instead.
 func Holds(t TB, condition bool, what string, args ...any) {
 	if !condition {
 		t.Helper()
@@ -86,7 +85,7 @@ func Need(t TB, condition bool, what string, args ...any) {
 	}
 }
 
-// Equal tests that a value is the one wanted.
+// Equal tests that a value is as wanted.
 func Equal[T any](t TB, got, want T, what string, args ...any) {
 	if !reflect.DeepEqual(got, want) {
 		t.Helper()

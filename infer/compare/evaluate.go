@@ -43,8 +43,8 @@ const (
 	// validation rows, W and b fitted on the training rows. Of the network it is
 	// solve's Fit with its defaults.
 	Plain Variant = ""
-	// Labelled is tuned on all labelled rows, which are left out in turn, and fitted on
-	// all of them.
+	// Labelled models are tuned by leaving out each labelled row in turn, and fitted on all
+	// labelled rows.
 	Labelled Variant = "labelled"
 	// Refitted takes the covariance of the plain model and uses all labelled rows
 	// for Lambda1, W and b.
@@ -77,7 +77,7 @@ type EvaluateOptions struct {
 	// Workers is the number of fits made at a time; the outcomes do not depend
 	// on it. 0 means 1.
 	Workers int
-	// Journal keeps the outcomes and has those made before. Nil keeps nothing.
+	// Journal keeps the outcomes, and has earlier outcomes. Nil keeps nothing.
 	Journal *Journal
 	// Progress follows every fit. Nil means that nothing does.
 	Progress progress.Reporter
@@ -183,8 +183,8 @@ func Evaluate(ctx context.Context, networks []Network,
 	return outcomes, nil
 }
 
-// Check reports what keeps problems from being evaluated: names that are not
-// unique, and tasks without validation or test rows, in those fitted jointly too.
+// Check reports why problems cannot be evaluated: names that are not unique, and tasks without
+// validation or test rows, also in problems that are fitted jointly.
 func (o EvaluateOptions) Check(problems []*data.ProblemData) error {
 	names := map[string]bool{}
 	for _, p := range problems {
@@ -237,8 +237,8 @@ func (c *cell) run(ctx context.Context) (outcomes []Outcome, err error) {
 	return outcomes, nil
 }
 
-// cells are the work on problems as they were given, which networks take, and with the
-// features that these make of them, which the models take.
+// cells are the work on problems. Networks take the problems as they were given, and models the
+// features that a network's head makes.
 func (o EvaluateOptions) cells(networks []Network, given, problems []*data.ProblemData) (cells []*cell) {
 	for i, p := range problems {
 		for _, m := range o.Models {

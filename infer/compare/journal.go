@@ -25,11 +25,11 @@ type Method struct {
 	Model string `json:"model"`
 	// Variant is how the model was used.
 	Variant Variant `json:"variant,omitempty"`
-	// Network is the name of the network, of those variants of L2MT that ask one.
+	// Network is the name of the network, for variants of L2MT that ask one.
 	Network string `json:"network,omitempty"`
 }
 
-// Outcome is what one method came to on one problem.
+// Outcome is the result of one method on one problem.
 type Outcome struct {
 	// Problem is the name of the problem.
 	Problem string `json:"problem"`
@@ -63,7 +63,7 @@ type outcomeKey struct {
 	Method
 }
 
-// OpenJournal opens a journal, or creates it. It knows what other journals keep too.
+// OpenJournal opens a journal, or creates it. It has the outcomes of other journals too.
 func OpenJournal(path string, siblings ...string) (*Journal, error) {
 	log, err := files.OpenLog(path)
 	if err != nil {
@@ -106,7 +106,7 @@ func (j *Journal) read(path string) error {
 	return nil
 }
 
-// Validate tells why a method cannot have come to such an outcome.
+// Validate tells why no method can have such an outcome.
 func (o Outcome) Validate() error {
 	_, err := data.NewCovariance(o.Omega)
 	mean := stat.Mean(o.Test.Task, nil)
@@ -148,7 +148,7 @@ func (j *Journal) kept(keys []outcomeKey) (outcomes []Outcome) {
 	return outcomes
 }
 
-// add keeps outcomes, all or none of them.
+// add keeps all of the outcomes, or none.
 func (j *Journal) add(outcomes []Outcome) error {
 	var text bytes.Buffer
 	j.mu.Lock()

@@ -81,11 +81,11 @@ type Paired struct {
 // every problem, and single-task learning must be among them.
 //
 // Errors are relative to the errors of single-task learning on all labelled rows. Methods come
-// first, the best on top, then the controls, and then what learns from the training rows
-// alone. Where a model was also fitted jointly, its row has on each problem the fit with the
-// lower validation error: which one has the lower test error cannot be known in use. One
-// more row of each kind chooses, on each problem, the model with the lowest validation
-// error: the strongest rival that does not look at test rows.
+// first, the best on top, then the controls, and then methods that learn from the training rows
+// alone. Where a model was also fitted jointly, its row has on each problem the fit with the lower
+// validation error, as nobody knows test errors in use. One more row of each kind chooses, on each
+// problem, the model with the lowest validation error: the strongest rival that does not look at
+// test rows.
 func Summarise(outcomes []Outcome) (*Table, error) {
 	problems, methods, err := collate(outcomes)
 	if err != nil {
@@ -142,10 +142,10 @@ func Summarise(outcomes []Outcome) (*Table, error) {
 	return table, nil
 }
 
-// headings are what rows of a kind stand below in a table, in this order; methods have none.
+// headings are the headings of the kinds of rows, in this order; methods have none.
 var headings = []string{"", "controls, parts of L2MT:", "as in the paper: on the training rows alone, tuned on the validation rows:"}
 
-// Heading is what a row stands below in a table.
+// Heading is the heading above a row in a table.
 func (r Row) Heading() string {
 	switch {
 	case r.Published:

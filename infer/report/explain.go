@@ -21,13 +21,13 @@ import (
 type Model struct {
 	*saved.Fit
 	Correlation [][]float64 `json:"correlation,omitempty"`
-	// Curves are what columns add, of more than two classes to the score of each.
+	// Curves show what each column adds to predictions, or to the score of each of several classes.
 	Curves []Curve `json:"curves,omitempty"`
 	// Outcome is the report of the fit, if it is there.
 	Outcome Report `json:"-"`
 }
 
-// Explain says what so many of the columns add that change predictions most.
+// Explain returns the curves of the columns that change predictions most, so many of them.
 func Explain(fit *saved.Fit, top int) (m *Model, err error) {
 	m = &Model{Fit: fit, Correlation: Correlation(fit.Omega)}
 	if fit.Report != nil {
@@ -96,7 +96,8 @@ func Date(day float64) time.Time {
 	return time.Unix(int64(day*24*60*60), 0).UTC()
 }
 
-// bend is the step in which columns bend, or nil, and the unit of the table of what goes into it.
+// bend is the step that makes curves or a kernel, or nil, and the table's unit of the columns that
+// go into it.
 func (m *Model) bend() (bend *data.Step, unit func(j int, v float64) float64) {
 	offsets := m.Recipe.Offsets()
 	unit = func(j int, v float64) float64 { return v + offsets[j] }
@@ -114,7 +115,7 @@ func (m *Model) bend() (bend *data.Step, unit func(j int, v float64) float64) {
 	return nil, unit
 }
 
-// Unit says what columns add to.
+// Unit names the quantity that columns add to.
 func (m *Model) Unit() string {
 	switch {
 	case m.Kind == data.Classification:

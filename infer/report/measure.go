@@ -13,8 +13,8 @@ import (
 	"l2mt/model/saved"
 )
 
-// What predicts a task: the model and, beside it, the mean of the targets that it was fitted
-// on (of classes their shares), single-task learning, and one model for all tasks.
+// Predictors of a task: the model and, beside it, the mean of the targets that it was fitted on
+// (for classes their shares), single-task learning, and one model for all tasks.
 const (
 	ByModel  = "model"
 	ByMean   = "mean"
@@ -22,7 +22,7 @@ const (
 	ByPooled = "pooled"
 )
 
-// Task is how well a task is predicted, by what predicts it.
+// Task has the scores of a task, by predictor.
 type Task struct {
 	Task string                    `json:"task"`
 	By   map[string]evidence.Score `json:"by"`
@@ -78,7 +78,7 @@ func (m Measured) PositiveClass() string {
 	return fmt.Sprintf("class %q", m.Positive)
 }
 
-// Overall is what speaks for all tasks: all rows, or the mean of targets in units of their own.
+// Overall is the score of all tasks: of all rows, or the mean over targets in units of their own.
 func (m Measured) Overall() Task {
 	if len(m.Recipe.Targets) > 1 {
 		return m.Mean

@@ -1,6 +1,5 @@
-// Package report says what came of a fit, as values: how well rows held out are predicted, by the
-// fit and by what else could be done, whether sharing pays, where targets vary, and what columns
-// add.
+// Package report has the results of a fit as values: errors on rows held out, of the fit and of its
+// rivals, whether sharing pays, the shares of the variance, and the curves of columns.
 package report
 
 import (
@@ -26,7 +25,7 @@ import (
 	"l2mt/model/saved"
 )
 
-// Report is what came of a fit. Errors are errors on rows that folds held out.
+// Report has the results of a fit. Errors are errors on rows that folds held out.
 type Report struct {
 	Problem    string           `json:"problem"`
 	Kind       data.Kind        `json:"kind"`
@@ -71,9 +70,9 @@ type Test struct {
 
 // Options say how to fit.
 type Options struct {
-	// Candidates are to take the best of, nil for what solve.Bench chooses.
+	// Candidates are the fits to take the best of; nil leaves the choice to solve.Bench.
 	Candidates []solve.Candidate
-	// View is how columns are seen, and Scale the one of the targets; rows held out choose where
+	// View is how columns are seen, and Scale the scale of the targets; rows held out choose where
 	// they are empty.
 	View  string
 	Scale string
@@ -287,7 +286,7 @@ func pointsOf(h *evidence.HeldOut, p *data.ProblemData, temperature float64) (se
 	return sets
 }
 
-// warn says what error to expect of new things, where rows may repeat some.
+// warn notes where rows may repeat things, so that new things have a larger error.
 func (r *Report) warn(ctx context.Context, b *solve.Bench, choice *solve.Choice) error {
 	if r.table.Suspects == nil {
 		return nil
@@ -353,8 +352,8 @@ func (r Report) LargeShares() (large []solve.Share) {
 // Noise is the share that nothing explains.
 const Noise = "noise"
 
-// score measures what rows held out say of the model or a rival, beyond the threshold that suits
-// it best, if one is asked for.
+// score scores the model or a rival on the rows held out, with its best threshold if one is asked
+// for.
 func (r *Report) score(by string, h *evidence.HeldOut) (threshold float64) {
 	if r.threshold != "" && h.Rows > 0 {
 		threshold = h.Decide(Cost(r.threshold))
@@ -371,7 +370,7 @@ func (r *Report) score(by string, h *evidence.HeldOut) (threshold float64) {
 }
 
 // Saved is the model, with single-task learning beside it and the report: without times, which
-// no two fits have the same. Versions are of what made it.
+// differ from fit to fit. Versions name the program that made it.
 func (r Report) Saved(versions map[string]string) (*saved.Fit, error) {
 	fit, err := r.saved(r.Fit, versions)
 	if err == nil && r.Correlation != nil && r.STL != nil {

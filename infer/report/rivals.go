@@ -8,8 +8,8 @@ import (
 	"l2mt/model/evidence"
 )
 
-// Rival is what a user would try instead, whose scores are those By it, and how much more the
-// model loses than it.
+// Rival is a model that a user would try instead: its key in By, and how much more the model loses
+// than it.
 type Rival struct {
 	By    string          `json:"by"`
 	Name  string          `json:"name"`
@@ -28,7 +28,7 @@ func (v Rival) Saves() [3]float64 {
 	return percents
 }
 
-// Verdict is what rows held out say of the model and a rival.
+// Verdict compares the model and a rival on the rows held out.
 type Verdict string
 
 // Verdicts.
@@ -58,7 +58,7 @@ func (v Rival) Verdict() Verdict {
 	return Doubt
 }
 
-// judgeRivals judges what a user would try instead, while there is time.
+// judgeRivals judges the rivals, while there is time.
 func (r *Report) judgeRivals(ctx context.Context, b *solve.Bench, choice *solve.Choice) error {
 	single, pooled := b.Rivals(choice)
 	level := solve.Candidate{Structure: solve.Structure{View: solve.Level}}

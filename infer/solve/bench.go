@@ -43,7 +43,7 @@ type Options struct {
 	Balanced bool
 	// Workers is the number of goroutines; the result does not depend on it. 0 means 1.
 	Workers int
-	// After is what an older model knows, whose Recipe has made the rows; nil for none.
+	// After is the prior of an older model, whose Recipe has made the rows; nil for none.
 	After *saved.Prior
 	// Until is when Choose and Judge try no further candidate; the zero time is never.
 	Until time.Time
@@ -58,7 +58,7 @@ type Bench struct {
 	problem *data.ProblemData // with the features that the network works on, all labelled rows to train on
 	rows    *data.ProblemData // without test rows
 	folds   []data.Fold       // none where rows cannot be split
-	parts   []part            // what each fold trains on, and last all rows
+	parts   []part            // the training rows of each fold, and last all rows
 	learned func() []part     // the same in the metric of the experience
 	options Options
 	target  *Bench // of the targets whose logarithms these are, or nil
@@ -97,7 +97,7 @@ type place struct {
 	ridge   float64
 }
 
-// Judged is a candidate with what held-out rows say of it.
+// Judged is a candidate with its evidence.
 type Judged struct {
 	Candidate
 	evidence.Chosen
@@ -250,8 +250,8 @@ func (b *Bench) each(do func(k int) error) error {
 
 func (b *Bench) workers() int { return max(1, b.options.Workers) }
 
-// ask is what the network finds for every part: what it finds for all rows has seen the
-// labels of every row, and would praise itself.
+// ask returns the network's covariance for every part. Its covariance for all rows has seen every
+// label, and would praise itself.
 func (b *Bench) ask(learned bool) ([]*Found, error) {
 	if b.finder == nil {
 		return nil, b.fault("there is no network to ask")
@@ -322,7 +322,7 @@ func (b *Bench) in(site place) (*space, error) {
 	return s, nil
 }
 
-// evidence is what the folds hold out, of rows that each part has made.
+// evidence holds out the rows of the folds, with the features that each part has made.
 func (b *Bench) evidence(whole *data.ProblemData,
 	problem func(k int) *data.ProblemData) (*evidence.Folds, error) {
 	if len(b.folds) == 0 {
@@ -406,7 +406,7 @@ func (b *Bench) CutOff(err error) bool {
 // judgeEach measures several candidates.
 func (b *Bench) judgeEach(ctx context.Context, candidates []Candidate) (judged []*Judged, err error) {
 	defer func() {
-		if err != nil { // of what was cut off nothing is known
+		if err != nil { // candidates that were cut off are not known
 			maps.DeleteFunc(b.judged, func(_ string, j *Judged) bool { return j.HeldOut == nil })
 		}
 	}()
@@ -455,8 +455,8 @@ func (b *Bench) judgeEach(ctx context.Context, candidates []Candidate) (judged [
 	return judged, nil
 }
 
-// measure fits structures to what each fold trains on, and predicts what it holds out. Variances
-// of the first fold are where other folds begin.
+// measure fits structures to the training rows of each fold, and predicts the rows held out. Other
+// folds begin with the variances of the first.
 func (b *Bench) measure(ctx context.Context, structures []*Judged) error {
 	if len(b.folds) == 0 {
 		for _, j := range structures {
@@ -543,7 +543,7 @@ func joined(folds [][][][]float64, structure int) [][]float64 {
 	return scores
 }
 
-// predicted says what the rows held out do of predictions.
+// predicted judges predictions of the rows held out.
 func (b *Bench) predicted(scores [][]float64) (*evidence.HeldOut, error) {
 	s, err := b.in(place{})
 	if err != nil {

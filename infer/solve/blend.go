@@ -15,7 +15,7 @@ import (
 	"l2mt/model/saved"
 )
 
-// blend holds what candidates predict of rows that folds held out, to weigh the candidates:
+// blend holds the candidates' predictions of rows held out, to weigh the candidates:
 //
 //	minimise   sum loss(sum_k v_k s_k) + prior/2 sum (v_k - p_k)^2   over v >= 0
 //
@@ -93,7 +93,7 @@ func newBlend(b *Bench, parts []*evidence.HeldOut, without int) *blend {
 	return e
 }
 
-// rowScores are what the candidates predict of a task's row, or of a class of it.
+// rowScores are the candidates' predictions for a row of a task, or for one class.
 func (e *blend) rowScores(
 	b *Bench, parts []*evidence.HeldOut, task, number int,
 ) (scores []float64) {

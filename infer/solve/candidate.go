@@ -96,7 +96,7 @@ func (c Candidate) words() (name, title string) {
 	return name, title
 }
 
-// ParseCandidate returns the candidate of a name, false where it is of none.
+// ParseCandidate returns the candidate of a name, and false where there is none.
 func ParseCandidate(name string) (c Candidate, ok bool) {
 	for _, s := range Structures() {
 		if s.Name() == name {

@@ -11,14 +11,14 @@ import (
 	"l2mt/model/multitask"
 )
 
-// Parts say what Choose may not use. The zero value has all.
+// Parts switch parts of Choose off. The zero value has all of them.
 type Parts struct {
 	// NoNetwork is the control without a network.
 	NoNetwork bool
-	// NoRows is the control of a network without rows of its experience, and NoClasses of one that
+	// NoRows is the control in which the network has no rows of its experience; in NoClasses it
 	// recognises none of its classes.
 	NoRows, NoClasses bool
-	// View is the one of Views to take, whatever rows say; empty leaves it to them.
+	// View is the view to take, one of Views; empty leaves the choice to the rows.
 	View string
 }
 
@@ -44,14 +44,14 @@ type Choice struct {
 	Recalled []string
 
 	parts []*Judged
-	known []*multitask.Linear // of those tasks, nil of others
+	known []*multitask.Linear // of recognised tasks, nil of others
 }
 
 // Candidates are the ways to fit a problem that Choose weighs. An older model's knowledge is the
-// first. The structures of the mixed model are among them, but where rows are sparse, and of
-// classes of many columns, where the evidence believes what fits by chance. There, and where few
-// tasks are classes, as in the problems that the network has learned from, candidates are problem
-// (1) in the common metric: with what the network finds, with half of that, and without.
+// first. The structures of the mixed model are among them, except where rows are sparse, and for
+// classes with many columns, where the evidence trusts fits that are chance. There, and for few
+// tasks of classes (the network has learned from such problems), candidates are problem (1) in the
+// common metric: with the network's covariance, with half of it, and without.
 func (b *Bench) Candidates(without Parts) (candidates []Candidate) {
 	if without.View == "" && b.options.After != nil {
 		candidates = []Candidate{{Structure: Structure{View: After}}}
@@ -293,7 +293,7 @@ func (c *Choice) counts(k int) bool {
 	return c.Weighed[k].Weight > lowest || c.parts[k] == c.First()
 }
 
-// Name is what the candidates that count are called, the one of the largest weight first.
+// Name joins the names of the candidates that count, the largest weight first.
 func (c *Choice) Name() string {
 	return strings.Join(c.words((*Judged).Name), "+")
 }
@@ -322,7 +322,7 @@ func (c *Choice) words(word func(*Judged) string) []string {
 	return words
 }
 
-// Rivals are what a user would try instead of a choice: every task on its own, and one model for
+// Rivals are the two models that a user would try instead: every task on its own, and one model for
 // all. They see columns by curves if the choice does.
 func (b *Bench) Rivals(c *Choice) (single, pooled Candidate) {
 	if b.wide() {
@@ -337,7 +337,7 @@ func (b *Bench) Rivals(c *Choice) (single, pooled Candidate) {
 	return Candidate{Structure: Structure{view, Alone}}, Candidate{Structure: Structure{view, Pooled}}
 }
 
-// Held has what rows held out say of a candidate.
+// Held judges a candidate by the rows held out.
 func (b *Bench) Held(ctx context.Context, c Candidate) (*evidence.HeldOut, error) {
 	if c.View == Level && b.wide() {
 		return b.mean(ctx)

@@ -32,8 +32,8 @@ func NewFinder(n *model.Network) (*Finder, error) {
 	return &Finder{network: n, forward: forward}, nil
 }
 
-// Features returns a problem with the features that the network works on: those
-// that its head makes, or the problem itself if it has none.
+// Features returns a problem with the features that the network works on: the features that its
+// head makes, or the problem itself without a head.
 func (f *Finder) Features(p *data.ProblemData) (*data.ProblemData, error) {
 	return f.network.Features(p)
 }
@@ -140,7 +140,8 @@ func (f *Finder) find(p *data.ProblemData, inMetric func() *data.ProblemData) (*
 	return found, nil
 }
 
-// spread makes the covariance of m tasks of the one of the tasks asked about.
+// spread makes a covariance of m tasks from the covariance of the tasks that the network was asked
+// about.
 func spread(omega *mat.SymDense, tasks []int, m int) *mat.SymDense {
 	k := len(tasks)
 	columns := mat.NewDense(m, k, nil)

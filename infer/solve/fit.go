@@ -22,7 +22,7 @@ import (
 // rows.
 type Fitted struct {
 	*evidence.Tuned
-	// Choice says which candidates they are, and what held-out rows say of them.
+	// Choice has the candidates, and their evidence.
 	Choice *Choice
 	// Shares are the parts of the targets' variance, of the candidate of the largest weight.
 	Shares []Share
@@ -180,8 +180,8 @@ func (b *Bench) seen(f *Fitted) (*features, error) {
 	return view, err
 }
 
-// fitted fits a structure. The one that counts most says where the targets vary, and how sure
-// predictions are.
+// fitted fits a structure. The structure that counts most gives the shares of the variance and the
+// doubt of predictions.
 func (f *Fitted) fitted(
 	ctx context.Context, view *features, j *Judged, workers int,
 ) (*multitask.Result, error) {
@@ -266,8 +266,8 @@ func (f *Fitted) Scores(task int, x data.Matrix) ([]float64, error) {
 	return f.Result.Scores(task, x), nil
 }
 
-// Saved is the fit as a model that predicts and can be kept, for features that the recipe
-// makes. How sure it is of a prediction is what the rows held out say.
+// Saved is the fit as a model that predicts and can be kept, for features that the recipe makes.
+// The rows held out tell how sure its predictions are.
 func (f *Fitted) Saved(recipe table.Recipe) (*saved.Fit, error) {
 	recipe.Steps = append(slices.Clip(recipe.Steps), f.steps...)
 	s, err := saved.New(f.Result, f.problem, recipe)

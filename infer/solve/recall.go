@@ -14,8 +14,8 @@ import (
 )
 
 // recognise finds tasks of two classes that the experience has, and gives them the discriminant of
-// these classes' rows and their own. No weight is asked for: what few rows held out say of many rows
-// is more noise than news.
+// these classes' rows and their own. It takes no weight from held-out rows: few rows judging many
+// are more noise than news.
 func (b *Bench) recognise(c *Choice) error {
 	if !b.hasLearned() || b.rows.Several() > 0 || b.regression() {
 		return nil

@@ -25,8 +25,8 @@ const (
 const (
 	// skewed is the skewness of targets from which on other scales are tried.
 	skewed = 1.0
-	// tails is how many median sizes of residuals the largest 2 % of them have from which on Huber's
-	// loss is tried. Normal ones have 3.4, residuals of Student with 3 degrees 5.9.
+	// tails is the size of the largest 2 % of residuals, over their median size, from which on
+	// Huber's loss is tried. Normal ones have 3.4, residuals of Student with 3 degrees 5.9.
 	tails = 4.3
 	// unitOfMedian makes a median size the unit of Huber's loss. Of normal noise the deviation is
 	// 1.48 median sizes, but residuals have the error of the fit too.
@@ -143,7 +143,7 @@ func (b *Bench) scales() bool {
 	return b.options.After == nil && !b.rows.OwnUnits && len(b.folds) > 0 && b.regression()
 }
 
-// residuals are what predictions of rows held out miss.
+// residuals are the targets of rows held out less their predictions.
 func residuals(h *evidence.HeldOut) (missed []float64) {
 	for i, task := range h.Y {
 		for j, y := range task {
@@ -218,7 +218,7 @@ func (b *Bench) saves(residuals, rivals []float64) bool {
 	return !leans && floats.Sum(gains) > 2*floats.Norm(gains, 2)
 }
 
-// counted says what keeps targets from being counts.
+// counted is an error that tells why targets are not counts, or nil.
 func (b *Bench) counted() error {
 	for _, y := range slices.Concat(labels(b.rows)...) {
 		if !b.regression() || y < 0 || y != math.Trunc(y) {
@@ -269,7 +269,7 @@ func (b *Bench) logarithms() (*Bench, error) {
 	return logs, err
 }
 
-// Told is what rows held out say on the scale of the target.
+// Told is the evidence on the scale of the target.
 func (b *Bench) Told(h *evidence.HeldOut) (*evidence.HeldOut, error) {
 	if b.target == nil {
 		return h, nil

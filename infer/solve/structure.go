@@ -33,7 +33,7 @@ const (
 	Straight = "straight" // a weight for every column
 	Curves   = "curves"   // a weight and bends for every column
 	Kernel   = "kernel"   // weights, and a Laplace kernel of all columns
-	After    = "after"    // what an older model knows of a new task
+	After    = "after"    // an older model's prior for a new task
 )
 
 // Sharings.
@@ -198,7 +198,7 @@ func (f features) trained(b *Bench, p *data.ProblemData) *features {
 // in them, and of so many rows a fifth hardly moves them.
 const manySeen = 20000
 
-// foldFeatures are the features of what a fold trains on, or of all rows where it holds out none.
+// foldFeatures are the features of a fold's training rows, or of all rows where it holds out none.
 func (b *Bench) foldFeatures(fold data.Fold, views ...string) (*features, error) {
 	rows := len(slices.Concat(labels(b.rows)...))
 	if rows < manySeen || b.rows.OwnUnits || b.options.Times != nil {
@@ -226,7 +226,7 @@ func (b *Bench) foldFeatures(fold data.Fold, views ...string) (*features, error)
 // huberWidth is where Huber's loss turns into a line. Of normal noise it takes a twentieth more rows.
 const huberWidth = 1.345
 
-// loss is the one of a row; nil is the squared error.
+// loss is the loss of a row; nil is the squared error.
 func (b *Bench) loss(k data.Kind) mixed.Loss {
 	switch {
 	case k == data.Classification:
@@ -271,7 +271,7 @@ func steps(p *data.ProblemData, names []string, older *saved.Prior) ([]data.Step
 	return []data.Step{standardise, data.Views(views...)}, nil
 }
 
-// recall takes what an older model knows, in the units of the rows' targets.
+// recall takes an older model's prior, in the units of the rows' targets.
 func (f *features) recall(older *saved.Prior) {
 	unit := 1 / f.scale[0]
 	f.noise = older.Noise * unit * unit
@@ -623,8 +623,8 @@ func (f *features) doubt(p *posterior) *saved.Doubt {
 // mostDoubt bounds the numbers that say how sure a fit of several classes is.
 const mostDoubt = 500_000
 
-// doubts are the ones of several classes, each against the rest; nil of others, and where they
-// would take too much room.
+// doubts are the doubts of several classes, each against the rest; nil for other targets, and where
+// they would take too much room.
 func (f *features) doubts(p *posterior) (doubts []*saved.Doubt) {
 	classes := len(p.fits)
 	d := len(p.fits[0].Common)
@@ -637,7 +637,7 @@ func (f *features) doubts(p *posterior) (doubts []*saved.Doubt) {
 	return doubts
 }
 
-// doubtOf is the doubt of a class, or of the one score that there is.
+// doubtOf is the doubt of a class, or of the only score.
 func (f *features) doubtOf(p *posterior, class int) *saved.Doubt {
 	fit := p.fits[class]
 	d := len(fit.Common)

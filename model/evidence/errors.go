@@ -59,9 +59,9 @@ func Evaluate(
 	return e, nil
 }
 
-// Report returns the errors of a fit in the form that Tune returns them. Where rows of it
-// were held out, they give the validation error: the fit may be on the validation rows. Link is
-// the one of Evaluate.
+// Report returns the errors of a fit in the form that Tune returns them. Where rows of the fit were
+// held out, they give the validation error, as the fit may have the validation rows. Link is as in
+// Evaluate.
 func Report(
 	r *multitask.Result, problem *data.ProblemData, held *HeldOut, link func([]float64),
 ) (*Tuned, error) {

@@ -1,10 +1,10 @@
-// Package evidence says what rows that a fit has not seen say of it.
+// Package evidence judges fits by rows that they have not seen.
 //
-// An Evidence fits a model without some rows and predicts them. Tune follows one
-// path of Lambda1 by what they lose, and PairedLoss compares two models by it. There
-// are two kinds: Folds leaves out a part of the rows at a time, of a split the
-// validation rows, and NewLeaveOneOut every row in turn. Folds.Predicted measures predictions that
-// others, such as mixed models, made of the rows held out.
+// An Evidence fits a model without some rows and predicts them. Tune follows one path of Lambda1 by
+// the losses of these rows, and PairedLoss compares two models by them. There are two kinds: Folds
+// leaves out a part of the rows at a time (of a split the validation rows), and NewLeaveOneOut
+// every row in turn. Folds.Predicted measures predictions of held-out rows that other models made,
+// such as mixed models.
 //
 // HeldOut.Judge tells a saved model its temperature, and how wide its intervals are.
 package evidence
@@ -23,13 +23,13 @@ import (
 	"l2mt/model/multitask"
 )
 
-// Evidence is what rows say that a fit has not seen.
+// Evidence judges a fit by rows that it has not seen.
 type Evidence interface {
-	// Training returns the rows of the fit on all of them.
+	// Training returns the rows that the last fit has: all of them.
 	Training() *multitask.TrainingSet
-	// Hold fits a model without the rows that it then predicts. It starts from an
-	// earlier result, such as the one of a larger Lambda1; nil starts from zero.
-	// Where rows are many, a part of them is enough.
+	// Hold fits a model without the rows that it then predicts. It starts from an earlier result,
+	// such as the result of a larger Lambda1; nil starts from zero. Where rows are many, a part of
+	// them is enough.
 	Hold(ctx context.Context, subject Subject, p multitask.Params, from *HeldOut, o multitask.Options) (*HeldOut, error)
 }
 
@@ -52,7 +52,7 @@ func (s Subject) fold(k int) multitask.Model {
 	return s.Model
 }
 
-// HeldOut is what rows that were held out say of a fit.
+// HeldOut has the predictions of held-out rows, and their losses.
 type HeldOut struct {
 	// Scores are the predictions for the rows of every task that were held out, and Y
 	// has their targets.
@@ -71,16 +71,15 @@ type HeldOut struct {
 	Loss float64
 	// Error is the mean error of the tasks: the rate of misclassified rows, or nMSE.
 	Error float64
-	// Fits are those without the rows held out, one for each fold. Of LeaveOneOut it is
-	// the fit of all rows.
+	// Fits lack the rows held out: one fit for each fold. LeaveOneOut has one fit, of all rows.
 	Fits []*multitask.Result
 
 	losses  [][]float64 // row by row
 	weights []float64   // of the tasks
-	units   [][]int     // what the rows of every task belong to, or nil
+	units   [][]int     // numbers of the groups of every task's rows, or nil
 }
 
-// None is what no rows say of so many tasks.
+// None is the evidence of no rows, for so many tasks.
 func None(tasks int) *HeldOut {
 	empty := make([][]float64, tasks)
 	nan := math.NaN()
@@ -88,7 +87,7 @@ func None(tasks int) *HeldOut {
 		Error: nan, losses: empty, weights: make([]float64, tasks)}
 }
 
-// heldRows are what the kinds of evidence have in common.
+// heldRows are the parts that all kinds of evidence have.
 type heldRows struct {
 	train *multitask.TrainingSet
 	kind  data.Kind
@@ -256,8 +255,8 @@ func (e *Folds) Judge(ctx context.Context, subject Subject,
 	return whole.Hold(ctx, subject, p, from, o)
 }
 
-// Hold fits as many of the first folds as hold out enough rows, side by side, and predicts what
-// they hold out.
+// Hold fits the first folds, side by side, until they hold out enough rows, and predicts these
+// rows.
 func (e *Folds) Hold(ctx context.Context, subject Subject,
 	p multitask.Params, from *HeldOut, o multitask.Options) (*HeldOut, error) {
 	fits := make([]*multitask.Result, e.deciding)
@@ -297,7 +296,7 @@ func (e *Folds) rows(folds int) []data.Samples {
 	return tasks
 }
 
-// Measure says what the rows do that the first folds hold out, of fits without them.
+// Measure judges fits by the rows that the first folds hold out.
 func (e *Folds) Measure(fits ...*multitask.Result) *HeldOut {
 	scores := make([][]float64, len(e.y))
 	for k, r := range fits {

@@ -11,11 +11,11 @@ import (
 	"l2mt/model/saved"
 )
 
-// spread tells a saved regression how far from its predictions the rows that were held out
-// are. The spread of a task is the root of its mean square, drawn to the one of all tasks by as
-// many rows as rows say. Every residual is divided by the spread that its task has without
-// it: so the residuals of all tasks are of one kind, and tell what a fresh row may have. Where the
-// model expects a variance of rows, residuals count in units of its root.
+// spread tells a saved regression how far its predictions are from the rows held out. The spread of
+// a task is the root of its mean squared residual, drawn to the spread of all tasks; the rows
+// choose how far. Every residual is divided by the spread that its task has without it: so the
+// residuals of all tasks are alike, and bound the residual of a fresh row. Where the model expects
+// a variance of rows, residuals count in units of its root.
 func (h *HeldOut) spread(s *saved.Fit) {
 	m := len(s.Tasks)
 	square := make([][]float64, m)

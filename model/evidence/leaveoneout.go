@@ -7,8 +7,8 @@ package evidence
 //	K_ab = Omega[t,t'] <x_a, x_b> / Lambda1    for rows a of task t and b of t'
 //	M    = P - P Z (Z'PZ)^-1 Z'P,  P = (K + D)^-1
 //
-// a Newton step from f solves ridge regression of z = f - r/h with the weights h:
-// then r = -M z, and the prediction for row i of the one that lacks its loss is
+// a Newton step from f solves ridge regression of z = f - r/h with the weights h: then r = -M z,
+// and the prediction for row i by the fit that lacks its loss is
 //
 //	f_-i = z_i + r_i / M_ii
 //
@@ -47,11 +47,10 @@ type leaveOneOut struct {
 // for the logistic one. It takes of the order of N^3 operations for N rows. The Omega
 // that a model has found is held while rows are left out.
 //
-// The approximation is within 1 % of refitting for twenty rows a task where
-// Lambda1 is what so few rows want, within 5 % for a hundredth of that Lambda1,
-// and within 7 % for five rows. The only row of its class is predicted
-// by that step too, where refitting would have no minimum, and the only row of its task by
-// what the others say of that.
+// The approximation is within 1 % of refitting for twenty rows a task with the best Lambda1 of so
+// few rows, within 5 % for a hundredth of that Lambda1, and within 7 % for five rows. It predicts
+// the only row of a class too, without which refitting would have no minimum. The only row of a
+// task is predicted by the other tasks.
 func NewLeaveOneOut(p *data.ProblemData) (Evidence, error) {
 	y := make([][]float64, len(p.Tasks))
 	rows := make([]data.Samples, len(p.Tasks))
@@ -98,8 +97,8 @@ func (e *leaveOneOut) Hold(ctx context.Context, subject Subject,
 	return e.heldOut(scores, e.rows, r), nil
 }
 
-// leaveOut replaces the predictions f of a fit, where the losses have the derivatives r and
-// h, by those without each row. It takes the diagonal of
+// leaveOut replaces the predictions f of a fit, where the losses have the derivatives r and h, by
+// the predictions without each row. It takes the diagonal of
 //
 //	Q = H^(-1/2) M H^(-1/2) = F'F,  F = (I - U'U) L^-1,  LL' = I + H^(1/2) K H^(1/2)
 //

@@ -19,7 +19,7 @@ type Paired struct {
 	// for fewer than two rows. Rows that belong together are one.
 	Loss          float64 `json:"loss"`
 	StandardError float64 `json:"-"`
-	// Low and High are between what it lies with a confidence of 95 %.
+	// Low and High enclose the difference with a confidence of 95 %.
 	Low  files.Float `json:"low"`
 	High files.Float `json:"high"`
 	// units is how many there are that do not belong together.
@@ -30,7 +30,7 @@ type Paired struct {
 const nothing = 5e-5
 
 // Sign is -1 where a loses less by more than noise explains, 1 where it loses more, and 0 where
-// held-out rows do not separate the two, or nobody would see the difference.
+// held-out rows do not separate the two, or the difference is too small to see.
 func (p Paired) Sign() int {
 	switch {
 	case math.Abs(p.Loss) < nothing:

@@ -13,8 +13,8 @@ import (
 	"l2mt/model/saved"
 )
 
-// Score judges predictions for rows that were held out. What cannot
-// be known, as of a task without such rows, is NaN.
+// Score judges predictions for rows that were held out. A number that cannot be known, as for a
+// task without such rows, is NaN.
 type Score struct {
 	// Rows is how many labelled rows there are, Held how many were held out.
 	Rows int `json:"rows"`
@@ -29,18 +29,18 @@ type Score struct {
 	// positive one has the larger score, ties counting half; classes only. Of more
 	// than two it is the mean over the classes, each against the rest.
 	AUC files.Float `json:"auc"`
-	// AveragePrecision, Precision and Recall are of the positive of two classes: the mean over its
-	// rows of the precision at their scores, the share of positive rows among those taken for it,
-	// and the share of its rows that are found.
+	// AveragePrecision, Precision and Recall measure the positive of two classes. AveragePrecision
+	// is the mean over its rows of the precision at their scores, Precision the share of positive
+	// rows among the rows taken for positive, and Recall the share of positive rows that are found.
 	AveragePrecision files.Float `json:"average_precision"`
 	Precision        files.Float `json:"precision"`
 	Recall           files.Float `json:"recall"`
 	// R2 is one minus the mean squared error over the variance of the targets;
 	// regression only.
 	R2 files.Float `json:"r2"`
-	// LogLoss and Brier judge the probabilities of classes: the mean of -ln p of the right class,
-	// and half the mean squared distance from the outcome, so that for two classes it is the
-	// distance of one of them.
+	// LogLoss and Brier judge the probabilities of classes. LogLoss is the mean of -ln p of the
+	// right class. Brier is half the mean squared distance from the outcome: for two classes the
+	// squared distance of one.
 	LogLoss files.Float `json:"log_loss"`
 	Brier   files.Float `json:"brier"`
 }

@@ -19,10 +19,10 @@ const (
 )
 
 // Temperature returns the T for which the data.Probabilities of the rows have the least logistic
-// loss over all tasks, drawn to 1. Two rows more count, with scores as the rows have them, one of
-// its class and one of the class that is next (the rule of succession): n rows that are all right
-// do not tell that a wrong one is rarer than one in n. Newton's method takes the steps; of more
-// than two classes a negative part of the curvature is left out.
+// loss over all tasks, drawn to 1. For every row two more count, with the same scores: one of its
+// class and one of the next class (the rule of succession). For n rows that are all right do not
+// tell that a wrong row is rarer than one in n. Newton's method takes the steps; of more than two
+// classes a negative part of the curvature is left out.
 func (h *HeldOut) Temperature() float64 {
 	k := perRow(slices.Concat(h.Scores...), slices.Concat(h.Y...))
 	p := make([]float64, max(2, k))

@@ -9,10 +9,10 @@ import (
 	"l2mt/data/files"
 )
 
-// Decide finds the score above which a row counts as positive that suits the rows held out of two
-// classes best, and counts errors by it from now on: by what errors cost, where a positive row that
-// is missed costs as much as so many false alarms, or with a cost of 0 by the F1 score. It returns
-// the probability at this score.
+// Decide finds the best score from which a row of two classes counts as positive, and counts errors
+// by it from now on. The best score has the least cost on the rows held out, where a missed
+// positive row costs as much as so many false alarms; with a cost of 0 it has the largest F1.
+// Decide returns the probability at this score.
 func (h *HeldOut) Decide(cost float64) (threshold float64) {
 	f := slices.Concat(h.Scores...)
 	y := slices.Concat(h.Y...)

@@ -57,9 +57,9 @@ type Tuned struct {
 	*multitask.Result
 	// Omega is the covariance of the fit divided by its trace.
 	Omega *mat.SymDense
-	// Validation and Test are the errors on these rows, empty where no task has
-	// such rows. The test rows take no part in any choice. Where rows of the fit were
-	// held out, Validation is the mean of theirs.
+	// Validation and Test are the errors on these rows, empty where no task has such rows. The test
+	// rows take no part in any choice. Where rows of the fit were held out, Validation is the mean
+	// of their errors.
 	Validation, Test Errors
 	// HeldOut is the result of the evidence with these hyperparameters, nil of a split.
 	HeldOut *HeldOut
@@ -67,17 +67,16 @@ type Tuned struct {
 	Seconds float64
 }
 
-// Tune chooses the hyperparameters of a model by the loss of the rows that are held out,
-// fits it to all rows and reports its errors. Of settings with equal losses the one with
-// the largest Lambda1 is taken.
+// Tune chooses the hyperparameters of a model by the loss of the rows that are held out, fits it to
+// all rows and reports its errors. Of settings with equal losses Tune takes the largest Lambda1.
 func Tune(ctx context.Context, subject Subject, e Evidence, problem *data.ProblemData, o Options) (*Tuned, error) {
 	begin := time.Now()
 	held, err := Held(ctx, subject, e, o)
 	if err != nil {
 		return nil, err
 	}
-	// A model that is not convex keeps the fit that was judged, if that is one of all rows:
-	// a closer one may be another minimum.
+	// A model that is not convex keeps the fit that was judged, if it has all rows: a more accurate
+	// fit may be another minimum.
 	r := held.Fits[0]
 	folds, parted := e.(*Folds)
 	if _, convex := subject.Model.(multitask.Convex); convex || parted && !folds.split {
@@ -97,7 +96,7 @@ func Tune(ctx context.Context, subject Subject, e Evidence, problem *data.Proble
 	return t, err
 }
 
-// Chosen are hyperparameters with what held-out rows say of them.
+// Chosen are hyperparameters and the evidence for them.
 type Chosen struct {
 	multitask.Params
 	*HeldOut
@@ -135,7 +134,7 @@ func Held(ctx context.Context, subject Subject, e Evidence, o Options) (c Chosen
 	return c, err
 }
 
-// search is what all fits of one Held share.
+// search has the parts that all fits of one Held share.
 type search struct {
 	Options
 	subject  Subject
@@ -257,9 +256,9 @@ func risen(path []trial) bool {
 		path[n-2].loss < path[n-1].loss
 }
 
-// smooth replaces the losses of a path by their means along ln(Lambda1) under a Gaussian
-// as wide as the grid's steps. The minimum of few rows' losses is wherever the last of
-// them happens to be right. What its neighbours say too is more than chance.
+// smooth replaces the losses of a path by their means along ln(Lambda1) under a Gaussian as wide as
+// the grid's steps. The losses of few rows have their minimum wherever chance has it. A minimum
+// that its neighbours share is more than chance.
 func smooth(path []trial) {
 	width := math.Log(10) / 2
 	places := make([]float64, len(path))
@@ -297,8 +296,8 @@ func between(path []trial, j int) float64 {
 	return lambda1 * math.Exp(-slope/(2*curvature))
 }
 
-// Refit fixes Omega, divided by its trace, chooses Lambda1 by the evidence and reports
-// the errors: the error of a covariance, whatever model it comes from.
+// Refit fixes Omega, divided by its trace, chooses Lambda1 by the evidence and reports the errors:
+// the error of a covariance from any model.
 func Refit(ctx context.Context, omega *mat.SymDense, e Evidence, problem *data.ProblemData) (*Tuned, error) {
 	model, err := multitask.Given(omega)
 	if err != nil {

@@ -8,7 +8,7 @@ import (
 )
 
 // Loss is what a row loses at f: minus the logarithm of its likelihood, with the first and the
-// second derivative. Nil is the squared loss, over a variance that is found too.
+// second derivative. Nil is the squared loss over a variance, which is found too.
 type Loss interface {
 	At(f, y float64) (loss, slope, curvature float64)
 }

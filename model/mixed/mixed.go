@@ -3,18 +3,17 @@
 //
 //	f_t(x) = sum_j phi_j(x) (l_t w_j + u_tj),   w_j ~ N(0, a),   u_tj ~ N(0, c)
 //
-// The features phi are a constant, whose weights are the level b of all tasks and the levels b_t
-// of each, the columns as they are, the bends of their curves, and coordinates of kernels. The
-// features of a Component share one a and one c. So the weights of a component have the
-// covariance a l l' + c I over the tasks: problem (1) with an Omega for every component, where
-// l_t is 1 unless tasks are targets of different meaning.
+// The features phi are a constant, whose weights are the level b of all tasks and the levels b_t of
+// each, the columns as they are, the bends of their curves, and coordinates of kernels. The
+// features of a Component share one a and one c. So the weights of a component have the covariance
+// a l l' + c I over the tasks: problem (1) with an Omega for every component. The loading l_t is 1
+// unless tasks are targets of different meaning.
 //
-// The variances maximise the marginal likelihood of the rows (the evidence). Of counts it is
-// Laplace's approximation, at the likeliest scores. Of classes the loss is the mean over what the
-// scores may be, as the likeliest level of a task of few rows is far nearer to 0 than its mean.
-// Given w, tasks have nothing to do with each other. So a step
-// costs n_t D (n_t + D) for each task and D^3 once, with at most D rows n_t of a task, and of each
-// component's D features as many as there are rows at most.
+// The variances maximise the marginal likelihood of the rows (the evidence). For counts it is
+// Laplace's approximation, at the likeliest scores. For classes the loss is the mean over the
+// distribution of the scores, as the likeliest level of a task of few rows is far nearer to 0 than
+// its mean. Given w, tasks are independent. So a step costs n_t D (n_t + D) for each task and D^3
+// once. Rows of a task are reduced to D at most, and features of a component to the number of rows.
 package mixed
 
 import (
@@ -29,7 +28,7 @@ import (
 	"l2mt/layers/linalg"
 )
 
-// Component is what features with the same variances have in common.
+// Component is a group of features with the same variances.
 type Component struct {
 	// Name names the features.
 	Name string `json:"name"`
@@ -38,7 +37,7 @@ type Component struct {
 	// weights out.
 	Common float64 `json:"common"`
 	Own    float64 `json:"own"`
-	// Fixed keeps the common variance where it is.
+	// Fixed keeps the common variance at its start.
 	Fixed bool `json:"-"`
 	// Size is the mean over the rows of the sum of the squared features. Times Common or Own
 	// it is the variance that the component gives to f. New measures it.
@@ -59,7 +58,7 @@ type Task struct {
 	Weight []float64
 }
 
-// root is the root of what a row counts.
+// root is the square root of a row's weight.
 func (t *Task) root(row int) float64 {
 	if t.Weight == nil {
 		return 1
@@ -78,7 +77,7 @@ type Problem struct {
 	// Noise is that variance where the search begins; 0 means 0.5.
 	Noise float64
 	// NoiseRows is how many rows of this variance count beside the rows of the tasks. They keep
-	// features that can pass through every row, such as a kernel's, from doing so.
+	// flexible features, such as a kernel's, from passing through every row.
 	NoiseRows float64
 }
 
@@ -105,8 +104,8 @@ type Fit struct {
 	// Left is, for every task, how much of the variance that f has in a new task of its loading
 	// its rows leave, in the mean over these rows.
 	Left []float64
-	// Explained is, for every component, the mean square over the rows of what its common
-	// weights give to f. A variance of few weights says less of it than the weights.
+	// Explained is, for every component, the mean square over the rows of its common part of f.
+	// Where weights are few they tell it better than their variance.
 	Explained []float64
 	// Steps counts the steps of the variances.
 	Steps int
@@ -196,7 +195,7 @@ type block struct {
 	inverse  []float64 // L^-1, where L L' = C = noise + f diag(c) f'
 	r        []float64 // k x D, L^-1 f
 	v        []float64 // k, L^-1 z
-	move     []float64 // what the scores want to move by
+	move     []float64 // the step that the scores would take
 	slope    []float64 // f' C^-1 (z - l f w)
 	expected []float64 // of the squared slopes
 	alpha    float64   // squared length of C^-1 (z - l f w)
@@ -507,7 +506,7 @@ func (s *search) reached(do work) {
 	})
 }
 
-// apart finds what of a task the common weights leave.
+// apart finds the part of a task that the common weights leave.
 func (s *search) apart(b *block, t *scratch) {
 	d := s.d
 	k := b.rows
@@ -690,7 +689,7 @@ func (s *search) fit() *Fit {
 	return f
 }
 
-// explained are the mean squares of what the common weights of each component give.
+// explained are the mean squares of each component's common part of f.
 func (s *search) explained() []float64 {
 	squares := make([]float64, len(s.Components))
 	rows := 0

@@ -144,8 +144,8 @@ func (s *suite) training(t *testing.T) *model.TrainingGraph {
 	return g
 }
 
-// perturb moves the parameters away from their start, where many are zero. The
-// ones above the embeddings are negated if wanted: a link may fall.
+// perturb moves the parameters away from their start, where many are zero. Parameters above the
+// embeddings are negated if wanted: a link may fall.
 func perturb(r *rand.Rand, c model.Config, p model.Params, negate bool) {
 	for i, spec := range c.Specs() {
 		for j := range p[i].Value {

@@ -62,8 +62,9 @@ func (d *Doubt) Variances(task int, x ...data.Matrix) [][]float64 {
 	return variances
 }
 
-// Moderate draws scores of two classes to 0 so that their probabilities are the means over what
-// the scores may be (MacKay 1992, "The evidence framework applied to classification networks").
+// Moderate draws scores of two classes to 0 so that their probabilities are the means over the
+// distribution of the scores (MacKay 1992, "The evidence framework applied to classification
+// networks").
 func Moderate(scores, variances []float64) {
 	for i, v := range variances {
 		scores[i] /= math.Sqrt(1 + math.Pi*v/8)

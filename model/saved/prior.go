@@ -10,7 +10,7 @@ import (
 	"l2mt/data/table"
 )
 
-// Prior is what a fit knows of a new task before its rows: of a level and the weights of the rows
+// Prior is the distribution of a new task's level and weights before its rows, for the features
 // that the Steps make
 //
 //	w = Mean + Root'v,   v ~ N(0, I)
@@ -30,7 +30,7 @@ type Prior struct {
 	classes []string
 }
 
-// Prior is the one of a mixed model of numbers or of two classes.
+// Prior returns the prior of a mixed model of numbers or of two classes.
 func (s *Fit) Prior() (*Prior, error) {
 	steps := s.Recipe.Steps
 	n := len(steps) - 2

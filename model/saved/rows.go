@@ -23,15 +23,15 @@ type RowOptions struct {
 	Target         string `help:"Column of the labels, if it is not called as in the tables fitted."`
 	MissingColumns string `enum:",mean" default:"" help:"\"mean\" puts the mean of the tables fitted for columns that the table lacks."`
 	Workers        int    `help:"Blocks of rows at a time; 0 means one per CPU."`
-	// Format is how the table is written. The fit says what its labels and tasks are.
+	// Format is the format of the table. The fit names its labels and tasks.
 	Format format.Options `embed:""`
 }
 
 // Rows are the rows of a table, read and predicted block by block, however many there are. A
 // row has one prediction or, where nothing names its task, one for each of several tasks.
 type Rows struct {
-	// Fits predict the rows: the one that reads them and, behind it, where there are
-	// labels, the fit beside it.
+	// Fits predict the rows: the fit that reads them and, where there are labels, the fit beside
+	// it.
 	Fits []*Fit
 	// Asked are the answers that every row has, without labels and scores. Where a column
 	// names the task there is one, of the Average.
@@ -47,7 +47,7 @@ type Rows struct {
 	weight   int            // the column of how much a row counts, or -1
 	carried  []int          // columns that are carried along
 	number   map[string]int // of a task by its name, and by the key of that
-	notes    map[string]int // what the user should know, of how many rows or cells
+	notes    map[string]int // notes for the user, each with its number of rows or cells
 	keeps    bool           // the rows made
 }
 
@@ -61,7 +61,7 @@ type Answer struct {
 	Error  float64   // the standard error of a regression's prediction, 0 if unknown
 }
 
-// Block is some rows, with what becomes of them.
+// Block is some rows, with their predictions.
 type Block struct {
 	Rows    int
 	Answers []Answer         // row by row, each as in Asked

@@ -26,14 +26,13 @@ import (
 	"l2mt/model/multitask"
 )
 
-// Fit is a fitted model with all that predictions take. It is kept in a
-// directory of two files: model.json, and weights.safetensors with W (d x m) and
-// b (m), for the features as they are in the user's table, and Omega (m x m). Where
-// tasks have more than two classes W is C x d x m there, and b is C x m. Beside
-// them may be fit.json, the Report, and a folder stl, the fit Beside. Checksums bind
-// all of it: weights name model.json, which names the others.
+// Fit is a fitted model, with all parts that predictions take. It is kept in a directory of two
+// files: model.json, and weights.safetensors with W (d x m) and b (m), for the features as they are
+// in the user's table, and Omega (m x m). Where tasks have more than two classes W is C x d x m
+// there, and b is C x m. Beside them may be fit.json, the Report, and a folder stl, the fit Beside.
+// Checksums bind all of it: weights name model.json, which names the others.
 type Fit struct {
-	// Model and Params are what was fitted, Kind what the tasks predict.
+	// Model and Params name the fitted model, Kind the kind of the targets.
 	Model  string           `json:"model"`
 	Params multitask.Params `json:"params"`
 	Kind   data.Kind        `json:"kind"`
@@ -103,8 +102,8 @@ type Task struct {
 	// Mean is the mean of the targets it was fitted on, or the share of each of its classes.
 	// A task without rows has the mean of all tasks.
 	Mean []float64 `json:"mean,omitempty"`
-	// Spread is the unit of residuals: the StandardError, for few rows drawn to the one of
-	// all tasks.
+	// Spread is the unit of residuals: the StandardError, which for few rows is drawn to the
+	// StandardError of all tasks.
 	Spread float64 `json:"spread,omitempty"`
 }
 
@@ -182,8 +181,7 @@ func (s *Fit) mean(rows data.Samples) []float64 {
 // squares, are finite.
 const largest = 1e100
 
-// Validate tells what keeps the parts of a model, whose W, B and Omega have the sizes of its tasks,
-// from being one.
+// Validate tells which parts of a model are wrong. Its W, B and Omega have the sizes of its tasks.
 func (s *Fit) Validate() error {
 	if err := s.Recipe.Validate(); err != nil {
 		return err
@@ -387,7 +385,7 @@ func (s *Fit) doubts(yield func(string, *Doubt) bool) {
 	}
 }
 
-// DoubtOf is how sure the model is of the score of a class, or of the one that there is.
+// DoubtOf is the doubt of the score of a class, or of the only score.
 func (s *Fit) DoubtOf(class int) *Doubt {
 	if s.ClassDoubts == nil {
 		return s.Doubt
@@ -510,7 +508,7 @@ func (s *Fit) Task(name string) (int, error) {
 	if i := format.FindName(s.TaskNames(), name); i >= 0 {
 		return i, nil
 	}
-	names := s.TaskNames() // those spelt most like the name first
+	names := s.TaskNames() // the tasks spelt most like the name first
 	slices.SortStableFunc(names, func(a, b string) int {
 		return distance(a, name) - distance(b, name)
 	})

@@ -7,10 +7,10 @@
 //
 // # What a run leaves behind
 //
-// Tuples stand in the store in the order in which they were finished. A run
-// does not sort them at its end: a file that is only ever appended to can lose
-// nothing. Readers load them in canonical order, in which they are the same, up to
-// their seconds, however the work was divided, interrupted and resumed.
+// Tuples stand in the store in the order in which they were finished. A run does not sort them at
+// its end, as a file that is only appended to can lose nothing. Readers load tuples in canonical
+// order: then they are the same, but for their seconds, however the work was divided, interrupted
+// and resumed.
 package collect
 
 import (
@@ -40,16 +40,16 @@ import (
 // ErrConfig marks settings that make no sense.
 var ErrConfig = fault.New("invalid collection")
 
-// Measured says what the relative error of a tuple is the error of.
+// Measured names the fit whose relative error a tuple has.
 type Measured string
 
-// What can be measured.
+// The fits that can be measured.
 const (
 	// OfRefit fixes Omega and tunes Lambda1 on validation rows: o belongs to
 	// Omega alone.
 	OfRefit Measured = "refit"
-	// OfLabelled is OfRefit with the validation rows among those trained on, and
-	// Lambda1 chosen by evidence.Labelled. Problems need no validation rows.
+	// OfLabelled is OfRefit, but trains on the validation rows too, and chooses Lambda1 by
+	// evidence.Labelled. Problems need no validation rows.
 	OfLabelled Measured = experience.Labelled
 	// OfModel is the error of the very fit that Omega came from, as in the
 	// paper; o depends on its Lambda1 too. Covariances that no fit came from are
@@ -57,10 +57,9 @@ const (
 	OfModel Measured = "model"
 )
 
-// A model need not be fitted exactly to give a covariance to try: o belongs to
-// the covariance as it was found. On 20newsgroups these limits bring it within
-// 4 % of the one at 1e-6, in norm and on average (SPATS: 11 %), in a third of
-// the time.
+// A model need not be fitted exactly to give a covariance to try: o belongs to the covariance as it
+// was found. On 20newsgroups these limits bring it within 4 % of the covariance at 1e-6, in norm
+// and on average (SPATS: 11 %), in a third of the time.
 const (
 	fitTolerance  = 1e-3
 	fitIterations = 20
@@ -93,7 +92,7 @@ func (c Config) Validate() error {
 	return err
 }
 
-// models are those to try.
+// models are the models to try.
 func (c Config) models() (models []multitask.Model, err error) {
 	if c.Models == nil {
 		return multitask.Baselines(), nil
@@ -112,13 +111,13 @@ func (c Config) models() (models []multitask.Model, err error) {
 	return models, nil
 }
 
-// Manifest describes a store with such tuples.
+// Manifest describes a store of tuples of this configuration.
 func (c Config) Manifest(dataset data.DatasetRef, createdBy string) experience.Manifest {
 	config := map[string]any{"o": string(c.Measured), "fit_tolerance": fitTolerance, "fit_iterations": fitIterations}
 	return experience.Manifest{Dataset: dataset, Seed: c.Seed, Config: config, CreatedBy: []string{createdBy}}
 }
 
-// Problems are a source of problems. Only the ones at hand are in memory.
+// Problems are a source of problems. Only problems at hand are in memory.
 type Problems interface {
 	// Len is the number of problems.
 	Len() int
@@ -195,8 +194,8 @@ type Summary struct {
 	Made   int `json:"made"`
 	Failed int `json:"failed"`
 	Had    int `json:"had"`
-	// Perfect counts the failed ones on problems on which single-task learning
-	// makes no error, which is no fault of theirs.
+	// Perfect counts failed tuples on problems that single-task learning solves without error,
+	// where no relative error exists.
 	Perfect int `json:"perfect"`
 }
 

@@ -65,7 +65,7 @@ func newTrial(p *data.ProblemData, measured Measured) (*trial, error) {
 // job is a tuple to be made.
 type job struct {
 	*trial
-	record experience.Record // without what comes of it
+	record experience.Record // without its result
 	try    attempt
 }
 
@@ -82,7 +82,7 @@ func (j *job) make(ctx context.Context) *experience.Record {
 	return j.tried(ctx)
 }
 
-// tried is the tuple. Whatever goes wrong becomes the reason why it failed.
+// tried is the tuple. An error becomes the reason why it failed.
 func (j *job) tried(ctx context.Context) *experience.Record {
 	r := j.record
 	if err := j.fill(ctx, &r); err != nil {

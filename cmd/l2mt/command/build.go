@@ -31,7 +31,7 @@ func (b build) String() string {
 	return fmt.Sprintf("%s (executable %.12s)", b["program"], b["executable"])
 }
 
-// usedRun is what the results in a directory depend on.
+// usedRun has the inputs of the results in a directory.
 type usedRun struct {
 	// Builds made the results, the first one first.
 	Builds []build `json:"builds"`
@@ -67,8 +67,8 @@ func (u usedRun) makers() string {
 	return strings.Join(names, " and by ")
 }
 
-// programs names the programs of the builds. Equal programs count once, so that networks of
-// equal sources are equal files whatever compiled them.
+// programs names the programs of the builds. Equal programs count once, so that networks of equal
+// sources are equal files after any compiler.
 func (u usedRun) programs() string {
 	var names []string
 	for _, b := range u.Builds {
@@ -77,7 +77,7 @@ func (u usedRun) programs() string {
 	return strings.Join(slices.Compact(names), ", ")
 }
 
-// loadUsed reads what the results in a directory depend on, if there are any.
+// loadUsed reads the inputs of the results in a directory, if there are any.
 func loadUsed(dir string) (used usedRun, err error) {
 	err = optional(loadJSON(filepath.Join(dir, usedFile), &used))
 	return used, err
@@ -87,7 +87,7 @@ func (u usedRun) save(dir string) error {
 	return cmp.Or(os.MkdirAll(dir, 0o755), saveJSON(filepath.Join(dir, usedFile), u))
 }
 
-// buildFlags guard the directory of a command that goes on with what it finds there.
+// buildFlags guard the directory of a command that resumes its work there.
 type buildFlags struct {
 	AnyBuild bool `help:"Go on with what another build of the program made in --out, and write down both."`
 

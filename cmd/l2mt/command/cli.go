@@ -54,7 +54,7 @@ type cli struct {
 	Version    versionCmd    `cmd:"" group:"experience" help:"Print the versions of everything that decides results."`
 }
 
-// env is what a command runs with: results go to stdout, all else to stderr.
+// env is the environment of a command: results go to stdout, all else to stderr.
 type env struct {
 	context.Context
 	stdout, stderr io.Writer
@@ -123,7 +123,7 @@ func newParser(c *cli) (*kong.Kong, error) {
 	)
 }
 
-// flagVars are what the explanations of flags list.
+// flagVars are the lists in the explanations of flags.
 func flagVars() kong.Vars {
 	return kong.Vars{
 		"models":  strings.Join(multitask.Names(), ", "),

@@ -87,7 +87,7 @@ func saveTable(dir string, table *compare.Table) error {
 	return plot.Table(table).Save(filepath.Join(dir, "table.png"))
 }
 
-// loadTable reads what saveTable wrote.
+// loadTable reads the files of saveTable.
 func loadTable(dir string) (*compare.Table, error) {
 	table := new(compare.Table)
 	return table, loadJSON(filepath.Join(dir, tableFile), table)

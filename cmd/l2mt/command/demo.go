@@ -25,8 +25,8 @@ const (
 	// demoFraction is the share of a task's rows to train on, and as many again to validate.
 	// Sharing pays most where there are few.
 	demoFraction = 0.05
-	// demoDrawn is the number of test problems that are drawn. Pairs of classes and rows are
-	// shared out by the numbers of problems, so that few would have few of them.
+	// demoDrawn is the number of test problems that are drawn. Pairs of classes and rows are shared
+	// out in proportion to the numbers of problems, so that few problems would have few of them.
 	demoDrawn = 40
 )
 
@@ -35,7 +35,7 @@ func (c *demoCmd) Run(e *env) error {
 		return errUsage.Errorf("--test=%d: give 2 test problems or more, since their ratios have an interval", c.Test)
 	}
 	folder := func(name string) string { return filepath.Join(c.Out, name) }
-	// Rows of their own: what experience teaches of rows must not be of test rows.
+	// Rows of their own, as the experience may not teach test rows.
 	x := &experiment{Dataset: c.Dataset, Flags: []string{
 		fmt.Sprintf("problems --disjoint-rows --train=%d --test=%d", c.Train, max(demoDrawn, c.Test)),
 		fmt.Sprintf("problems --train-fraction=%v --validation-fraction=%[1]v", demoFraction),

@@ -28,7 +28,7 @@ import (
 //go:embed experiments/*.toml
 var shipped embed.FS
 
-// experiment is such a file.
+// experiment is the content of an experiment's file.
 type experiment struct {
 	name, text string
 	// Title heads the picture.
@@ -57,7 +57,7 @@ type experiment struct {
 type variation struct {
 	// Label names the setting on the axis and in the tables.
 	Label string `toml:"label"`
-	// Flag is a command and the beginning of a flag of it, to which every value is added:
+	// Flag is a command and the beginning of one of its flags, to which every value is added:
 	// "train --model.hidden=".
 	Flag   string `toml:"flag"`
 	Values []any  `toml:"values"`
@@ -83,7 +83,7 @@ func experimentNames() (names []string) {
 	return names
 }
 
-// read reads the experiment: a file, a shipped one of that name, or what the flags say alone.
+// read reads the experiment: a file, a shipped experiment of that name, or the flags alone.
 func (c *sweepCmd) read() (*experiment, error) {
 	if c.Experiment == "" {
 		return c.parse("flags", `flags = ["eval --models stl"]`)
@@ -120,7 +120,7 @@ func (c *sweepCmd) parse(name, text string) (*experiment, error) {
 		return nil, fmt.Errorf("there is no %q in an experiment", unknown[0].String())
 	}
 	if x.store != nil {
-		x.Dataset = "" // what the experience and the problems name
+		x.Dataset = "" // the dataset of the experience and the problems
 	}
 	x.Dataset = cmp.Or(c.Dataset, x.Dataset)
 	x.Head = cmp.Or(c.Head, x.Head)

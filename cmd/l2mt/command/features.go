@@ -35,8 +35,7 @@ func (c *dataFeaturesCmd) Validate() error {
 	return nil
 }
 
-// extracted is what an extraction came to, for print and as the record beside
-// the dataset.
+// extracted has the results of an extraction, for print and as the record beside the dataset.
 type extracted struct {
 	Net      string            `json:"net"`
 	Layer    vgg.Layer         `json:"layer"`

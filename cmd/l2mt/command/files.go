@@ -19,7 +19,7 @@ import (
 
 // Files that commands write into their directories.
 const (
-	usedFile = "run.json" // what was used
+	usedFile = "run.json" // the inputs of a run
 	// secondsFile has the time of a training, apart from the results, so that equal runs give
 	// equal files.
 	secondsFile = "seconds.json"
@@ -38,7 +38,7 @@ func saveJSON(path string, v any) error {
 	return files.WriteFile(path, append(raw, '\n'))
 }
 
-// loadJSON reads what saveJSON wrote.
+// loadJSON reads the file of saveJSON.
 func loadJSON(path string, v any) error {
 	raw, err := os.ReadFile(path)
 	if err != nil {
@@ -78,7 +78,7 @@ func keepMetrics(dir string) func(done []train.Metrics) error {
 	}
 }
 
-// loadMetrics reads what keepMetrics wrote.
+// loadMetrics reads the file of keepMetrics.
 func loadMetrics(dir string) (metrics []train.Metrics, err error) {
 	path := filepath.Join(dir, metricsFile)
 	raw, err := os.ReadFile(path)

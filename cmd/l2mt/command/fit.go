@@ -68,7 +68,7 @@ const (
 	// fewNumbers bounds tables whose fits take little memory. The memory of others is mostly
 	// matrices without pointers: collecting them costs next to nothing.
 	fewNumbers = 100_000
-	// mostTasks bounds the tasks of a fit, which keeps such matrices.
+	// mostTasks bounds the tasks of a fit, which keeps matrices of tasks by tasks.
 	mostTasks = 4096
 )
 
@@ -137,7 +137,7 @@ func (c *fitCmd) Run(e *env) error {
 	return c.report(e, b, t, candidates)
 }
 
-// scale is the one of the targets, empty where rows held out choose.
+// scale is the scale of the targets, empty where rows held out choose.
 func (c *fitCmd) scale(candidates []solve.Candidate) string {
 	if candidates != nil || c.Problems != "" {
 		return cmp.Or(c.TargetScale, solve.Identity)
@@ -164,7 +164,7 @@ const (
 	modelBest = "best"
 )
 
-// candidates are those to take the best of, nil for what solve.Bench chooses. The model of
+// candidates are the fits to take the best of; nil leaves the choice to solve.Bench. The model of
 // --omega is read with the tables.
 func (c *fitCmd) candidates() (candidates []solve.Candidate, err error) {
 	one, ok := solve.ParseCandidate(c.Model)
@@ -191,7 +191,7 @@ func (c *fitCmd) candidates() (candidates []solve.Candidate, err error) {
 	return candidates, nil
 }
 
-// older is what the model of --after knows, whose recipe then reads the tables.
+// older is the prior of the model of --after, whose recipe then reads the tables.
 func (c *fitCmd) older() (*saved.Prior, error) {
 	if c.After == "" {
 		return nil, nil
@@ -307,10 +307,10 @@ func (c *givenProblem) open() (*data.ProblemData, error) {
 			return p, nil
 		}
 	}
-	return nil, errUsage.Errorf("--name=%q: there is no such one of the %d problems in %s; the first is %q", c.Name, len(problems), c.Problems, problems[0].Name)
+	return nil, errUsage.Errorf("--name=%q: %s has no such problem; of its %d the first is %q", c.Name, c.Problems, len(problems), problems[0].Name)
 }
 
-// found is what the network finds for a problem.
+// found is the network's covariance of a problem, for print.
 type found struct {
 	Problem  string        `json:"problem"`
 	Tasks    []string      `json:"tasks"`
@@ -318,7 +318,7 @@ type found struct {
 	Expected compare.Float `json:"expected_relative_error"`
 }
 
-// printOmega prints what a network finds, without a fit.
+// printOmega prints the network's covariance, without a fit.
 func printOmega(e *env, network *solve.Finder, p *data.ProblemData) error {
 	f, err := network.Omega(p.Labelled())
 	if err != nil {

@@ -13,7 +13,7 @@ import (
 	"l2mt/infer/solve"
 )
 
-// report fits, saves the model if there is a directory for it, and prints what came of it.
+// report fits, saves the model if there is a directory for it, and prints the results.
 func (c *fitCmd) report(e *env, b *solve.Bench, t *table.Table,
 	candidates []solve.Candidate) (err error) {
 	var folder *files.Folder
@@ -49,7 +49,7 @@ func (c *fitCmd) report(e *env, b *solve.Bench, t *table.Table,
 	return e.print(r, func(w io.Writer) { c.write(w, r) })
 }
 
-// write prints the report: the answer first, with what was weighed if that is asked for.
+// write prints the report: the answer first, and the weights of structures if they are asked for.
 func (c *fitCmd) write(w io.Writer, r *report.Report) {
 	wrap(w, r.Problem+": "+size(r)+"\n\n"+answers(r)+"\n")
 	if r.Rivals != nil {
@@ -90,7 +90,7 @@ func size(r *report.Report) string {
 	return size
 }
 
-// writeStructures lists what was weighed.
+// writeStructures lists the structures and their weights.
 func writeStructures(w io.Writer, r *report.Report) {
 	t := newGrid("loss", "weight", "structure")
 	for _, c := range r.Structures {
@@ -118,7 +118,7 @@ func percent(share float64) string {
 	return fmt.Sprintf("%.0f %%", 100*max(0, min(share, 1)))
 }
 
-// beside compares the model, which is marked, with what a user would try instead.
+// beside compares the model, which is marked, with its rivals.
 func beside(r *report.Report) *grid {
 	what, good, _ := units(r.Kind)
 	t := newGrid(what, good, "saved", "from", "to", "rows held out")

@@ -105,7 +105,7 @@ func fill(line, gap string) string {
 	return strings.ReplaceAll(b.String(), "\u00a0", " ")
 }
 
-// number is a number of four digits, but for those behind the fourth decimal.
+// number is a number of four digits, and at most four decimals.
 func number[F ~float64](v F) string {
 	size := math.Abs(float64(v))
 	switch {

@@ -1,7 +1,7 @@
 package command
 
-// A head is fully connected layers in front of the network. Every command that
-// is given one, or a network that has one, works on the features that it makes.
+// A head is fully connected layers in front of the network. Every command with a head, or with a
+// network that has one, works on the features that the head makes.
 
 import (
 	"path/filepath"

@@ -130,8 +130,8 @@ func isPair(t *data.Task, a, b string) bool {
 	return t.Positive == a && t.Negative == b || t.Positive == b && t.Negative == a
 }
 
-// save writes the sets, which may be nil, as train.json and test.json, and says what they
-// hold. Other problems that are there already stay.
+// save writes the sets, which may be nil, as train.json and test.json, and prints their summaries.
+// Other problems in the folder stay.
 func (c *problemsSampleCmd) save(e *env, train, test *data.ProblemFile) error {
 	if err := os.MkdirAll(c.Out, 0o755); err != nil {
 		return err
@@ -188,7 +188,7 @@ func (c *problemsCheckCmd) Run(e *env) error {
 	return e.printSummaries(rows)
 }
 
-// printSummaries prints what problem files hold.
+// printSummaries prints the sizes of the problems in files.
 func (e *env) printSummaries(rows []summary) error {
 	return e.print(rows, func(w io.Writer) {
 		t := newGrid("problems", "tasks", "per problem", "train rows", "validation", "test", "file")

@@ -31,10 +31,10 @@ type reportCmd struct {
 //go:embed report.html.tmpl
 var reportText string
 
-// page is what report shows.
+// page has the parts that report shows.
 type page struct {
 	Title    string
-	Parts    map[string][]part // by the file that says that a folder has such a part
+	Parts    map[string][]part // by the file that marks a folder with such a part
 	Versions map[string]string
 }
 
@@ -44,8 +44,7 @@ type part struct {
 	Of        any
 }
 
-// Run gathers what commands wrote into the directory and the folders in it, and writes the page
-// there.
+// Run gathers the results of commands in the directory and its folders, and writes the page there.
 func (c *reportCmd) Run(e *env) error {
 	p := page{filepath.Base(c.Dir), map[string][]part{}, versions()}
 	readers := map[string]func(dir string) (any, error){

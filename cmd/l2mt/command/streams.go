@@ -14,7 +14,7 @@ import (
 // flows reports whether others write a file while it is read: a fifo, a terminal.
 func flows(info fs.FileInfo) bool { return info.Mode()&(fs.ModeNamedPipe|fs.ModeDevice) != 0 }
 
-// apart refuses an output that is one of the inputs, under whatever name.
+// apart refuses an output that is one of the inputs, under any name.
 func apart(out string, inputs ...string) error {
 	written, err := os.Stat(out)
 	if err != nil {

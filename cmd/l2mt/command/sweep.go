@@ -149,7 +149,7 @@ func (s *stages) run(e *env, x *experiment) error {
 			return err
 		}
 	}
-	brief := quiet // what came of training, without a line an epoch
+	brief := quiet // the results of training, without a line an epoch
 	if !e.quiet {
 		brief.stdout = e.stderr
 		brief.quiet = true
@@ -269,7 +269,7 @@ func (c *sweepCmd) save(x *experiment, result *swept, tables []*compare.Table) e
 		plot.Correlations(result.Correlations).Save(filepath.Join(c.Out, "correlation.png")))
 }
 
-// writeSweep prints what the pictures show. The tables of the points have all methods.
+// writeSweep prints the numbers of the pictures. The tables of the points have all methods.
 func writeSweep(w io.Writer, s *swept) {
 	fmt.Fprintf(w, "%s\nrelative error: mean test error over that of STL\n\n", s.Title)
 	t := newGrid(s.Axis, "relative", "s.e.", "method")

@@ -33,7 +33,7 @@ type trainCmd struct {
 	Training   trainingFlags `embed:"" prefix:"train." group:"Settings of the training:"`
 }
 
-// Settings as flags. Their configuration is checked when all of it is known.
+// Settings are flags. The configuration is checked when all of them are known.
 type (
 	networkFlags  model.Config
 	trainingFlags train.Config
@@ -138,7 +138,7 @@ type firstOf struct {
 
 func (f firstOf) Len() int { return f.n }
 
-// trained is what a training run came to.
+// trained has the results of a training run.
 type trained struct {
 	Dir   string        `json:"dir"`
 	Seed  uint64        `json:"seed"`
@@ -146,13 +146,13 @@ type trained struct {
 	Best  train.Metrics `json:"best"`
 	// Start is Best.Found before training.
 	Start files.Float `json:"start"`
-	// Metric is what the rows of the experience have taught, in words.
+	// Metric tells in words what the rows of the experience have taught.
 	Metric   string   `json:"metric,omitempty"`
 	Warnings []string `json:"warnings,omitempty"`
 }
 
-// train trains a network, and keeps beside it what it used, its metrics, their
-// picture and where the problems of the experience lie.
+// train trains a network. Beside it train keeps its inputs, the metrics, their picture and the path
+// of the experience's problems.
 func (c *trainCmd) train(e *env, config train.Config,
 	head layers.Head, examples train.Source) (*trained, error) {
 	var from []string
