@@ -115,8 +115,8 @@ func (p *parquetRows) next(r *Rows) (b *Block, err error) {
 // moment writes a time so many nanoseconds or longer units after 1970.
 func moment(n int64, unit time.Duration) string {
 	perSecond := int64(time.Second / unit)
-	after := time.Unix(n/perSecond, n%perSecond*int64(unit))
-	return after.UTC().Format("2006-01-02 15:04:05.999999999")
+	instant := time.Unix(n/perSecond, n%perSecond*int64(unit))
+	return instant.UTC().Format("2006-01-02 15:04:05.999999999")
 }
 
 // cellsOf says how the values of a type become cells, and whether they are numbers.

@@ -45,7 +45,7 @@ type Score struct {
 	Brier   files.Float `json:"brier"`
 }
 
-// numbers are what a score has beside counts.
+// numbers are the numbers of a score, beside its counts.
 func (s *Score) numbers() []*files.Float {
 	return []*files.Float{&s.Error, &s.StandardError, &s.AUC, &s.AveragePrecision,
 		&s.Precision, &s.Recall, &s.R2, &s.LogLoss, &s.Brier}
@@ -137,13 +137,13 @@ func meanOf(n int, value func(i int) float64) (mean, known float64) {
 func auc(f, y, w []float64) float64 {
 	area := 0.0
 	found := 0.0
-	wrong := 0.0
+	passed := 0.0
 	cuts(f, y, w, func(hits, alarms, _, _ float64) {
-		area += (hits + found) / 2 * (alarms - wrong)
+		area += (hits + found) / 2 * (alarms - passed)
 		found = hits
-		wrong = alarms
+		passed = alarms
 	})
-	return area / (found * wrong)
+	return area / (found * passed)
 }
 
 // brier is the Brier score of every row.
