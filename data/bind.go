@@ -2,9 +2,7 @@ package data
 
 import (
 	"fmt"
-	"math"
 	"slices"
-	"strconv"
 )
 
 // Bind brings the data to every problem of the file: the rows of d. An error names
@@ -32,10 +30,7 @@ func (p *Problem) bind(d *Dataset) (*ProblemData, error) {
 			return nil, fmt.Errorf("task %q, %w", t.Name, err)
 		}
 	}
-	if err := b.learnable(); err != nil {
-		return nil, err
-	}
-	return b, b.prepare()
+	return b, b.learnable()
 }
 
 func (t *Task) bind(d *Dataset, classes []string) (TaskData, error) {
@@ -75,11 +70,11 @@ func (t *Task) samples(d *Dataset, s split, classes []string) (Samples, error) {
 // value is what the task predicts of row r: the target, or -1 or +1, or the number
 // among the classes of the problem if it lists them.
 func (t *Task) value(d *Dataset, r int, classes []string) (float64, error) {
-	if t.Kind == Regression {
-		return d.number(r)
-	}
-	if d.Regression() {
+	switch {
+	case (t.Kind == Regression) != d.Regression():
 		return 0, Mismatch("a %s task cannot use %s, which has %s", t.Kind, d.Name, d.contents())
+	case t.Kind == Regression:
+		return d.Target[r], nil
 	}
 	if classes != nil {
 		class := d.Classes[d.Label[r]]
@@ -96,19 +91,6 @@ func (t *Task) value(d *Dataset, r int, classes []string) (float64, error) {
 	default:
 		return 0, Invalid("row %d has the class %q; the task tells %q from %q", r, class, t.Positive, t.Negative)
 	}
-}
-
-// number is the target of row r. Whole numbers may have been read as classes,
-// where nothing told their use.
-func (d *Dataset) number(r int) (float64, error) {
-	if d.Regression() {
-		return d.Target[r], nil
-	}
-	v, err := strconv.ParseFloat(d.Classes[d.Label[r]], 64)
-	if err != nil || math.IsNaN(v) || math.IsInf(v, 0) {
-		return 0, Mismatch("a %s task cannot use %s, which has %s", Regression, d.Name, d.contents())
-	}
-	return v, nil
 }
 
 func (d *Dataset) contents() string {
@@ -131,33 +113,53 @@ func (p *ProblemData) learnable() error {
 	return nil
 }
 
-// prepare fits the problem's steps on the training rows of all its tasks and
-// applies them to all rows.
-func (p *ProblemData) prepare() error {
-	for _, kind := range p.Prepare {
-		step, err := FitStep(kind, Stack(p.matrices(false)))
-		if err != nil {
-			return fmt.Errorf("field \"prepare\": %w", err)
-		}
-		prepared, err := step.Problem(p)
-		if err != nil {
-			return fmt.Errorf("field \"prepare\": %w", err)
-		}
-		p.Tasks = prepared.Tasks
+// TrainingRows are the training rows of all tasks. Rows that neighbours share are there once.
+func (p *ProblemData) TrainingRows() Matrix {
+	var parts []Matrix
+	for _, t := range p.Tasks {
+		parts = append(parts, t.TrainSet.X)
 	}
-	return nil
+	return Stack(slices.CompactFunc(parts, sameRows))
 }
 
-// matrices are the training rows of every task, or all its rows.
-func (p *ProblemData) matrices(held bool) (parts []Matrix) {
-	for i := range p.Tasks {
-		for j, set := range p.Tasks[i].sets() {
-			if set.X != nil && (held || j == 0) {
-				parts = append(parts, set.X)
+// Mapped returns a problem with other rows, whose features have no names. Rows that tasks share
+// are made once.
+func (p *ProblemData) Mapped(rows func(x Matrix) (Matrix, error)) (*ProblemData, error) {
+	q := p.clone()
+	q.Features = nil
+	var given []Matrix
+	images := map[Matrix]Matrix{}
+	for i, t := range q.Tasks {
+		for j, set := range q.Tasks[i].sets() {
+			x := set.X
+			if x == nil {
+				continue
 			}
+			if same := slices.IndexFunc(given, func(y Matrix) bool { return sameRows(x, y) }); same >= 0 {
+				x = given[same]
+			} else {
+				given = append(given, x)
+				var err error
+				if images[x], err = rows(x); err != nil {
+					return nil, fmt.Errorf("task %q, %s rows: %w", t.Name, t.splits()[j].field, err)
+				}
+			}
+			set.X = images[x]
 		}
 	}
-	return parts
+	return q, nil
+}
+
+// sameRows says that two matrices have the same rows of one place in memory.
+func sameRows(a, b Matrix) bool {
+	x, ok1 := a.(*Stored)
+	y, ok2 := b.(*Stored)
+	if a == b || !ok1 || !ok2 || x.nnz == 0 ||
+		y.nnz == 0 || &x.value[0] != &y.value[0] {
+		return a == b
+	}
+	return x.cols == y.cols && slices.Equal(x.begin, y.begin) &&
+		slices.Equal(x.end, y.end)
 }
 
 // Stack puts matrices of the same width on top of each other. It is dense if one of them is.
@@ -165,7 +167,7 @@ func Stack(parts []Matrix) Matrix {
 	like := parts[max(0, slices.IndexFunc(parts, func(x Matrix) bool {
 		return x.Rows() > 0 && !IsSparse(x)
 	}))]
-	b := newBuilder(like, like.Cols())
+	b := NewBuilder(like, like.Cols())
 	entries := 0
 	for _, x := range parts {
 		entries += x.NNZ()
@@ -173,8 +175,8 @@ func Stack(parts []Matrix) Matrix {
 	b.value = slices.Grow(b.value, entries)
 	for _, x := range parts {
 		for i := range x.Rows() {
-			b.add(x.Row(i))
+			b.Add(x.Row(i))
 		}
 	}
-	return b.matrix()
+	return b.Matrix()
 }

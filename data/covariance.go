@@ -90,6 +90,9 @@ func ProjectCovariance(omega *mat.SymDense) (*mat.SymDense, error) {
 	return e.Rebuild(e.Values), nil
 }
 
+// largest bounds entries.
+const largest = 1e100
+
 // rounding is how far a sum of squares may be from positive semidefinite, relative to the trace.
 const rounding = 1e-14
 

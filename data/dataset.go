@@ -49,9 +49,6 @@ type Dataset struct {
 	// LabelOf is the column that the labels or targets are from, if the file has
 	// columns: "column 3 (score)".
 	LabelOf string
-	// Targets names the columns of labels of a file that has several. One of them
-	// was read.
-	Targets []string
 	// Group holds the group of every row as an index into Groups, or is nil.
 	Group []int32
 	// Groups names the groups.
@@ -67,6 +64,8 @@ type Dataset struct {
 	once        sync.Once
 	fingerprint string
 }
+
+func finite(v float64) bool { return !math.IsNaN(v) && !math.IsInf(v, 0) }
 
 // Regression reports whether the rows carry real targets instead of classes.
 func (d *Dataset) Regression() bool { return d.Target != nil }

@@ -2,11 +2,10 @@
 // or sparse features, multitask problems drawn from them or written by hand, and
 // the label graphs of their tasks.
 //
-// Package format reads datasets. SampleProblems and GroupProblems
+// Package table reads datasets. SampleProblems and GroupProblems
 // draw problems from one, LoadProblems reads them from a file, and
 // ProblemFile.Bind brings the rows to them: a ProblemData has a matrix and labels
-// for every task and split. Steps, such as tf-idf or standardising, are fitted on
-// some rows and applied to all.
+// for every task and split. Package view transforms rows.
 //
 // Files may come from anyone: the sizes that they state are not relied on,
 // memory grows with the bytes read, and errors name file, line and field.

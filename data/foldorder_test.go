@@ -73,11 +73,11 @@ func (n numbered) columns(change func(row []float32) []float32) numbered {
 	q.ProblemData = n.clone()
 	for i := range q.Tasks {
 		set := &q.Tasks[i].TrainSet
-		b := newBuilder(set.X, set.X.Cols())
+		b := NewBuilder(set.X, set.X.Cols())
 		for row := range rowsOf(set.X) {
-			b.add(Row{Value: change(slices.Clone(row))})
+			b.Add(Row{Value: change(slices.Clone(row))})
 		}
-		set.X = b.matrix()
+		set.X = b.Matrix()
 	}
 	return q
 }
@@ -168,4 +168,46 @@ func TestFoldsOfTargetsInOwnUnits(t *testing.T) {
 	}
 	got := n.folds(t, 7)
 	datatest.Holds(t, slices.EqualFunc(got, want, slices.Equal), "other units of a target change the folds")
+}
+
+// scattered has tasks of n rows of d features each, with classes or targets, two
+// of them with validation and test rows.
+func scattered(seed uint64, kind Kind, m, n, d int) *ProblemData {
+	r := rand.New(rand.NewPCG(seed, 0))
+	set := func(n int) Samples {
+		values, y := make([]float32, n*d), make([]float64, n)
+		for i := range values {
+			values[i] = float32(r.NormFloat64() * (1 + float64(i%d)))
+		}
+		for j := range y {
+			if y[j] = r.NormFloat64(); kind == Classification {
+				y[j] = float64(j%2*2 - 1)
+				values[j*d] += 3 * float32(y[j])
+			}
+		}
+		x, err := NewDense(n, d, values)
+		if err != nil {
+			panic(err)
+		}
+		return Samples{X: x, Y: y}
+	}
+	p := &ProblemData{Problem: &Problem{Name: "p"}}
+	for i := range m {
+		t := TaskData{Task: &Task{Kind: kind}, TrainSet: set(n + i)}
+		if i < 2 {
+			t.ValidationSet, t.TestSet = set(3), set(4)
+		}
+		p.Tasks = append(p.Tasks, t)
+	}
+	return p
+}
+
+func rowsOf(x Matrix) func(yield func([]float32) bool) {
+	return func(yield func([]float32) bool) {
+		for i := range x.Rows() {
+			if !yield(x.Row(i).Value) {
+				return
+			}
+		}
+	}
 }

@@ -284,14 +284,6 @@ func (p *ProblemData) CheckTogether(together [][]int) error {
 	return nil
 }
 
-// labels are the classes of the training rows; rows of a regression have one.
-func (t *TaskData) labels() []float64 {
-	if t.Kind == Regression {
-		return make([]float64, len(t.TrainSet.Y))
-	}
-	return t.TrainSet.Y
-}
-
 // Hold is the fold that validates the given training rows of every task and trains
 // on the others.
 func (p *ProblemData) Hold(rows [][]int) (Fold, error) {

@@ -51,20 +51,6 @@ func (r Row) Column(p int) int {
 	return int(r.Index[p])
 }
 
-// entries yields the entries of all rows, each with its column.
-func entries(x Matrix) iter.Seq2[int, float32] {
-	return func(yield func(int, float32) bool) {
-		for i := range x.Rows() {
-			r := x.Row(i)
-			for p, v := range r.Value {
-				if !yield(r.Column(p), v) {
-					return
-				}
-			}
-		}
-	}
-}
-
 // Stored is a Matrix in memory. A dense one has all entries, zeros too; a sparse one is
 // in compressed sparse row form.
 type Stored struct {
@@ -262,13 +248,13 @@ func (x *Stored) AddGram(dst, v, c []float64) (sum float64) {
 func (x *Stored) SquaredNorms() []float64 {
 	norms := make([]float64, x.Rows())
 	for i := range norms {
-		norms[i] = x.Row(i).square()
+		norms[i] = x.Row(i).Square()
 	}
 	return norms
 }
 
-// square is the squared length of the row.
-func (r Row) square() (sum float64) {
+// Square is the squared length of the row.
+func (r Row) Square() (sum float64) {
 	for _, v := range r.Value {
 		sum += float64(v) * float64(v)
 	}
@@ -342,16 +328,17 @@ func (r Row) AddTo(w []float64, a float64) {
 	}
 }
 
-// builder makes a matrix row by row, stored as another one is.
-type builder struct {
+// Builder makes a matrix row by row, stored as another one is.
+type Builder struct {
 	cols  int
 	ptr   []int
 	index []int32 // not nil if it is sparse
 	value []float32
 }
 
-func newBuilder(like Matrix, cols int) *builder {
-	b := &builder{cols: cols, ptr: make([]int, 1, like.Rows()+1)}
+// NewBuilder is for as many columns.
+func NewBuilder(like Matrix, cols int) *Builder {
+	b := &Builder{cols: cols, ptr: make([]int, 1, like.Rows()+1)}
 	entries := like.Rows() * cols
 	if IsSparse(like) {
 		entries = like.NNZ()
@@ -361,9 +348,9 @@ func newBuilder(like Matrix, cols int) *builder {
 	return b
 }
 
-// row adds a row of n zeros, of a sparse matrix in the columns of index, and returns its
+// Row adds a row of n zeros, of a sparse matrix in the columns of index, and returns its
 // values.
-func (b *builder) row(index []int32, n int) []float32 {
+func (b *Builder) Row(index []int32, n int) []float32 {
 	if b.index != nil {
 		b.index = append(b.index, index...)
 	}
@@ -372,18 +359,19 @@ func (b *builder) row(index []int32, n int) []float32 {
 	return b.value[len(b.value)-n:]
 }
 
-// add adds a row unchanged.
-func (b *builder) add(r Row) {
+// Add adds a row unchanged.
+func (b *Builder) Add(r Row) {
 	if b.index != nil || r.Index == nil {
-		copy(b.row(r.Index, len(r.Value)), r.Value)
+		copy(b.Row(r.Index, len(r.Value)), r.Value)
 		return
 	}
-	dst := b.row(nil, b.cols)
+	dst := b.Row(nil, b.cols)
 	for p, j := range r.Index {
 		dst[j] = r.Value[p]
 	}
 }
 
-func (b *builder) matrix() Matrix {
+// Matrix has the rows so far.
+func (b *Builder) Matrix() Matrix {
 	return newStored(b.cols, b.ptr, b.index, b.value)
 }

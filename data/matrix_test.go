@@ -160,3 +160,15 @@ func TestCovariancesAreChecked(t *testing.T) {
 	}
 	datatest.Says(t, CheckCovariance(mat.NewSymDense(1, []float64{1}), 2), ErrInvalid, "it is for 1 tasks; there are 2")
 }
+
+// randomCounts draws a matrix of counts, mostly zeros.
+func randomCounts(t testing.TB, rng *rand.Rand, n, d int) *Stored {
+	t.Helper()
+	values := make([]float32, n*d)
+	for i := range values {
+		if rng.IntN(3) == 0 {
+			values[i] = float32(1 + rng.IntN(9))
+		}
+	}
+	return datatest.Must(NewDense(n, d, values))(t)
+}

@@ -209,29 +209,6 @@ func TestProblemFilesRoundTrip(t *testing.T) {
 	datatest.Holds(t, encoded(t, train) == encoded(t, loaded), "a round trip changed the bytes")
 }
 
-func TestPrepareIsFittedOnTrainingRowsAlone(t *testing.T) {
-	d := madeClasses(t, 40, 50, 60, 70, 33, 45, 52)
-	train, _, err := SampleProblems(d, SampleConfig{Train: 1, Test: 1, Prepare: []string{"standardise"}})
-	datatest.Check(t, err)
-	problems := datatest.Must(train.Bind(d))(t)
-	var sum, square [2]float64
-	n := 0.0
-	for _, task := range problems[0].Tasks {
-		for i := range task.TrainSet.X.Rows() {
-			for j, v := range task.TrainSet.X.Row(i).Value {
-				sum[j] += float64(v)
-				square[j] += float64(v) * float64(v)
-			}
-			n++
-		}
-	}
-	for j := range sum {
-		if mean, variance := sum[j]/n, square[j]/n; math.Abs(mean) > 1e-6 || math.Abs(variance-1) > 1e-5 { // entries are float32
-			t.Errorf("feature %d has mean %v and variance %v over the training rows, want 0 and 1", j, mean, variance)
-		}
-	}
-}
-
 func TestProblemFileFaultsAreNamed(t *testing.T) {
 	const task = `{"name": "t", "kind": "classification", "positive": "c0", "negative": "c1", "train": [0, 1]}`
 	file := func(problems string) string {
@@ -261,7 +238,6 @@ func TestProblemFileFaultsAreNamed(t *testing.T) {
 		{"a class twice", file(`{"name": "p", "classes": ["a", "b", "a"], "tasks": [{"name": "t", "kind": "classification", "train": [0, 1]}]}`), `field "classes": 3 names, 2 of them different`},
 		{"a positive class of several", file(`{"name": "p", "classes": ["a", "b", "c"], "tasks": [` + task + `]}`), `field "positive": the problem lists its classes`},
 		{"classes of a regression", file(`{"name": "p", "classes": ["a", "b", "c"], "tasks": [{"name": "t", "kind": "regression", "train": [0]}]}`), `regression has no classes`},
-		{"unknown prepare", file(`{"name": "p", "prepare": ["whiten"], "tasks": [` + task + `]}`), `prepare "whiten"`},
 		{"rows without dataset", `{"schema": 1, "problems": [{"name": "p", "tasks": [` + task + `]}]}`, `need a "dataset"`},
 	} {
 		datatest.Refused(parseProblems([]byte(c.text)))(t, nil, c.want)

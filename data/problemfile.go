@@ -85,11 +85,6 @@ func (p *Problem) check() error {
 	if len(p.Tasks) == 0 {
 		return Invalid("it has no tasks")
 	}
-	for _, kind := range p.Prepare {
-		if kind != StepStandardise && kind != StepUnit {
-			return Invalid("prepare %q; it can be %s or %s", kind, StepStandardise, StepUnit)
-		}
-	}
 	distinct := len(slices.Compact(slices.Sorted(slices.Values(p.Classes))))
 	if k := len(p.Classes); k > 0 && (k < 3 || distinct < k) {
 		return Invalid("field \"classes\": %d names, %d of them different; it lists all classes, each once, where tasks have more than two", k, distinct)

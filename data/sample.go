@@ -26,7 +26,6 @@ type SampleConfig struct {
 	// The fractions remain shares of all rows of a class.
 	DisjointRows bool `json:"disjoint_rows,omitempty" help:"No row is in training and in test problems, which share out the rows of every class: what training problems teach of rows then tells nothing of test rows."`
 	All          bool `json:"all,omitempty" help:"One problem of all groups, in train.json, instead of sampling."`
-	Kind         Kind `json:"kind,omitempty" enum:",classification,regression" default:"" help:"Of groups: \"regression\" takes classes that are numbers for targets."`
 
 	several []string // the classes of groups that have more than two
 }
@@ -155,10 +154,7 @@ func GroupProblems(d *Dataset, c SampleConfig) (train, test *ProblemFile, err er
 	}
 	task := Task{Kind: Regression}
 	classes := d.Classes
-	if d.Regression() || c.Kind == Regression {
-		if _, err := d.number(0); err != nil {
-			return nil, nil, fmt.Errorf("sample: %w", err)
-		}
+	if d.Regression() {
 		classes = nil
 	} else if task.Kind = Classification; len(classes) == 1 {
 		return nil, nil, Invalid("sample: %s: it has one class; there must be two", d.Name)

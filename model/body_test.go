@@ -10,6 +10,7 @@ import (
 
 	"l2mt/data"
 	"l2mt/data/datatest"
+	"l2mt/data/view"
 	"l2mt/layers"
 	"l2mt/model"
 	"l2mt/model/modeltest"
@@ -182,7 +183,7 @@ func TestBodiesMakeWhatTheirFormulasSay(t *testing.T) {
 			if p == large {
 				continue
 			}
-			s := datatest.Must(statistic(data.InMetric(p)))(t)
+			s := datatest.Must(statistic(view.InMetric(p)))(t)
 			near(t, body, e.E, formula(n, func(j int) []float64 { return s(nil, j, j+1) }), 1e-12)
 		}
 	}

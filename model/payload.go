@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"l2mt/data"
+	"l2mt/data/view"
 	"l2mt/layers"
 )
 
@@ -58,7 +59,7 @@ func labelGraph(t data.TaskData, k int) (*data.LabelGraph, error) {
 // their metric. Head has the layers of the network's head that
 // are in the graph: the problem has the features below them.
 func Prepare(c Config, p *data.ProblemData, head ...layers.Connected) (*Payload, error) {
-	inMetric := func() *data.ProblemData { return data.InMetric(p.TrainingOnly()) }
+	inMetric := func() *data.ProblemData { return view.InMetric(p.TrainingOnly()) }
 	return PrepareIn(c, p, inMetric, head...)
 }
 

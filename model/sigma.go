@@ -12,13 +12,14 @@ import (
 	"l2mt/data"
 	"l2mt/data/files"
 	"l2mt/data/safetensors"
+	"l2mt/data/view"
 	"l2mt/layers"
 )
 
 // Sigma is what the rows of the experience have taught of their columns and classes: how rows
 // scatter about the mean of their class, and where these means are.
 type Sigma struct {
-	*data.Metric
+	*view.Metric
 	Taught
 	Classes *data.ProblemData // rows of the experience, a task a class
 	inner   *data.ProblemData // the same rows in the metric
@@ -40,7 +41,7 @@ type Taught struct {
 
 // NewSigma is nil where rows do not scatter.
 func NewSigma(classes *data.ProblemData, t Taught) *Sigma {
-	metric := data.ScatterOf(classes).Metric(t.Ridge)
+	metric := view.ScatterOf(classes).Metric(t.Ridge)
 	if metric == nil {
 		return nil
 	}
@@ -78,7 +79,7 @@ func (s *Sigma) Class(number int) string { return s.Classes.Tasks[number].Name }
 // Nearest is the class whose mean is nearest to the mean of some rows, and their squared distance
 // over its expectation for rows of that class.
 func (s *Sigma) Nearest(x data.Matrix) (class int, gap float64) {
-	mean := meanOf(s.Rows(x))
+	mean := meanOf(s.Apply(x))
 	k := float64(max(s.Few, x.Rows())) // means of fewer rows lie nearer to each other
 	gap = math.Inf(1)
 	for c, m := range s.means {
@@ -103,10 +104,10 @@ func (s *Sigma) Between(
 	pair := &data.ProblemData{Problem: s.inner.Problem}
 	for side, c := range classes {
 		known := s.inner.Tasks[c].TrainSet.X
-		x := data.Stack([]data.Matrix{known, s.Rows(labelled[side])})
+		x := data.Stack([]data.Matrix{known, s.Apply(labelled[side])})
 		pair.Tasks = append(pair.Tasks, ClassOf("", x))
 	}
-	metric := data.ScatterOf(pair).Metric(pairRidge)
+	metric := view.ScatterOf(pair).Metric(pairRidge)
 	pair = metric.Problem(pair)
 	sum := meanOf(pair.Tasks[0].TrainSet.X)
 	second := meanOf(pair.Tasks[1].TrainSet.X)
@@ -114,7 +115,7 @@ func (s *Sigma) Between(
 	floats.Sub(gap.RawMatrix().Data, second)
 	floats.Add(sum, second)
 	b = -floats.Dot(gap.RawMatrix().Data, sum) / 2
-	return s.Restore(metric.Restore(gap)), b
+	return s.Pull(metric.Pull(gap)), b
 }
 
 // meanOf is the mean of rows.

@@ -110,7 +110,7 @@ func TestBetweenIsALinearDiscriminant(t *testing.T) {
 	gap := mat.NewVecDense(9, nil)
 	middle := mat.NewVecDense(9, nil)
 	for side, c := range []int{4, 1} {
-		z := s.Rows(data.Stack([]data.Matrix{known.Tasks[c].TrainSet.X, fresh[c]}))
+		z := s.Apply(data.Stack([]data.Matrix{known.Tasks[c].TrainSet.X, fresh[c]}))
 		mean := mat.NewVecDense(9, nil)
 		for i := range z.Rows() {
 			for j, v := range z.Row(i).Value {
@@ -136,7 +136,7 @@ func TestBetweenIsALinearDiscriminant(t *testing.T) {
 	ratio := 0.0
 	for _, x := range fresh {
 		for i := range x.Rows() {
-			z := s.Rows(x.Take([]int{i})).Row(0).Value
+			z := s.Apply(x.Take([]int{i})).Row(0).Value
 			by := -mat.Dot(&want, middle)
 			score := intercept
 			for j, v := range x.Row(i).Value {

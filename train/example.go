@@ -20,7 +20,7 @@ type Example struct {
 	Tuples  []model.Tuple
 	// Dataset is the name of the problem's dataset, if it has one.
 	Dataset string
-	// InMetric says that the tuples were measured in the problem's data.Metric.
+	// InMetric says that the tuples were measured in the problem's view.Metric.
 	InMetric bool
 	// ThroughHead says that they were measured on the features that the head makes.
 	ThroughHead bool

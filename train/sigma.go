@@ -11,6 +11,7 @@ import (
 	"slices"
 
 	"l2mt/data"
+	"l2mt/data/view"
 	"l2mt/infer/solve"
 	"l2mt/model"
 	"l2mt/model/evidence"
@@ -154,7 +155,7 @@ func (t *trainer) learnSigma(ctx context.Context, source Source) error {
 	}
 	for part := range parts {
 		inner, outer := split(part)
-		scatter := data.ScatterOf(k.with(outer))
+		scatter := view.ScatterOf(k.with(outer))
 		for number := range heldProblems {
 			r := data.Stream(t.config.Seed, "problem of classes left out", uint64(part), uint64(number))
 			p := k.draw(r, inner)

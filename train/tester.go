@@ -14,6 +14,7 @@ import (
 
 	"l2mt/data"
 	"l2mt/data/files"
+	"l2mt/data/view"
 	"l2mt/infer/solve"
 	"l2mt/model"
 	"l2mt/model/evidence"
@@ -54,7 +55,7 @@ func newTester(ctx context.Context, n *model.Network, e Example) (*tester, error
 		p, err = n.Features(p)
 	}
 	if err == nil && e.InMetric {
-		p = data.InMetric(p)
+		p = view.InMetric(p)
 	}
 	if err == nil {
 		t.train, err = multitask.Training(p)

@@ -4,13 +4,13 @@ import (
 	"testing"
 
 	"l2mt/data/datatest"
-	"l2mt/data/format"
+	"l2mt/data/table"
 )
 
 // A test that wants real data is skipped where there is none.
 func Example() {
 	_ = func(t *testing.T) {
-		d, err := format.Read(datatest.Path(t, "classics", "school.npz"), format.Options{})
+		d, err := table.Dataset(datatest.Path(t, "classics", "school.npz"), table.Options{})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -8,6 +8,7 @@ import (
 	"l2mt/data"
 	"l2mt/data/digits"
 	"l2mt/data/table"
+	"l2mt/data/view"
 )
 
 // Problems is a problem file with its data. One problem at a time is brought to
@@ -47,22 +48,13 @@ func OpenProblems(path, dataset string, anywhere bool) (*Problems, error) {
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", path, err)
 	}
-	classes := func(q *data.Problem) bool { return q.Tasks[0].Kind == data.Classification }
-	p.dataset, err = Dataset(p.datasetPath, slices.ContainsFunc(file.Problems, classes))
+	kind := file.Problems[0].Tasks[0].Kind
+	p.dataset, err = digits.Open(p.datasetPath, table.Options{Kind: kind})
 	if err != nil {
 		return nil, err
 	}
 	_, err = p.bind(nil) // checks that it is the problems' dataset
 	return p, err
-}
-
-// Dataset reads the dataset of problems, whose tasks may need classes.
-func Dataset(path string, classes bool) (*data.Dataset, error) {
-	o := table.Options{}
-	if classes {
-		o.Kind = data.Classification
-	}
-	return digits.Open(path, o)
 }
 
 // File is the problem file.
@@ -93,11 +85,11 @@ func (p *Problems) bind(problems []*data.Problem) ([]*data.ProblemData, error) {
 		return nil, fmt.Errorf("%s: %w", p.path, err)
 	}
 	for i, q := range bound {
-		if p.transform == nil {
-			break
+		if bound[i], err = view.Prepared(q); err == nil && p.transform != nil {
+			bound[i], err = p.transform.Apply(bound[i])
 		}
-		if bound[i], err = p.transform.Apply(q); err != nil {
-			return nil, err
+		if err != nil {
+			return nil, fmt.Errorf("%s: %w", p.path, err)
 		}
 	}
 	return bound, nil

@@ -24,9 +24,9 @@ type Column struct {
 	// Texts are the different texts, in the order of their first rows.
 	Texts []string
 
-	index  []int32          // in Texts, of each row up to the last text; -1 for a number
-	known  map[string]int32 // the numbers of Texts, and of their keys
-	single bool             // Numbers come from a file that stores floating-point numbers
+	index []int32          // in Texts, of each row up to the last text; -1 for a number
+	known map[string]int32 // the numbers of Texts, and of their keys
+	order []string         // of classes; nil if their labels have one
 }
 
 // Len is the number of rows.

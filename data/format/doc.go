@@ -1,8 +1,6 @@
-// Package format reads datasets from files and writes them: svmlight, CSV and
-// TSV, and NumPy's .npz.
-//
-// Read takes a file in any of the Formats. Every reader makes a table, which turns
-// into a data.Dataset in one place, the same for all formats.
+// Package format reads the content of files, and writes datasets: OpenRows reads the rows of CSV,
+// TSV and Parquet, Read the frame of svmlight and NumPy's .npz. Package table makes datasets and
+// problems of either, in one way.
 //
 // Files may come from anyone: the sizes that they state are not relied on,
 // memory grows with the bytes that were read, and errors name file, line and field.

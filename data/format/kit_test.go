@@ -18,6 +18,7 @@ import (
 
 	"l2mt/data"
 	"l2mt/data/datatest"
+	"l2mt/data/view"
 )
 
 func nan() float64 { return math.NaN() }
@@ -55,7 +56,34 @@ func readTable(path string, o Options) error {
 
 func mustRead(t testing.TB, path string, o Options) *data.Dataset {
 	t.Helper()
-	return datatest.Must(Read(path, o))(t)
+	return datatest.Must(readDataset(path, o))(t)
+}
+
+func readDataset(path string, o Options) (*data.Dataset, error) {
+	f, err := Read(path, o)
+	if err != nil {
+		return nil, err
+	}
+	return datasetOf(path, f)
+}
+
+// datasetOf is the dataset of a frame. Labels are targets if the file says so, or one has a fraction.
+func datasetOf(name string, f *Frame) (d *data.Dataset, err error) {
+	d = &data.Dataset{Name: name, X: f.X, Features: f.Features, Steps: f.Steps, Notes: f.Notes}
+	label := f.Labels[0]
+	fraction := slices.ContainsFunc(label.Numbers, func(v float64) bool { return v != math.Trunc(v) })
+	if f.Kind == data.Regression || f.Kind == "" && label.Texts == nil && fraction {
+		d.Target = label.Numbers
+	} else {
+		d.Label, d.Classes, err = label.Named()
+	}
+	if f.Group != nil && err == nil {
+		d.Group, d.Groups, err = f.Group.Named()
+	}
+	if err != nil {
+		return nil, err
+	}
+	return d, d.Validate()
 }
 
 // fromBytes reads content as Read would read it from a file of that name, but
@@ -76,7 +104,10 @@ func fromBytes(name string, content []byte, o Options) (*data.Dataset, error) {
 	if err != nil {
 		return nil, err
 	}
-	return t.Dataset(name, o)
+	if err := t.Name(o); err != nil {
+		return nil, err
+	}
+	return datasetOf(name, t)
 }
 
 func mustReadBytes(t testing.TB, name string, content []byte, o Options) *data.Dataset {
@@ -141,7 +172,7 @@ func randomDataset(rng *rand.Rand) *data.Dataset {
 		}
 	}
 	if rng.IntN(2) == 0 {
-		d.Steps = []string{data.StepUnit, data.StepStandardise}
+		d.Steps = []string{view.Unit, view.Standardise}
 	}
 	return d
 }

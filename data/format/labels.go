@@ -2,7 +2,6 @@ package format
 
 import (
 	"cmp"
-	"fmt"
 	"math"
 	"slices"
 	"strconv"
@@ -12,11 +11,6 @@ import (
 
 // Labels become classes here, in the same way for every file format, so that
 // the same data has the same fingerprint whichever file it came from.
-
-// maxFloatClasses bounds the different whole numbers stored as floating-point
-// numbers that count as class labels: NumPy users keep class labels as floats,
-// but scores and ages too.
-const maxFloatClasses = 50
 
 // maxClassNumber bounds class numbers: above it neighbouring whole numbers are
 // one float64.
@@ -75,91 +69,64 @@ func (c *Column) Classes(rows []int) (different []Label, index []int32) {
 	return different, index
 }
 
-// check finds the first label that is missing or not of the kind asked for.
-func (c *Column) check(kind data.Kind) (row int, err error) {
-	for i := range c.Len() {
-		l := c.Label(i)
-		k := c.Text(i)
-		v := l.Number
-		if k >= 0 && !c.AsText {
-			v, _ = strconv.ParseFloat(l.Text, 64)
-		}
-		switch {
-		case k >= 0 && l.Text == "":
-			return i, data.Invalid("it is empty; every row needs one")
-		case math.IsNaN(v) || math.IsInf(v, 0):
-			return i, data.Invalid("it is %s; it must be finite", cmp.Or(l.Text, fmt.Sprint(v)))
-		case k >= 0 && kind == data.Regression:
-			return i, data.Malformed("%q is not a number; regression needs numbers", l.Text)
-		case kind == "" && (k < 0) != (c.Text(0) < 0):
-			return i, data.Malformed("%q is among numbers and words; all must be numbers, or all words, unless classification is asked for", l)
-		}
-	}
-	return 0, nil
-}
-
-// kind decides between classes and targets when the user has not: words and
-// named classes are classes, numbers with fractions are targets, whole numbers
-// are classes, except more than maxFloatClasses of them stored as
-// floating-point numbers.
-func (c *Column) kind(names []string) data.Kind {
-	if c.Texts != nil || names != nil {
-		return data.Classification
-	}
-	different := map[float64]bool{}
-	for _, x := range c.Numbers {
-		if x != math.Trunc(x) {
-			return data.Regression
-		}
-		if c.single {
-			different[x] = true
-		}
-	}
-	if len(different) > maxFloatClasses {
-		return data.Regression
-	}
-	return data.Classification
-}
-
-// named returns the class of every row and the names of the classes. Names, if there
-// are any, give the classes their order and, when the rows hold numbers, their names.
-func (c *Column) named(names []string) ([]int32, []string, error) {
+// Named returns the class of every row and the classes: those that rename has given, or the
+// different labels in order.
+func (c *Column) Named() (index []int32, names []string, err error) {
 	rows := make([]int, c.Len())
 	for i := range rows {
 		rows[i] = i
 	}
 	different, index := c.Classes(rows)
-	if names == nil {
-		for k, l := range different {
-			if math.Abs(l.Number) >= maxClassNumber {
-				return nil, nil, data.Invalid("row %d: it is %v; class numbers must lie within ±2^53", slices.Index(index, int32(k)), l.Number)
-			}
-			names = append(names, l.String())
+	for k, l := range different {
+		if math.Abs(l.Number) >= maxClassNumber {
+			return nil, nil, data.Invalid("row %d: it is %v; class numbers must lie within ±2^53", slices.Index(index, int32(k)), l.Number)
 		}
+		names = append(names, l.String())
+	}
+	if c.order == nil {
 		return index, names, nil
+	}
+	for i, k := range index {
+		index[i] = int32(slices.Index(c.order, names[k]))
+	}
+	return index, c.order, nil
+}
+
+// rename gives classes their order and, where the rows hold numbers, the names of these.
+func (c *Column) rename(names []string) error {
+	if c == nil || names == nil {
+		return nil
 	}
 	once := len(slices.Compact(slices.Sorted(slices.Values(names))))
 	if once < len(names) {
-		return nil, nil, data.Invalid("the %d names are only %d different ones", len(names), once)
+		return data.Invalid("the %d names are only %d different ones", len(names), once)
 	}
 	first := 1 // the number of the first name
-	if slices.Contains(different, Label{}) {
+	if slices.Contains(c.Numbers, 0) {
 		first = 0
 	}
-	known := map[string]int32{} // the numbers of names, by their rows' labels
+	known := map[string]string{} // the names of labels
 	for k, name := range names {
+		label := name
 		if c.Texts == nil {
-			name = strconv.Itoa(first + k)
+			label = strconv.Itoa(first + k)
 		}
-		known[name] = int32(k)
+		known[label] = name
 	}
-	for i, k := range index {
-		class, ok := known[different[k].String()]
+	odd := func(name string) bool { // as a number it would be spelt otherwise
+		var c Column
+		c.Add(name)
+		return c.Label(0).String() != name
+	}
+	named := Column{Name: c.Name, order: names, AsText: slices.ContainsFunc(names, odd)}
+	for i := range c.Len() {
+		name, ok := known[c.Label(i).String()]
 		if !ok {
-			return nil, nil, data.Invalid("row %d: %q is not one of the %d names, which begin with %q, nor a number of one, %d..%d",
-				i, different[k], len(names), names[0], first, first+len(names)-1)
+			return data.Invalid("row %d: %q is not one of the %d names, which begin with %q, nor a number of one, %d..%d",
+				i, c.Label(i), len(names), names[0], first, first+len(names)-1)
 		}
-		index[i] = class
+		named.Add(name)
 	}
-	return index, names, nil
+	*c = named
+	return nil
 }

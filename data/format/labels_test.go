@@ -47,32 +47,13 @@ func TestClassesAreOrderedAndNamed(t *testing.T) {
 		{"words in the order of names", []string{"a", "c"}, []string{"c", "b", "a"}, []int32{2, 0}, []string{"c", "b", "a"}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			index, classes, err := columnOf(c.texts...).named(c.names)
-			datatest.Holds(t, err == nil && slices.Equal(index, c.index) && slices.Equal(classes, c.classes),
-				"got %v %q (%v), want %v %q", index, classes, err, c.index, c.classes)
+			column := columnOf(c.texts...)
+			datatest.Check(t, column.rename(c.names))
+			index, classes, err := column.Named()
+			if err != nil || !slices.Equal(index, c.index) || !slices.Equal(classes, c.classes) {
+				t.Errorf("got %v %q (%v), want %v %q", index, classes, err, c.index, c.classes)
+			}
 		})
-	}
-}
-
-func TestLabelsDecideBetweenClassesAndTargets(t *testing.T) {
-	whole := make([]float64, maxFloatClasses+1)
-	for i := range whole {
-		whole[i] = float64(i)
-	}
-	for _, c := range []struct {
-		name  string
-		c     *Column
-		names []string
-		want  data.Kind
-	}{
-		{"words", wordsOf("a"), nil, data.Classification},
-		{"whole numbers of a text", &Column{Numbers: whole}, nil, data.Classification},
-		{"a fraction", &Column{Numbers: []float64{1, 2, 2.5}}, nil, data.Regression},
-		{"few whole floats", &Column{Numbers: whole[1:], single: true}, nil, data.Classification},
-		{"many whole floats", &Column{Numbers: whole, single: true}, nil, data.Regression},
-		{"named classes", &Column{Numbers: whole, single: true}, []string{"a"}, data.Classification},
-	} {
-		datatest.Equal(t, c.c.kind(c.names), c.want, "%s", c.name)
 	}
 }
 
@@ -81,22 +62,19 @@ func TestFaultyLabelsAreNamed(t *testing.T) {
 		name  string
 		c     *Column
 		names []string
-		kind  data.Kind
 		want  string
-		is    error
 	}{
-		{"no number", &Column{Numbers: []float64{1, nan()}}, nil, "", "row 1: it is NaN", data.ErrInvalid},
-		{"empty", wordsOf("a", ""), nil, "", "row 1: it is empty", data.ErrInvalid},
-		{"too large", &Column{Numbers: []float64{1 << 53}}, nil, "", "2^53", data.ErrInvalid},
-		{"few names", &Column{Numbers: []float64{1, 3}}, []string{"a", "b"}, "", `row 1: "3" is not one of the 2 names`, data.ErrInvalid},
-		{"fraction", &Column{Numbers: []float64{1, 1.5}}, []string{"a", "b"}, "", `"1.5" is not one of`, data.ErrInvalid},
-		{"unknown name", wordsOf("a", "x"), []string{"a", "b"}, "", `row 1: "x" is not one of the 2 names`, data.ErrInvalid},
-		{"names twice", &Column{Numbers: []float64{1}}, []string{"a", "a"}, "", "only 1 different", data.ErrInvalid},
-		{"words as targets", wordsOf("a"), nil, data.Regression, `"a" is not a number`, data.ErrFormat},
+		{"too large", &Column{Numbers: []float64{1 << 53}}, nil, "2^53"},
+		{"few names", &Column{Numbers: []float64{1, 3}}, []string{"a", "b"}, `row 1: "3" is not one of the 2 names`},
+		{"fraction", &Column{Numbers: []float64{1, 1.5}}, []string{"a", "b"}, `"1.5" is not one of`},
+		{"unknown name", wordsOf("a", "x"), []string{"a", "b"}, `row 1: "x" is not one of the 2 names`},
+		{"names twice", &Column{Numbers: []float64{1}}, []string{"a", "a"}, "only 1 different"},
 	} {
-		x := datatest.Must(data.NewDense(c.c.Len(), 1, make([]float32, c.c.Len())))(t)
-		frame := &Frame{X: x, Label: *c.c, classes: c.names}
-		datatest.Refused(frame.Dataset("a", Options{Kind: c.kind}))(t, c.is, c.want)
+		err := c.c.rename(c.names)
+		if err == nil {
+			_, _, err = c.c.Named()
+		}
+		datatest.Says(t, err, data.ErrInvalid, c.want)
 	}
 }
 

@@ -133,10 +133,11 @@ func TestGroupsAndSeveralTargets(t *testing.T) {
 	datatest.Equal(t, d.Groups, []string{"north", "south", "west"}, "groups")
 	datatest.Equal(t, d.Group, []int32{0, 0, 1, 2, 2, 1, 0, 2}, "groups")
 	datatest.Equal(t, d.Features, []string{"width", "height", "a, quoted", "depth", "mass"}, "features")
-	for _, target := range []string{"1", "class"} {
-		d := mustRead(t, formats+"tasks.npz", Options{Target: target})
-		datatest.Equal(t, d.Label, tableDataset(t).Label, "target %s: labels", target)
-	}
+	f := datatest.Must(Read(formats+"tasks.npz", Options{}))(t)
+	f.Labels = f.Labels[1:]
+	second := datatest.Must(datasetOf("tasks", f))(t)
+	datatest.Equal(t, second.Label, tableDataset(t).Label, "labels")
+	datatest.Equal(t, f.Labels[0].Name, "class", "the second target")
 	d = mustRead(t, formats+"tasks.npz", Options{Label: "task", Group: "y"})
 	datatest.Holds(t, slices.Equal(d.Classes, groups) && len(d.Groups) == 8,
 		"classes %q, groups %q", d.Classes, d.Groups)
@@ -187,7 +188,6 @@ func TestNPZRefusesBadArchives(t *testing.T) {
 		{name: "no labels", content: archiveOf(t, x), is: data.ErrFormat, want: "there is no array label, class, y, target of labels, only X (2 x 3 float32)"},
 		{name: "other names", content: archiveOf(t, x, y), options: Options{Label: "A"}, is: data.ErrFormat, want: "there is no array A of labels, only X (2 x 3 float32), y (2 int32)"},
 		{name: "no groups", content: archiveOf(t, x, y), options: Options{Group: "school"}, is: data.ErrFormat, want: "there is no array school of groups"},
-		{name: "no such target", content: archiveOf(t, x, y), options: Options{Target: "1"}, is: data.ErrInvalid, want: `array y: there is no column "1"`},
 		{name: "features of three dimensions", content: archiveOf(t, y, floats("X", []int{2, 1, 1}, 1, 2)), is: data.ErrInvalid, want: "array X: it is 2 x 1 x 1 float64; features are n x d"},
 		{name: "flat features", content: archiveOf(t, y, floats("X", []int{2}, 1, 2)), is: data.ErrInvalid, want: "array X: it is 2 float64; features are n x d"},
 		{name: "features of text", content: archiveOf(t, y, output{"X", "<U1", []int{2, 1}, one([]int32{'a', 'b'})}), is: data.ErrFormat, want: "array X: the array is 2 x 1 text; it must hold numbers"},
@@ -196,9 +196,6 @@ func TestNPZRefusesBadArchives(t *testing.T) {
 		{name: "single label", content: archiveOf(t, x, floats("y", nil, 1)), is: data.ErrInvalid, want: "array y: it is float64"},
 		{name: "NaN", content: archiveOf(t, y, floats("X", []int{2, 2}, 1, 2, 3, math.NaN())), is: data.ErrInvalid, want: "row 1, column 1: the feature is NaN"},
 		{name: "beyond float32", content: archiveOf(t, y, floats("X", []int{2, 2}, 1, 1e300, 3, 4)), is: data.ErrInvalid, want: "row 0, column 1: the feature is +Inf"},
-		{name: "infinite target", content: archiveOf(t, x, floats("y", []int{2}, .5, math.Inf(1))), is: data.ErrInvalid, want: "label: row 1: it is +Inf"},
-		{name: "empty word", content: archiveOf(t, x, namesArray("y", []string{"a", ""})), is: data.ErrInvalid, want: "label: row 1: it is empty"},
-		{name: "words as targets", content: archiveOf(t, x, namesArray("y", []string{"a", "b"})), options: Options{Kind: data.Regression}, is: data.ErrFormat, want: `label: row 0: "a" is not a number`},
 		{name: "too few class names", content: archiveOf(t, x, y, namesArray("classes", []string{"a"})), is: data.ErrInvalid, want: `"2" is not one of the 1 names`},
 		{name: "too few feature names", content: archiveOf(t, x, y, namesArray("features", []string{"a"})), is: data.ErrInvalid, want: "3 columns but 1 feature names"},
 		{name: "sparse columns", content: csr("csc", []float64{0, 1, 2}, []float64{0, 1}, []float64{2, 2}), is: data.ErrFormat, want: `stored as ["csc"]`},

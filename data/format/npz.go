@@ -20,7 +20,7 @@ import (
 //
 //	X         n x d features, or instead
 //	data      with indices, indptr, shape and format: as SciPy stores CSR
-//	y         n labels or targets, or n x k targets, where one column is picked
+//	y         n labels or targets, or n x k targets
 //	group     n groups (tasks)
 //	classes   names of the classes 1, 2, ... (or 0, 1, ...)
 //	groups    names of the groups, likewise
@@ -142,25 +142,27 @@ func (p *npzParser) open(name string) (*array, io.Closer, error) {
 
 func (p *npzParser) frame(o Options) *Frame {
 	t := &Frame{classes: p.text("classes"), Features: p.text("features")}
-	t.steps = p.text("steps")
+	t.Steps = p.text("steps")
 	if p.entry["indptr"] != nil {
 		t.X = p.csr()
 	} else {
 		t.X = take(p, p.find("", []string{"X"}, "features"), denseOf)
 	}
-	t.Label, t.targets = p.column(p.find(o.Label, labelNames, "labels"), o.Target)
+	t.Labels = p.columns(p.find(o.Label, labelNames, "labels"))
 	usual := append(slices.Clone(groupNames), groupsArray)
 	group := o.Group
 	if group != "" || findUsual(p.names, usual) >= 0 {
 		group = p.find(group, usual, "groups")
-		t.Group, _ = p.column(group, "")
+		if columns := p.columns(group); columns != nil {
+			t.Group = columns[0]
+		}
 	}
 	if group != groupsArray {
 		t.groups = p.text(groupsArray)
 	}
 	kinds := []string{string(data.Regression), string(data.Classification)}
 	if kind := p.text("kind"); kind != nil && slices.Contains(kinds, kind[0]) {
-		t.kind = data.Kind(kind[0])
+		t.Kind = data.Kind(kind[0])
 	}
 	return t
 }
@@ -255,43 +257,38 @@ func wholesOf[T int | int32](a *array) ([]T, error) {
 	return whole, nil
 }
 
-// column reads labels or groups, picking one column, by number or name, if there are
-// several, which it names.
-func (p *npzParser) column(name, target string) (c Column, several []string) {
+// columns reads labels or groups: one column or, with names, several.
+func (p *npzParser) columns(name string) []*Column {
 	names := p.text("targets")
-	c = take(p, name, func(a *array) (c Column, err error) {
+	return take(p, name, func(a *array) ([]*Column, error) {
 		if len(a.shape) == 0 || len(a.shape) > 2 || a.count() == 0 {
-			return c, data.Invalid("it is %v; it must have one entry, or one row, for each row of features", a)
+			return nil, data.Invalid("it is %v; it must have one entry, or one row, for each row of features", a)
 		}
 		width := a.count() / a.shape[0]
-		j := 0
 		if len(names) != width {
 			names = Numbered(width)
 		}
-		if width > 1 {
-			several = names
+		columns := make([]*Column, width)
+		for j := range columns {
+			columns[j] = &Column{Name: names[j]}
 		}
-		if target != "" {
-			if j, err = FindColumn(names, target); err != nil {
-				return c, err
-			}
+		if width == 1 {
+			columns[0].Name = ""
 		}
 		if a.kind == textKind && width == 1 {
 			texts, err := textsOf(a)
-			c.AsText = true
+			columns[0].AsText = true
 			for _, text := range texts {
-				c.Add(text)
+				columns[0].Add(text)
 			}
-			return c, err
+			return columns, err
 		}
 		entry, err := numbersOf[float64](a)
-		c.single = a.code[0] == 'f'
-		for row := range slices.Chunk(entry, width) {
-			c.Numbers = append(c.Numbers, row[j])
+		for k, v := range entry {
+			columns[k%width].Numbers = append(columns[k%width].Numbers, v)
 		}
-		return c, err
+		return columns, err
 	})
-	return c, several
 }
 
 // Write writes the dataset to an .npz file, which keeps everything. The file appears

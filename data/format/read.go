@@ -50,11 +50,6 @@ type Options struct {
 	// Format is the file's format. If empty, the file's name decides:
 	// .svmlight, .libsvm, .svm, .csv, .txt, .tsv (each also with .gz) or .npz.
 	Format Format `enum:",svmlight,csv,tsv,npz,parquet" default:"" help:"csv, tsv, parquet, npz or svmlight; by default from the file's extension."`
-	// Kind says whether the labels are classes or real targets. If empty, they
-	// decide: words, whole numbers and labels with class names are classes,
-	// other numbers are targets, and so are more than 50 different whole
-	// numbers stored as floating-point numbers (npz).
-	Kind data.Kind `kong:"-"`
 	// Header, Separator and Decimal are for CSV and TSV files.
 	Header    Header `enum:",yes,no" default:"" help:"Whether a table has a header, yes or no; by default from the first line."`
 	Separator string `help:"The separator of cells: a comma, a semicolon, a bar or tab; by default from the first line."`
@@ -64,9 +59,6 @@ type Options struct {
 	// from 0. If empty: the name label, class, y or target, in this order and
 	// in any case, else a table's last column.
 	Label string `kong:"-"`
-	// Target picks one column of labels that have several (npz): its number
-	// from 0, or its name in the array "targets". If empty, the first.
-	Target string `kong:"-"`
 	// Group is the place of the groups (tasks), given as for Label. If empty:
 	// the name group or task, if there is one. In svmlight files groups are
 	// the qid.
@@ -80,7 +72,7 @@ type Options struct {
 	FeatureNames string `kong:"-"`
 }
 
-// Read reads a dataset from a file of numbers: npz or svmlight. Package table reads the others.
+// Read reads a file of numbers: npz or svmlight. Package table reads the others.
 // Features become float32 and must be finite. Errors name the file, the line (from 1) or row
 // (from 0) and the field; they wrap ErrFormat, ErrInvalid or the error of the file system.
 //
@@ -90,7 +82,7 @@ type Options struct {
 // 4,194,304 or 4 for each byte on disk. Sparse features with more than 65,536 columns
 // and more columns than entries lose the columns without an entry, unless there are
 // names for all.
-func Read(path string, o Options) (*data.Dataset, error) {
+func Read(path string, o Options) (*Frame, error) {
 	format, err := Of(path, o)
 	if err != nil {
 		return nil, err
@@ -104,10 +96,20 @@ func Read(path string, o Options) (*data.Dataset, error) {
 	default:
 		err = data.Invalid("its format is called %s; there are svmlight, csv, tsv, npz and parquet", format)
 	}
+	if err == nil {
+		err = f.Name(o)
+	}
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", path, err)
 	}
-	return f.Dataset(path, o)
+	d := &data.Dataset{Name: path, X: f.X, Features: f.Features}
+	d.Classes = []string{""}
+	d.Label = make([]int32, f.Labels[0].Len())
+	if f.Group != nil {
+		d.Group = make([]int32, f.Group.Len())
+		d.Groups = d.Classes
+	}
+	return f, d.Validate()
 }
 
 // Of returns the format asked for, else the file's format. Streams are CSV.
@@ -162,43 +164,33 @@ func formatOfName(path string) (Format, error) {
 	return "", data.Malformed("%s: its name does not say what it is; it must end in .svmlight, .libsvm, .svm, .csv, .tsv or .txt (or these with .gz), .npz or .parquet, or say --format; spreadsheets are to be saved as CSV", path)
 }
 
-// Frame is the content of a file, before labels become classes.
+// Frame is the content of a file of numbers: features, labels and groups.
 type Frame struct {
 	X data.Matrix
-	// Group is empty if the file has no groups.
-	Label, Group Column
+	// Labels has a column for every target. Group is nil if the file has no groups.
+	Labels []*Column
+	Group  *Column
 	// Lines are the first lines of the rows of a text.
 	Lines []int
-	// Features are the names of the columns of X.
-	Features []string
-	Notes    []string
+	// Features are the names of the columns of X, and Steps made them.
+	Features, Steps, Notes []string
+	// Kind is set if the file says whether the labels are classes.
+	Kind data.Kind
 
 	// wider says that X may have more columns than the file shows.
 	wider bool
-	// targets are the columns of labels, if there are several.
-	targets []string
-	// kind is set if the file says whether the labels are classes.
-	kind                   data.Kind
-	classes, groups, steps []string
+	// classes and groups name the labels and the groups, if these are numbers.
+	classes, groups []string
 }
 
 // freeColumns is the number of columns that sparse features may have with any number of entries.
 // Hashed words and the widest public datasets have fewer columns than entries.
 const freeColumns = 1 << 16
 
-// Dataset turns the frame into a dataset and checks it.
-func (f *Frame) Dataset(path string, o Options) (*data.Dataset, error) {
-	d := &data.Dataset{Name: path}
-	if err := f.fill(d, o); err != nil {
-		return nil, fmt.Errorf("%s: %w", path, err)
-	}
-	return d, d.Validate()
-}
-
-// fill fills a dataset, with names that come in files of their own. Columns without an entry
-// are left out where they outnumber the entries: their number alone, which a few bytes can
-// claim, would fill the memory of models that keep a weight for each column.
-func (f *Frame) fill(d *data.Dataset, o Options) (err error) {
+// Name gives features, labels and groups their names, which may come in files of their own.
+// Columns without an entry are left out where they outnumber the entries: their number alone,
+// which a few bytes can claim, would fill the memory of models that keep a weight for each column.
+func (f *Frame) Name(o Options) (err error) {
 	if o.ClassNames != "" {
 		f.classes, err = readNames(o.ClassNames)
 	}
@@ -219,44 +211,19 @@ func (f *Frame) fill(d *data.Dataset, o Options) (err error) {
 			for _, j := range used {
 				f.Features = append(f.Features, strconv.Itoa(int(j)))
 			}
-			d.Notes = append(d.Notes, fmt.Sprintf("%d of %d columns have entries; the others are left out", len(used), x.Cols()))
+			f.Notes = append(f.Notes, fmt.Sprintf("%d of %d columns have entries; the others are left out", len(used), x.Cols()))
 		}
 	}
-	d.Notes = append(d.Notes, f.Notes...)
-	d.X = f.X
-	d.Targets = f.targets
-	d.Features = f.Features
-	d.Steps = f.steps
-	if f.Label.Name != "" {
-		d.LabelOf = fmt.Sprintf("column %q", f.Label.Name)
-	}
-	kind := cmp.Or(o.Kind, f.kind)
-	if row, err := f.Label.check(kind); err != nil {
-		return f.fault(row, "label", &f.Label, err)
-	}
-	if row, err := f.Group.check(data.Classification); err != nil {
-		return f.fault(row, "group", &f.Group, err)
-	}
-	if cmp.Or(kind, f.Label.kind(f.classes)) == data.Regression {
-		d.Target = f.Label.Numbers
-	} else if d.Label, d.Classes, err = f.Label.named(f.classes); err != nil {
-		return fmt.Errorf("label: %w", err)
-	}
-	if f.Group.Len() > 0 {
-		if d.Group, d.Groups, err = f.Group.named(f.groups); err != nil {
-			return fmt.Errorf("group: %w", err)
+	for _, c := range f.Labels {
+		if err := c.rename(f.classes); err != nil {
+			return fmt.Errorf("label: %w", err)
 		}
+	}
+	if f.classes != nil {
+		f.Kind = cmp.Or(f.Kind, data.Classification)
+	}
+	if err := f.Group.rename(f.groups); err != nil {
+		return fmt.Errorf("group: %w", err)
 	}
 	return nil
-}
-
-// fault adds the place to an error.
-func (f *Frame) fault(row int, what string, c *Column, err error) error {
-	switch {
-	case f.Lines == nil:
-		return fmt.Errorf("%s: row %d: %w", what, row, err)
-	case c.Name != "":
-		return fmt.Errorf("line %d: column %q, the %s: %w", f.Lines[row], c.Name, what, err)
-	}
-	return fmt.Errorf("line %d: %s: %w", f.Lines[row], what, err)
 }

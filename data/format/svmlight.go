@@ -35,6 +35,7 @@ func readSVMLight(path string) (*Frame, error) {
 // parseSVMLight reads svmlight text in one pass.
 func parseSVMLight(r *text) (*Frame, error) {
 	p := svmlightParser{Frame: &Frame{wider: true}, begin: []int{0}}
+	p.Labels = []*Column{{}}
 	rows := bufio.NewScanner(r)
 	rows.Buffer(make([]byte, 0, 64<<10), maxRow)
 	line := 0
@@ -87,18 +88,21 @@ func (p *svmlightParser) row(line []byte) error {
 	if bytes.ContainsAny(label, ":,") {
 		return data.Malformed("it begins with %q; it must begin with the row's label", label)
 	}
-	p.Label.Add(string(label))
+	p.Labels[0].Add(string(label))
 	var qid []byte
 	found := false
 	if len(pairs) > 0 {
 		qid, found = bytes.CutPrefix(pairs[0], []byte("qid:"))
 	}
-	if len(p.Lines) > 0 && found != (p.Group.Len() > 0) {
+	if len(p.Lines) > 0 && found != (p.Group != nil) {
 		return data.Malformed("either every row has a qid or none")
 	}
 	if found {
 		if _, err := strconv.ParseInt(string(qid), 10, 64); err != nil {
 			return data.Malformed("the qid %q is not a whole number", qid)
+		}
+		if p.Group == nil {
+			p.Group = &Column{}
 		}
 		p.Group.Add(string(qid))
 		pairs = pairs[1:]

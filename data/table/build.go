@@ -17,6 +17,7 @@ import (
 
 	"l2mt/data"
 	"l2mt/data/format"
+	"l2mt/data/view"
 )
 
 // build makes the problem of the rows read.
@@ -430,7 +431,7 @@ const blurred = 0.01
 func (r *reader) centre(c *Column, features [][]float64, weights []float64) {
 	c.Mean = make([]float64, len(features))
 	offset := make([]float64, len(features))
-	centres := len(r.Steps) == 0 || r.Steps[0] == data.StepStandardise
+	centres := len(r.Steps) == 0 || r.Steps[0] == view.Standardise
 	for k, values := range features {
 		if len(values) == 0 {
 			continue
@@ -458,7 +459,7 @@ func (r *reader) centre(c *Column, features [][]float64, weights []float64) {
 func (r *reader) steps() error {
 	kinds := r.Steps
 	if r.After != nil {
-		return r.apply(r.After.Steps...)
+		return r.apply(r.After.Steps)
 	}
 	if slices.Equal(kinds, []string{None}) {
 		return nil
@@ -469,7 +470,7 @@ func (r *reader) steps() error {
 			return err
 		}
 		if needed {
-			kinds = []string{data.StepStandardise}
+			kinds = []string{view.Standardise}
 			r.note("features are standardised, as their scales differ; --step none keeps them")
 		}
 	}
@@ -478,7 +479,7 @@ func (r *reader) steps() error {
 		if err != nil {
 			return err
 		}
-		if err := r.apply(step); err != nil {
+		if err := r.apply(view.Steps{step}); err != nil {
 			return err
 		}
 	}
@@ -486,20 +487,16 @@ func (r *reader) steps() error {
 }
 
 // apply applies steps, which the recipe keeps.
-func (r *reader) apply(steps ...data.Step) (err error) {
+func (r *reader) apply(steps view.Steps) (err error) {
 	r.Recipe.Steps = append(r.Recipe.Steps, steps...)
-	for _, step := range steps {
-		if r.x, err = step.Apply(r.x); err != nil {
-			return err
-		}
-	}
-	return nil
+	r.x, err = steps.Apply(r.x)
+	return err
 }
 
 // fit fits a step. Sparse features are not centred, and dense ones of zeros and ones,
 // which are on a scale of their own however rare the ones, stay as they are.
-func (r *reader) fit(kind string) (data.Step, error) {
-	step, err := data.FitStep(kind, r.x)
+func (r *reader) fit(kind string) (view.Step, error) {
+	step, err := view.Fit(kind, r.x)
 	if data.IsSparse(r.x) {
 		clear(step.Mean)
 		return step, err
@@ -537,7 +534,7 @@ func (r *reader) unlikeScales() (bool, error) {
 	if len(size) > 0 && slices.Max(size) > unlike*slices.Min(size) {
 		return true, nil
 	}
-	step, err := r.fit(data.StepStandardise)
+	step, err := r.fit(view.Standardise)
 	for j, mean := range step.Mean {
 		if s := step.Deviation[j]; s > 0 && math.Abs(mean+offsets[j]) > unlike*s {
 			return true, err

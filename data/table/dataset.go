@@ -2,6 +2,7 @@ package table
 
 import (
 	"cmp"
+	"fmt"
 	"slices"
 
 	"l2mt/data"
@@ -9,49 +10,55 @@ import (
 )
 
 // Dataset reads a dataset from a file of any format. A table's columns have the roles that
-// Read gives them: features, but for the label, the group and columns to ignore. The Format says which
-// they are. By default the label is called label, class, y or target, in any case, or is the
-// last column; the group is called group or task.
+// Read gives them: features, but for the label, the group and columns to ignore. By default the
+// label is called label, class, y or target, in any case, or is the last column; the group is called
+// group or task.
 func Dataset(path string, o Options) (*data.Dataset, error) {
-	o.Format.Kind = o.Kind
-	kind, err := format.Of(path, o.Format)
-	if err != nil {
-		return nil, err
-	}
-	if !kind.HasColumns() {
-		return format.Read(path, o.Format)
-	}
 	if o.Format.ClassNames != "" {
 		o.Kind = cmp.Or(o.Kind, data.Classification)
 	}
-	o.Task = o.Format.Group
+	o.Task = cmp.Or(o.Task, o.Format.Group)
 	o.Steps = []string{None}
-	if o.Format.Label != "" {
-		o.Targets = []string{o.Format.Label}
-	}
 	r := newReader(o)
 	r.flags = map[string]string{"target": "label", "task": "group"}
-	read := func() error { return r.readText([]string{path}) }
+	read := func() error { return r.read([]string{path}) }
 	for _, step := range []func() error{read, r.values, r.expand, r.faulty} {
 		if err := step(); err != nil {
 			return nil, err
 		}
 	}
-	if o.Format.Kind, err = r.kind(); err != nil {
-		return nil, err
+	d := &data.Dataset{Name: path}
+	if err := r.fill(d); err != nil {
+		return nil, fmt.Errorf("%s: %w", path, err)
 	}
-	f := &format.Frame{X: r.x,
-		Label: *r.targets[0].Column, Notes: r.Notes}
-	if !r.Recipe.ByPosition {
-		f.Features = r.Recipe.Features()
+	return d, d.Validate()
+}
+
+// fill fills a dataset.
+func (r *reader) fill(d *data.Dataset) error {
+	label := r.targets[0].Column
+	kind, err := r.kind()
+	if r.frame == nil {
+		d.LabelOf = fmt.Sprintf("column %q", label.Name)
+		r.frame = &format.Frame{X: r.x, Labels: []*format.Column{label}}
+		if !r.Recipe.ByPosition {
+			r.frame.Features = r.Recipe.Features()
+		}
+		err = cmp.Or(err, r.frame.Name(r.Format))
 	}
-	if r.task != nil {
-		f.Group = *r.task
+	d.X = r.x
+	d.Features = r.frame.Features
+	d.Steps = r.frame.Steps
+	d.Notes = r.Notes
+	if kind == data.Regression {
+		d.Target = label.Numbers
+	} else if err == nil {
+		d.Label, d.Classes, err = label.Named()
 	}
-	for _, p := range r.places {
-		f.Lines = append(f.Lines, p.line)
+	if r.task != nil && err == nil {
+		d.Group, d.Groups, err = r.task.Named()
 	}
-	return f.Dataset(path, o.Format)
+	return err
 }
 
 // usual finds the label and the group of a Dataset by their usual names.
@@ -70,71 +77,78 @@ func (r *reader) usual(names []string) {
 	}
 }
 
-// readDataset reads a file of a format that is not text, which has numbers only.
-func (r *reader) readDataset(paths []string) error {
+// readFrame reads a file of a format that is not text, which has numbers only.
+func (r *reader) readFrame(paths []string) (err error) {
 	lists := slices.Concat(r.Validation, r.Ignore, r.Categorical, r.NA, r.Group)
 	if len(paths) > 1 || lists != nil || r.Time+r.Weight+r.MissingColumns != "" {
 		return data.Invalid("%s: several files, files for validation, groups, times, weights, and columns to ignore, of categories or missing go with CSV and TSV; of this format there is one file, in which groups are tasks", paths[0])
 	}
-	o := r.Format
 	path := paths[0]
 	if r.After != nil {
 		return data.Invalid("%s: an older model (--after) goes with CSV and TSV, whose columns have names", path)
 	}
-	r.Kind = cmp.Or(r.Kind, o.Kind)
-	o.Kind = r.Kind
+	o := r.Format
 	o.Group = cmp.Or(r.Task, o.Group)
-	names := r.Targets
-	if len(names) > 0 {
-		o.Target = names[0]
-	}
-	d, err := format.Read(path, o)
+	f, err := format.Read(path, o)
 	if err != nil {
 		return err
 	}
-	r.Notes = append(r.Notes, d.Notes...)
-	if d.Regression() { // else classes that are numbers may be targets
-		r.Kind = data.Regression
-	}
-	numbers := Numbers(d.Features, d.X.Cols())
-	r.Recipe.Columns = numbers.Columns
-	r.Recipe.ByPosition = numbers.ByPosition
-	if r.Recipe.ByPosition {
+	r.frame = f
+	r.x = f.X
+	r.Kind = cmp.Or(r.Kind, f.Kind)
+	r.Notes = append(r.Notes, f.Notes...)
+	r.Recipe = Numbers(f.Features, f.X.Cols())
+	r.Recipe.Strict = r.Strict
+	if r.Recipe.ByPosition && r.flags == nil {
 		r.note("features have no names: they are matched by position")
 	}
-	switch {
-	case d.Groups != nil && len(names) > 1:
-		return data.Invalid("%s: it has groups, which are tasks; then give one --target, not %d", path, len(names))
-	case d.Groups != nil && names == nil && len(d.Targets) > 0:
-		r.note("of the targets %s the first is learned; --target names another", format.Abridge(d.Targets))
-	case names == nil:
-		names = d.Targets
-	}
-	if d.Groups != nil {
-		r.task = &format.Column{Name: "task", AsText: true}
-		r.Recipe.Task = cmp.Or(o.Group, "task")
-		for _, g := range d.Group {
-			r.task.Add(d.Groups[g])
-		}
-	}
 	r.sheets = []sheet{{path: path}}
-	r.places = make([]place, d.X.Rows())
-	r.x = d.X
-	if len(names) < 2 {
-		names = []string{"y"}
+	for i := range f.X.Rows() {
+		p := place{line: -i}
+		if f.Lines != nil {
+			p.line = f.Lines[i]
+		}
+		r.places = append(r.places, p)
 	}
-	for i, name := range names { // each is a task
-		if i > 0 {
-			o.Target = name
-			if d, err = format.Read(path, o); err != nil {
-				return err
-			}
+	if r.task = f.Group; r.task != nil {
+		r.columns = append(r.columns, r.task)
+		r.task.Name = "task"
+		r.Recipe.Task = cmp.Or(o.Group, "task")
+	}
+	if err := r.pick(f.Labels); err != nil {
+		return fmt.Errorf("%s: %w", path, err)
+	}
+	return nil
+}
+
+// pick takes the labels that are asked for, else all, but the first where groups are tasks.
+func (r *reader) pick(labels []*format.Column) error {
+	asked := r.Targets
+	var names []string
+	for _, c := range labels {
+		names = append(names, c.Name)
+	}
+	switch {
+	case r.task != nil && len(asked) > 1:
+		return data.Invalid("it has groups, which are tasks; then give one --target, not %d", len(asked))
+	case asked != nil:
+	case r.flags != nil:
+		asked = names[:1]
+	case r.task != nil && len(names) > 1:
+		r.note("of the targets %s the first is learned; --target names another", format.Abridge(names))
+		asked = names[:1]
+	default:
+		asked = names
+	}
+	for _, name := range asked {
+		j, err := format.FindColumn(names, name)
+		if err != nil {
+			return err
 		}
-		t := r.target(&format.Column{Name: name})
-		t.Numbers = append(t.Numbers, d.Target...)
-		for _, k := range d.Label {
-			t.Add(d.Classes[k])
+		if c := labels[j]; len(labels) == 1 {
+			c.Name = "y"
 		}
+		r.columns = append(r.columns, r.target(labels[j]).Column)
 	}
 	return nil
 }

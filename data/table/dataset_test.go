@@ -27,7 +27,7 @@ func mustDataset(t testing.TB, name, text string, o Options) *data.Dataset {
 // The same content is the same dataset in every format.
 func TestTablesAreDatasets(t *testing.T) {
 	const formats = "../../testdata/formats/"
-	want := datatest.Must(Dataset(formats+"table.npz", Options{}))(t)
+	want := datatest.Must(Dataset(formats+"table.npz", Options{Kind: data.Classification}))(t)
 	for _, name := range []string{"table.csv", "table.csv.gz", "table.tsv", "table.svmlight"} {
 		d, err := Dataset(formats+name, Options{Kind: data.Classification})
 		datatest.Holds(t, err == nil && d.Fingerprint() == want.Fingerprint() && d.Name == formats+name,
@@ -39,9 +39,12 @@ func TestTablesAreDatasets(t *testing.T) {
 	}
 }
 
-// A dataset has the kind, the features and the labels that fit takes the table for.
+// A dataset has the kind, the features and the labels that fit takes the table for, in every format.
 func TestDatasetsAndFitsSeeTheSame(t *testing.T) {
 	for name, text := range map[string]string{
+		"whole.svmlight": "3 1:1\n4 1:2\n5 1:3\n4 1:4\n",
+		"pairs.svmlight": "3 1:1\n4 1:2\n3 1:3\n4 1:4\n",
+		"words.svmlight": "b 1:1\na 1:2\nc 1:3\na 1:4\n",
 		"whole numbers":  "x,y\n1,3\n2,4\n3,5\n4,4\n",
 		"pairs":          "x,y\n1,3\n2,4\n3,3\n4,4\n",
 		"words":          "x,y\n1,b\n2,a\n3,c\n4,a\n",
@@ -49,9 +52,15 @@ func TestDatasetsAndFitsSeeTheSame(t *testing.T) {
 		"dates":          "when,y\n2024-01-31,0.5\n2024-02-28,4\n2024-03-15,1\n",
 		"decimal commas": "x;y\n1,5;2\n2,5;3\n1;7\n",
 	} {
-		d := mustDataset(t, "a.csv", text, Options{})
-		r, err := Read(inFiles(t, "a.csv", text), Options{Steps: []string{None}})
-		datatest.Need(t, err == nil, "%s: %v", name, err)
+		file := "a.csv"
+		if filepath.Ext(name) != "" {
+			file = name
+		}
+		d := mustDataset(t, file, text, Options{})
+		r, err := Read(inFiles(t, file, text), Options{Steps: []string{None}})
+		if err != nil {
+			t.Fatalf("%s: %v", name, err)
+		}
 		p := r.Problem
 		datatest.Holds(t, d.Regression() == (p.Kind() == data.Regression) && slices.Equal(d.Features, p.Features),
 			"%s: %d classes of features %q; fit has a %s of %q", name, len(d.Classes), d.Features, p.Kind(), p.Features)
@@ -126,7 +135,7 @@ func TestCSVRefusesBadTables(t *testing.T) {
 		{name: "empty label", content: head + "1,2,\n", is: data.ErrInvalid, want: `line 3: column "class", the target: it is missing ("")`},
 		{name: "NaN label", content: "x,y\n1,2\n1,nan\n", is: data.ErrInvalid, want: `line 3: column "y", the target: it is missing ("nan")`},
 		{name: "word as target", content: head, options: Options{Kind: data.Regression}, is: data.ErrFormat, want: `line 2: column "class": "a": it is not a number`},
-		{name: "empty group", content: "x,task,y\n1,,2\n", is: data.ErrInvalid, want: "line 2: column \"task\", the group: it is empty"},
+		{name: "empty group", content: "x,task,y\n1,,2\n", is: data.ErrInvalid, want: `line 2: column "task", the task: it is missing ("")`},
 		{name: "no such label", content: head, options: Options{Format: format.Options{Label: "w"}}, is: data.ErrInvalid, want: `label: there is no column "w"; there are x, z, class`},
 		{name: "no such group", content: head, options: Options{Format: format.Options{Group: "3"}}, is: data.ErrInvalid, want: `group: there is no column "3"`},
 		{name: "nothing to ignore", content: "1,2\n", options: Options{Ignore: []string{"x"}}, is: data.ErrInvalid, want: `ignore: there is no column "x"; there are 0, 1`},
@@ -135,6 +144,46 @@ func TestCSVRefusesBadTables(t *testing.T) {
 			datatest.Refused(datasetOf(t, "file.csv", c.content, c.options))(t, c.is, c.want)
 		})
 	}
+}
+
+// Labels of files of numbers are checked as those of tables are, and told apart by their line or row.
+func TestLabelsOfNumbersAreChecked(t *testing.T) {
+	good := "1 1:1 2:0.5\n# comment\n\n"
+	for _, c := range []struct {
+		text string
+		o    Options
+		is   error
+		want string
+	}{
+		{"nan 3:1\n", Options{}, data.ErrInvalid, `line 4: column "y", the target: it is missing ("nan")`},
+		{"inf 3:1\n", Options{}, data.ErrInvalid, `line 4: column "y", the target: it is inf`},
+		{"x 3:1\n2 3:1\n", Options{}, data.ErrFormat, `line 4: column "y": "x": it is a word among numbers`},
+		{"x 3:1\n", Options{Kind: data.Regression}, data.ErrFormat, `line 4: column "y": "x": it is not a number`},
+		{"2 3:1\n", Options{Targets: []string{"z"}}, data.ErrInvalid, `there is no column "z"`},
+	} {
+		datatest.Refused(datasetOf(t, "a.svmlight", good+c.text, c.o))(t, c.is, c.want)
+	}
+	d := mustDataset(t, "a.svmlight", good+"nan 3:1\n2 3:1\n", Options{SkipUnlabelled: true})
+	datatest.Equal(t, d.X.Rows(), 2, "labelled rows")
+	const tasks = "../../testdata/formats/tasks.npz"
+	if d := datatest.Must(Dataset(tasks, Options{}))(t); !d.Regression() || d.Target[3] != 5 {
+		t.Errorf("targets %v; want the first column", d.Target)
+	}
+	for _, target := range []string{"1", "class"} {
+		d := datatest.Must(Dataset(tasks, Options{Kind: data.Classification, Targets: []string{target}}))(t)
+		datatest.Equal(t, d.Label, []int32{1, 0, 2, 0, 1, 2, 0, 1}, "labels %s", target)
+	}
+}
+
+// Classes that have names are classes, to a fit too, whatever the names are.
+func TestNamedClassesAreClasses(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "a.npz")
+	d := mustDataset(t, "a.csv", "x,y\n1,1\n2,2\n3,10\n4,01\n", Options{Kind: data.Classification})
+	datatest.Check(t, format.Write(path, d))
+	again := datatest.Must(Dataset(path, Options{}))(t)
+	datatest.Equal(t, again.Classes, []string{"1", "2", "10"}, "classes")
+	datatest.Equal(t, again.Fingerprint(), d.Fingerprint(), "the fingerprint")
+	datatest.Equal(t, datatest.Must(Read([]string{path}, Options{}))(t).Problem.Classes, again.Classes, "classes of a fit")
 }
 
 func FuzzDataset(f *testing.F) {
@@ -151,9 +200,10 @@ func FuzzDataset(f *testing.F) {
 		if format.Write(path, d) != nil {
 			return // names that NumPy cannot hold
 		}
-		again, err := format.Read(path, format.Options{})
-		datatest.Need(t, err == nil && again.Fingerprint() == d.Fingerprint(),
-			"the dataset changed on its way through a file: %v", err)
+		again, err := Dataset(path, Options{})
+		if err != nil || again.Fingerprint() != d.Fingerprint() {
+			t.Fatalf("the dataset changed on its way through a file: %v", err)
+		}
 	})
 }
 

@@ -42,7 +42,7 @@ func (r *reader) values() error {
 				continue
 			}
 			l := t.Label(i)
-			if v, _ := strconv.ParseFloat(l.Text, 64); math.IsInf(v, 0) {
+			if v, _ := strconv.ParseFloat(l.Text, 64); math.IsInf(v+l.Number, 0) {
 				problem.add(i, data.Invalid("column %q, the target: it is %s; it must be finite", t.Name, l))
 			} else if l.Text != "" {
 				t.words.add(i, nil)
@@ -60,6 +60,13 @@ func (r *reader) values() error {
 			r.faults = append(r.faults, t.words)
 		}
 	}
+	var missing fault
+	for i := range r.places {
+		if r.task != nil && r.gap(r.task, i) {
+			missing.add(i, data.Invalid("column %q, the task: it is missing (%q); every row needs one, or say with --na what means missing", r.task.Name, r.task.Label(i).Text))
+		}
+	}
+	r.faults = append(r.faults, missing)
 	return nil
 }
 

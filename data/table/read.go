@@ -77,12 +77,7 @@ func Read(paths []string, o Options) (*Table, error) {
 		return nil, data.Invalid("there are no files")
 	}
 	r := newReader(o)
-	kind, err := format.Of(paths[0], o.Format)
-	if err == nil && kind.HasColumns() {
-		err = r.readText(paths)
-	} else if err == nil {
-		err = r.readDataset(paths)
-	}
+	err := r.read(paths)
 	if err == nil {
 		err = r.build(paths)
 	}
@@ -90,6 +85,25 @@ func Read(paths []string, o Options) (*Table, error) {
 		return nil, err
 	}
 	return &r.Table, nil
+}
+
+// read reads the rows of files, and leaves out rows that teach nothing.
+func (r *reader) read(paths []string) error {
+	kind, err := format.Of(paths[0], r.Format)
+	if err == nil && kind.HasColumns() {
+		err = r.readText(paths)
+	} else if err == nil {
+		err = r.readFrame(paths)
+	}
+	if err != nil {
+		return err
+	}
+	r.labelled()
+	r.date()
+	if len(r.places) == 0 {
+		return data.Invalid("%s: it has no labelled rows", strings.Join(paths, ", "))
+	}
+	return nil
 }
 
 // newReader has read nothing yet.
@@ -126,6 +140,7 @@ type reader struct {
 	tasks    []*task
 	classes  []string // where tasks have more than two
 	x        data.Matrix
+	frame    *format.Frame     // of a file that is not text, else nil
 	flags    map[string]string // of a Dataset, by the flags that are fit's
 }
 
@@ -147,7 +162,8 @@ const (
 	isCategory = "a category"
 )
 
-// place is where a row is.
+// place is where a row is. Lines count from 1; of a file without lines it is the row, from 0,
+// negative.
 type place struct{ sheet, line int }
 
 // fault is a fault of a column: of so many rows, the first with the number row, or of all of it
@@ -194,8 +210,8 @@ func (r *reader) faulty() error {
 func (r *reader) fault(row int, err error) error {
 	p := r.places[row]
 	s := &r.sheets[p.sheet]
-	if p.line == 0 { // of a file that is no text
-		return fmt.Errorf("%s: %w", s.path, err)
+	if p.line <= 0 {
+		return fmt.Errorf("%s: row %d: %w", s.path, -p.line, err)
 	}
 	if s.bare && p.line == 1 {
 		err = fmt.Errorf("%w (if this line names the columns say --header yes)", err)
@@ -205,6 +221,9 @@ func (r *reader) fault(row int, err error) error {
 
 // readText reads CSV and TSV files.
 func (r *reader) readText(paths []string) error {
+	if r.flags != nil && r.Format.Label != "" {
+		r.Targets = []string{r.Format.Label}
+	}
 	r.task = r.owner(r.Task, true)
 	r.time = r.owner(r.Time, false)
 	r.weight = r.owner(r.Weight, false)
@@ -239,12 +258,7 @@ func (r *reader) readText(paths []string) error {
 			return err
 		}
 	}
-	r.labelled()
-	r.date()
 	r.join()
-	if len(r.places) == 0 {
-		return data.Invalid("%s: it has no labelled rows", strings.Join(paths, ", "))
-	}
 	return nil
 }
 
@@ -470,7 +484,7 @@ func (r *reader) labelled() {
 		case len(r.targets) == 1 && !r.SkipUnlabelled:
 			c := r.targets[0].Column
 			missing.add(i,
-				data.Invalid("column %q, the target: it is missing (%q); fill it in, leave such rows out with --skip-unlabelled, or say with --na what means missing", c.Name, c.Texts[c.Text(i)]))
+				data.Invalid("column %q, the target: it is missing (%q); fill it in, leave such rows out with --skip-unlabelled, or say with --na what means missing", c.Name, c.Label(i).Text))
 		}
 	}
 	floats.Scale(float64(len(rows))/floats.Sum(r.weights), r.weights)
@@ -480,6 +494,9 @@ func (r *reader) labelled() {
 		return
 	}
 	r.places = picked(r.places, rows)
+	if r.x != nil {
+		r.x = r.x.Take(rows)
+	}
 	for _, c := range r.columns {
 		c.Keep(rows)
 	}
@@ -499,8 +516,10 @@ func (r *reader) weightOf(row int) (float64, error) {
 
 // gap reports whether a row has no value.
 func (r *reader) gap(c *format.Column, row int) bool {
-	k := c.Text(row)
-	return k >= 0 && r.Recipe.IsMissing(c.Texts[k])
+	if k := c.Text(row); k >= 0 {
+		return r.Recipe.IsMissing(c.Texts[k])
+	}
+	return !c.AsText && math.IsNaN(c.Numbers[row])
 }
 
 // split makes the tasks of the rows.
@@ -520,15 +539,12 @@ func (r *reader) split() error {
 			}
 		}
 	}
-	var missing fault
 	for _, target := range r.targets {
 		for i, p := range r.places {
 			name := target.Name
 			switch {
 			case r.task != nil:
-				if name = r.task.Texts[r.task.Text(i)]; r.Recipe.IsMissing(name) {
-					missing.add(i, data.Invalid("column %q, the task: it is missing (%q); every row needs one, or say with --na what means missing", r.task.Name, name))
-				}
+				name = r.task.Label(i).String()
 			case r.perFile:
 				name = r.tasks[p.sheet].name
 			}
@@ -537,7 +553,6 @@ func (r *reader) split() error {
 			}
 		}
 	}
-	r.faults = append(r.faults, missing)
 	return nil
 }
 

@@ -10,6 +10,7 @@ import (
 
 	"l2mt/data"
 	"l2mt/data/format"
+	"l2mt/data/view"
 )
 
 // Recipe says how features are made of the rows of a table. It is the same after
@@ -35,7 +36,7 @@ type Recipe struct {
 	// Strict says that values may not be missing.
 	Strict bool `json:"strict,omitempty"`
 	// Steps are applied to the features, in this order.
-	Steps []data.Step `json:"steps,omitempty"`
+	Steps view.Steps `json:"steps,omitempty"`
 }
 
 // Column is a column that one or several features are made of.
@@ -151,13 +152,7 @@ func (r *Recipe) Offsets() (offsets []float64) {
 }
 
 // Made names the features after the steps.
-func (r *Recipe) Made() []string {
-	names := r.Features()
-	for _, s := range r.Steps {
-		names = s.Names(names)
-	}
-	return names
-}
+func (r *Recipe) Made() []string { return r.Steps.Names(r.Features()) }
 
 // Width is the number of features before the steps.
 func (r *Recipe) Width() int { return len(r.Features()) }

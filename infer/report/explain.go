@@ -13,6 +13,7 @@ import (
 	"gonum.org/v1/gonum/stat"
 
 	"l2mt/data"
+	"l2mt/data/view"
 	"l2mt/model/multitask"
 	"l2mt/model/saved"
 )
@@ -98,14 +99,14 @@ func Date(day float64) time.Time {
 
 // bend is the step that makes curves or a kernel, or nil, and the table's unit of the columns that
 // go into it.
-func (m *Model) bend() (bend *data.Step, unit func(j int, v float64) float64) {
+func (m *Model) bend() (bend *view.Step, unit func(j int, v float64) float64) {
 	offsets := m.Recipe.Offsets()
 	unit = func(j int, v float64) float64 { return v + offsets[j] }
 	for i := range m.Recipe.Steps {
 		switch s := &m.Recipe.Steps[i]; s.Kind {
-		case data.StepViews:
+		case view.Views:
 			return s, unit
-		case data.StepStandardise:
+		case view.Standardise:
 			entering := unit
 			unit = func(j int, v float64) float64 {
 				return entering(j, v*s.Deviation[j]+s.Mean[j])
@@ -132,7 +133,7 @@ func (m *Model) Unit() string {
 const points = 41
 
 // curves are what columns add in a step where the others are at their means. Each is around 0.
-func (m *Model) curves(step *data.Step,
+func (m *Model) curves(step *view.Step,
 	unit func(j int, v float64) float64) (curves []Curve, err error) {
 	names := m.Recipe.Features()
 	days := map[string]bool{}

@@ -14,6 +14,7 @@ import (
 	"l2mt/data"
 	"l2mt/data/datatest"
 	"l2mt/data/table"
+	"l2mt/data/view"
 	"l2mt/infer/solve"
 	"l2mt/model/evidence"
 )
@@ -30,7 +31,7 @@ func modelOf(t *testing.T, s solve.Structure) *Model {
 			text += fmt.Sprintf("t%d,%v,%v,%v\n", i, r.NormFloat64(), x, float64(1+i)*(x-12)*(x-12)+0.1*r.NormFloat64())
 		}
 	}
-	return shownOf(t, text, table.Options{Task: "task", Steps: []string{data.StepStandardise}}, s)
+	return shownOf(t, text, table.Options{Task: "task", Steps: []string{view.Standardise}}, s)
 }
 
 // shownOf is a model of a table, fitted in a structure.

@@ -16,6 +16,7 @@ import (
 
 	"l2mt/data"
 	"l2mt/data/progress"
+	"l2mt/data/view"
 	"l2mt/infer"
 	"l2mt/model/evidence"
 	"l2mt/model/mixed"
@@ -80,14 +81,14 @@ type Bench struct {
 // part is the rows that a fit is trained on.
 type part struct {
 	*data.ProblemData
-	scatter func() *data.Scatter
+	scatter func() *view.Scatter
 	moved   func() inMetric // the rows in the metric of ridge 1, which the network sees too
 }
 
 // inMetric is a problem in the common metric.
 type inMetric struct {
 	*data.ProblemData
-	metric *data.Metric
+	metric *view.Metric
 }
 
 // place is where rows are: in the metric of the experience or as they are, and there in the
@@ -198,7 +199,7 @@ func (b *Bench) hasLearned() bool {
 }
 
 func newPart(p *data.ProblemData) part {
-	scatter := sync.OnceValue(func() *data.Scatter { return data.NewScatter(p) })
+	scatter := sync.OnceValue(func() *view.Scatter { return view.NewScatter(p) })
 	return part{p, scatter, sync.OnceValue(func() inMetric {
 		metric := scatter().Metric(1)
 		return inMetric{metric.Problem(p), metric}

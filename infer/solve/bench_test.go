@@ -13,6 +13,7 @@ import (
 
 	"l2mt/data"
 	"l2mt/data/datatest"
+	"l2mt/data/view"
 	"l2mt/infer/solve/solvetest"
 	"l2mt/model/multitask"
 )
@@ -162,7 +163,7 @@ func TestCovarianceByHand(t *testing.T) {
 		b := bench(t, random(t, 1, nil), p, o)
 		got := fit(t, b, Candidate{Ridge: 1, Mixture: Mixture{Network: 0.5}})
 		found := datatest.Must(b.ask(false))(t)
-		metric := data.NewMetric(p, 1)
+		metric := view.NewMetric(p, 1)
 		training := datatest.Must(multitask.Training(metric.Problem(p)))(t)
 		var omega mat.SymDense // 1/2 Omega_n + 1/2 I/3
 		omega.ScaleSym(0.5, found[len(b.folds)].Omega)
@@ -170,7 +171,7 @@ func TestCovarianceByHand(t *testing.T) {
 			omega.SetSym(i, i, omega.At(i, i)+0.5/3)
 		}
 		want := datatest.Must(multitask.FitFixed(t.Context(), &omega, training, 0.1, multitask.Options{}))(t)
-		if !mat.EqualApprox(got.Omega, &omega, 1e-9) || !mat.EqualApprox(got.Result.W, metric.Restore(want.W), 1e-4) {
+		if !mat.EqualApprox(got.Omega, &omega, 1e-9) || !mat.EqualApprox(got.Result.W, metric.Pull(want.W), 1e-4) {
 			t.Errorf("Omega is\n%v\nby hand\n%v", mat.Formatted(got.Omega), mat.Formatted(&omega))
 		}
 	}

@@ -18,7 +18,7 @@ type Candidate struct {
 	Mixture
 	// Learned takes the rows in the metric that the network's experience has taught.
 	Learned bool `json:"learned,omitempty"`
-	// Ridge is the ridge of the tasks' common metric (data.Metric); 0 leaves the features as
+	// Ridge is the ridge of the tasks' common metric (view.Metric); 0 leaves the features as
 	// they are.
 	Ridge float64 `json:"ridge,omitempty"`
 	// Drawn is how many rows a task's intercept is drawn by to the common one

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"l2mt/data"
+	"l2mt/data/view"
 	"l2mt/model/evidence"
 	"l2mt/model/multitask"
 )
@@ -93,7 +94,7 @@ func (b *Bench) metrics(without Parts) (candidates []Candidate) {
 		mixtures = []Mixture{{Network: 1}, {Network: 0.5}, {}}
 	}
 	ridges := []float64{0}
-	if data.HasMetric(b.rows) {
+	if view.HasMetric(b.rows) {
 		ridges = []float64{0.1, 1, 3}
 	}
 	learned := b.hasLearned() && !without.NoNetwork && !without.NoRows
@@ -137,7 +138,7 @@ func (b *Bench) First() Candidate {
 	if b.finder != nil {
 		c.Network = 1
 	}
-	if data.HasMetric(b.rows) {
+	if view.HasMetric(b.rows) {
 		c.Ridge = 1
 	}
 	return c

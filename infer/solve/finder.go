@@ -9,6 +9,7 @@ import (
 	"gonum.org/v1/gonum/mat"
 
 	"l2mt/data"
+	"l2mt/data/view"
 	"l2mt/infer"
 	"l2mt/model"
 	"l2mt/model/multitask"
@@ -93,7 +94,7 @@ func (f *Finder) Omega(p *data.ProblemData) (*Found, error) {
 		return nil, err
 	}
 	return f.find(p, func() *data.ProblemData {
-		return data.InMetric(p.TrainingOnly())
+		return view.InMetric(p.TrainingOnly())
 	})
 }
 

@@ -11,6 +11,7 @@ import (
 
 	"l2mt/data"
 	"l2mt/data/datatest"
+	"l2mt/data/view"
 	"l2mt/infer"
 	"l2mt/infer/solve/solvetest"
 	"l2mt/model"
@@ -27,7 +28,7 @@ func random(t testing.TB, seed uint64, change func(c *model.Config)) *Finder {
 
 // metricOf brings a problem into its tasks' common metric.
 func metricOf(p *data.ProblemData) func() *data.ProblemData {
-	return func() *data.ProblemData { return data.NewMetric(p, 1).Problem(p.TrainingOnly()) }
+	return func() *data.ProblemData { return view.NewMetric(p, 1).Problem(p.TrainingOnly()) }
 }
 
 // estimate is what the network says of a problem whose features it takes as they are.

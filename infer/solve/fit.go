@@ -12,6 +12,7 @@ import (
 
 	"l2mt/data"
 	"l2mt/data/table"
+	"l2mt/data/view"
 	"l2mt/model/evidence"
 	"l2mt/model/mixed"
 	"l2mt/model/multitask"
@@ -22,20 +23,15 @@ import (
 // rows.
 type Fitted struct {
 	*evidence.Tuned
+	saved.Meaning
 	// Choice has the candidates, and their evidence.
 	Choice *Choice
 	// Shares are the parts of the targets' variance, of the candidate of the largest weight.
 	Shares []Share
 
-	steps   []data.Step // that made the features of the fit
+	steps   view.Steps // that made the features of the fit
 	problem *data.ProblemData
-	shared  *multitask.Linear // of a new task, by mixed models
-	doubt   *saved.Doubt
-	doubts  []*saved.Doubt // of classes
-	log     bool           // of targets, or of their expectation
-	counts  float64        // of the Bench
-	largest float64        // of the Bench
-	unit    float64        // of the Bench
+	unit    float64 // of the Bench
 }
 
 // Share is a part of the variance of targets.
@@ -62,12 +58,13 @@ func Fit(ctx context.Context, f *Finder, p *data.ProblemData, o Options) (*Fitte
 // Fit fits the candidates of a choice to all labelled rows, and adds them up by their weights.
 func (b *Bench) Fit(ctx context.Context, c *Choice) (*Fitted, error) {
 	begin := time.Now()
-	f := &Fitted{Choice: c, problem: b.problem, counts: b.counts, unit: b.unit}
-	f.log = b.target != nil || b.counts > 0
-	f.largest = b.largest
+	f := &Fitted{Choice: c, problem: b.problem, unit: b.unit}
+	f.Log = b.target != nil || b.counts > 0
+	f.Largest = b.largest
+	f.Counts = b.counts
 	r, err := b.sum(ctx, f)
 	if err == nil {
-		f.Tuned, err = evidence.Report(r, f.problem, c.HeldOut, f.expect)
+		f.Tuned, err = evidence.Report(r, f.problem, c.HeldOut, f.Expect)
 	}
 	if err != nil {
 		return nil, fmt.Errorf("problem %q: %w", b.problem.Name, err)
@@ -77,13 +74,6 @@ func (b *Bench) Fit(ctx context.Context, c *Choice) (*Fitted, error) {
 	}
 	f.Seconds += time.Since(begin).Seconds()
 	return f, nil
-}
-
-// expect makes predictions of scores that are logarithms.
-func (f *Fitted) expect(scores []float64) {
-	if f.log {
-		saved.Expect(scores, f.largest)
-	}
 }
 
 // tuned fits a candidate of problem (1) to the features as they are.
@@ -198,8 +188,8 @@ func (f *Fitted) fitted(
 			unit = logisticNoise
 		}
 		f.Shares = shares(p.fits, unit)
-		f.doubt = view.doubt(p)
-		f.doubts = view.doubts(p)
+		f.Doubt = view.doubt(p)
+		f.ClassDoubts = view.doubts(p)
 	}
 	return p.Result, nil
 }
@@ -218,7 +208,7 @@ func (f *Fitted) split(sum *multitask.Result) {
 	rows, cols := sum.W.Dims()
 	tasks := cols - 1
 	shared := multitask.LinearOf(sum.W, sum.B, tasks)
-	f.shared = &shared
+	f.Shared = &shared
 	sum.W = mat.DenseCopyOf(sum.W.Slice(0, rows, 0, tasks))
 	sum.B = sum.B[:len(sum.B)-len(shared.B)]
 }
@@ -257,11 +247,9 @@ func shares(fits []*mixed.Fit, unit float64) (parts []Share) {
 
 // Scores are the predictions of a task for rows with the features of the problem.
 func (f *Fitted) Scores(task int, x data.Matrix) ([]float64, error) {
-	for _, step := range f.steps {
-		var err error
-		if x, err = step.Apply(x); err != nil {
-			return nil, err
-		}
+	x, err := f.steps.Apply(x)
+	if err != nil {
+		return nil, err
 	}
 	return f.Result.Scores(task, x), nil
 }
@@ -273,12 +261,7 @@ func (f *Fitted) Saved(recipe table.Recipe) (*saved.Fit, error) {
 	s, err := saved.New(f.Result, f.problem, recipe)
 	if err == nil {
 		s.Model = f.Choice.Name()
-		s.Shared = f.shared
-		s.Doubt = f.doubt
-		s.ClassDoubts = f.doubts
-		s.Log = f.log
-		s.Largest = f.largest
-		s.Counts = f.counts
+		s.Meaning = f.Meaning
 		f.HeldOut.Judge(s)
 	}
 	return s, err
@@ -287,20 +270,15 @@ func (f *Fitted) Saved(recipe table.Recipe) (*saved.Fit, error) {
 // Scale is the scale that the targets are fitted on.
 func (f *Fitted) Scale() string {
 	switch {
-	case f.counts > 0:
+	case f.Counts > 0:
 		return Count
 	case f.unit > 0:
 		return Huber
-	case f.log:
+	case f.Log:
 		return Log
 	}
 	return Identity
 }
 
 // Landmarks is how many of the rows the fit compares with, which a saved model contains.
-func (f *Fitted) Landmarks() (n int) {
-	for _, step := range f.steps {
-		n += step.Compared()
-	}
-	return n
-}
+func (f *Fitted) Landmarks() int { return f.steps.Landmarks() }

@@ -12,6 +12,7 @@ import (
 
 	"l2mt/data"
 	"l2mt/data/table"
+	"l2mt/data/view"
 	"l2mt/layers/linalg"
 	"l2mt/model/mixed"
 	"l2mt/model/multitask"
@@ -105,11 +106,11 @@ const (
 // features are rows of a part as the mixed models see them: the constant 1, standardised columns
 // with their bends, and the coordinates of a kernel.
 type features struct {
-	*data.ProblemData             // with the rows that the steps make
-	steps             []data.Step // from the columns of the table
-	names             []string    // of the columns of the table
-	columns           []feature   // of the rows made, and the constant before them
-	coordinates       []float64   // A of the kernel's Step.Coordinates, or nil
+	*data.ProblemData            // with the rows that the steps make
+	steps             view.Steps // from the columns of the table
+	names             []string   // of the columns of the table
+	columns           []feature  // of the rows made, and the constant before them
+	coordinates       []float64  // A of view.Step.Coordinates of the kernel, or nil
 	landmarks         int
 	separate          bool // columns have variances of their own
 	center, scale     []float64
@@ -141,16 +142,14 @@ func (b *Bench) features(p *data.ProblemData, views ...string) (*features, error
 func (b *Bench) fitSteps(p *data.ProblemData, views []string) (*features, error) {
 	names := table.Numbers(p.Features, p.Cols())
 	older := b.options.After
-	f := &features{ProblemData: p, names: names.Features(), counts: b.counts}
+	f := &features{names: names.Features(), counts: b.counts}
 	f.loss = b.loss(p.Kind())
 	var err error
 	if f.steps, err = steps(p, views, older); err != nil {
 		return nil, err
 	}
-	for _, step := range f.steps {
-		if f.ProblemData, err = step.Problem(f.ProblemData); err != nil {
-			return nil, err
-		}
+	if f.ProblemData, err = f.steps.Problem(p); err != nil {
+		return nil, err
 	}
 	standardise := f.steps[0]
 	curves := f.steps[1].Parts[0]
@@ -240,35 +239,35 @@ func (b *Bench) loss(k data.Kind) mixed.Loss {
 }
 
 // steps standardise columns, and make their views.
-func steps(p *data.ProblemData, names []string, older *saved.Prior) ([]data.Step, error) {
+func steps(p *data.ProblemData, names []string, older *saved.Prior) (view.Steps, error) {
 	x := p.TrainingRows()
-	var standardise data.Step
-	var views []data.Step
+	var standardise view.Step
+	var views view.Steps
 	var err error
 	if older != nil {
 		standardise = older.Steps[0]
 		views = slices.Clip(older.Steps[1].Parts)
-	} else if standardise, err = data.FitStep(data.StepStandardise, x); err != nil {
+	} else if standardise, err = view.Fit(view.Standardise, x); err != nil {
 		return nil, err
 	}
 	if x, err = standardise.Apply(x); err != nil {
 		return nil, err
 	}
 	if views == nil {
-		see := data.Straight
+		see := view.Straight
 		if x.Cols() <= mostCurved && slices.Contains(names, Curves) {
-			see = data.FitCurves
+			see = view.FitCurves
 		}
-		views = []data.Step{see(x)}
+		views = view.Steps{see(x)}
 	}
 	if slices.Contains(names, Kernel) && len(views) == 1 {
 		landmarks := manyLandmarks
 		if p.OwnUnits {
 			landmarks = mostLandmarks
 		}
-		views = append(views, data.FitKernel(kernelWidth, x, landmarks))
+		views = append(views, view.FitKernel(kernelWidth, x, landmarks))
 	}
-	return []data.Step{standardise, data.Views(views...)}, nil
+	return view.Steps{standardise, view.Beside(views...)}, nil
 }
 
 // recall takes an older model's prior, in the units of the rows' targets.
@@ -684,13 +683,11 @@ func (f *features) embed(r *multitask.Result) *multitask.Result {
 			if of.view != Straight {
 				continue
 			}
-			for i := range m {
-				w := r.W.At(class*standardise.Cols+of.column, i)
+			row := embedded.W.RawRowView(class*wide + k)
+			for i, w := range r.W.RawRowView(class*standardise.Cols + of.column) {
 				embedded.B[i*classes+class] += w * standardise.Mean[of.column]
-				w *= standardise.Deviation[of.column]
-				embedded.W.Set(class*wide+k, i, w)
-				sum := embedded.W.At(class*wide+k, m)
-				embedded.W.Set(class*wide+k, m, sum+w/float64(m))
+				row[i] = w * standardise.Deviation[of.column]
+				row[m] += row[i] / float64(m)
 			}
 		}
 		for i := range m {

@@ -55,7 +55,7 @@ func predictions(t *testing.T, f *Fitted) (scores [][]float64) {
 		x := task.TestSet.X
 		s := f.Result.Scores(i, x)
 		if task.Kind == data.Classification {
-			saved.Moderate(s, f.doubt.Variances(i, x)[0])
+			saved.Moderate(s, f.Doubt.Variances(i, x)[0])
 		}
 		scores = append(scores, s)
 	}
@@ -385,7 +385,7 @@ func TestSeveralClasses(t *testing.T) {
 	of := func(p *data.ProblemData) *Fitted {
 		return fit(t, bench(t, nil, p, Options{}), Candidate{Structure: Structure{Straight, Shared}})
 	}
-	several := of(p).doubts
+	several := of(p).ClassDoubts
 	p.Classes = nil
 	for i := range p.Tasks {
 		y := p.Tasks[i].TrainSet.Y
@@ -394,7 +394,7 @@ func TestSeveralClasses(t *testing.T) {
 		}
 		p.Tasks[i].TestSet = data.Samples{X: p.Tasks[i].TestSet.X.Take(nil)}
 	}
-	want := of(p).doubt
+	want := of(p).Doubt
 	if len(several) != 3 || !floats.EqualApprox(several[2].Common, want.Common, 1e-9) || !floats.EqualApprox(several[2].Own, want.Own, 1e-9) || several[2].Tasks[1] != want.Tasks[1] {
 		t.Errorf("the last of three classes has the doubt %+v, as one of two classes %+v", several[2], want)
 	}

@@ -9,6 +9,7 @@ import (
 	"gonum.org/v1/gonum/mat"
 
 	"l2mt/data"
+	"l2mt/data/view"
 )
 
 // Options control a fit. The zero value asks for the default accuracy.
@@ -182,9 +183,9 @@ func Normalised(omega *mat.SymDense) *mat.SymDense {
 }
 
 // Restored returns a fit of metric.Problem(problem) as one of the problem.
-func (r *Result) Restored(metric *data.Metric) *Result {
+func (r *Result) Restored(metric *view.Metric) *Result {
 	s := *r
-	s.W = metric.Restore(r.W)
+	s.W = metric.Pull(r.W)
 	s.set = nil
 	s.a = nil
 	s.coords = nil

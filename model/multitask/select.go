@@ -8,6 +8,7 @@ import (
 	"gonum.org/v1/gonum/floats"
 
 	"l2mt/data"
+	"l2mt/data/view"
 )
 
 // SelectByRidge returns the step that keeps the k features with the best scores, ties going to
@@ -19,8 +20,8 @@ import (
 // which is single-task learning. The score of feature j is sum_c w_cj^2 times its variance.
 func SelectByRidge(
 	ctx context.Context, d *data.Dataset, k int, alpha float64, workers int,
-) (data.Step, error) {
-	step := data.Step{Kind: data.StepSelect, Cols: d.X.Cols()}
+) (view.Step, error) {
+	step := view.Step{Kind: view.Select, Cols: d.X.Cols()}
 	switch {
 	case k < 1 || k > step.Cols:
 		return step, data.Invalid("%s: ridge selection: %d features are to be kept of %d; it must be one at least, and no more than there are", d.Name, k, step.Cols)
@@ -31,7 +32,7 @@ func SelectByRidge(
 	if err != nil {
 		return step, err
 	}
-	spread, err := data.FitStep(data.StepStandardise, d.X)
+	spread, err := view.Fit(view.Standardise, d.X)
 	score := make([]float64, step.Cols)
 	for j, deviation := range spread.Deviation {
 		w := weights.W.RawRowView(j)

@@ -12,6 +12,7 @@ import (
 
 	"l2mt/data"
 	"l2mt/data/datatest"
+	"l2mt/data/view"
 	"l2mt/model"
 	"l2mt/model/modeltest"
 	_ "l2mt/model/pairwise"
@@ -180,7 +181,7 @@ func TestUntrainedPairwiseIsTheCosinesMadeByHand(t *testing.T) {
 			k.TrainSet.Y[2], k.TrainSet.Y[3] = 1, -1
 		}
 		made := embedded(t, pairwise(t, 0), p)
-		p = data.InMetric(p)
+		p = view.InMetric(p)
 		means, noise, squares := make([][]float64, m), make([]float64, m), make([]float64, m)
 		pooled, n, classes := mat.NewDense(d, d, nil), 0.0, 0.0
 		for i, k := range p.Tasks {
@@ -293,7 +294,7 @@ func TestPairwiseOfSparseRowsIsThatOfDenseOnes(t *testing.T) {
 			sparse.Tasks[j].TrainSet = data.Samples{X: x, Y: set.Y}
 			set.X = datatest.Must(data.NewDense(len(set.Y), 30, dense))(t)
 		}
-		datatest.Need(t, !data.HasMetric(sparse), "rows that are brought into a metric are not sparse any more")
+		datatest.Need(t, !view.HasMetric(sparse), "rows that are brought into a metric are not sparse any more")
 		n := pairwise(t, seed+1)
 		near(t, fmt.Sprint("E of sparse rows, seed ", seed), embedded(t, n, sparse), embedded(t, n, p), 1e-9)
 		if seed%2 == 1 {

@@ -7,6 +7,7 @@ import (
 	"gonum.org/v1/gonum/floats"
 
 	"l2mt/data"
+	"l2mt/data/view"
 	"l2mt/layers/linalg"
 )
 
@@ -77,7 +78,7 @@ func (d *Doubt) Band(x data.Matrix) ([]float64, error) {
 	if d == nil {
 		return nil, nil
 	}
-	centre, err := data.FitStep(data.StepStandardise, x)
+	centre, err := view.Fit(view.Standardise, x)
 	if err != nil {
 		return nil, err
 	}

@@ -8,6 +8,7 @@ import (
 
 	"l2mt/data"
 	"l2mt/data/table"
+	"l2mt/data/view"
 )
 
 // Prior is the distribution of a new task's level and weights before its rows, for the features
@@ -20,7 +21,7 @@ import (
 type Prior struct {
 	// Recipe makes rows of a table, and Steps standardise them and make their views.
 	Recipe table.Recipe
-	Steps  []data.Step
+	Steps  view.Steps
 	Mean   []float64
 	Root   [][]float64
 	// Noise is the variance of a target about f.
@@ -71,11 +72,11 @@ func (s *Fit) Prior() (*Prior, error) {
 }
 
 // viewed says that steps standardise columns, and make curves and then a kernel of them.
-func viewed(steps []data.Step) bool {
+func viewed(steps view.Steps) bool {
 	views := steps[1].Parts
 	kernel := len(views) - 1
-	return steps[0].Kind == data.StepStandardise && kernel >= 0 &&
-		views[0].Kind == data.StepCurves && kernel == min(1, len(views[kernel].Landmarks))
+	return steps[0].Kind == view.Standardise && kernel >= 0 &&
+		views[0].Kind == view.Curves && kernel == min(1, len(views[kernel].Landmarks))
 }
 
 // weights are the level and the weights of a task, or of the Average.

@@ -332,9 +332,8 @@ func (r *Rows) predict(b *Block, given data.Matrix) error {
 				b.notes[fmt.Sprintf("cells of column %q outside of the values that the model was fitted on (curves go on straight there, and kernels end)", r.features[j])] += count
 			}
 		}
-		if last := len(m.Recipe.Steps) - 1; n == 0 &&
-			last >= 0 && m.Recipe.Steps[last].Compared() > 0 {
-			kernel := x.Cols() - m.Recipe.Steps[last].Compared()
+		if landmarks := m.Recipe.Steps.Landmarks(); n == 0 && landmarks > 0 {
+			kernel := x.Cols() - landmarks
 			for i := range x.Rows() {
 				if slices.Max(x.Row(i).Value[kernel:]) < farKernel {
 					b.notes["rows far from all that the model was fitted on (its kernel says nothing of them)"]++

@@ -23,6 +23,7 @@ import (
 	"l2mt/data/format"
 	"l2mt/data/safetensors"
 	"l2mt/data/table"
+	"l2mt/data/view"
 	"l2mt/model/multitask"
 )
 
@@ -46,15 +47,8 @@ type Fit struct {
 	Recipe table.Recipe `json:"recipe"`
 	// Scale is the standardisation that the fit was under, if it was its last
 	// step. W and B have it in them, so that predictions do without.
-	Scale *data.Step `json:"scale,omitempty"`
-	// Log says that scores are logarithms of targets, and so are Residuals, Spread, Mean and
-	// Doubt; predictions are of targets.
-	Log bool `json:"log,omitempty"`
-	// Largest bounds these logarithms, as a row far outside may be expected to be anything.
-	Largest float64 `json:"largest,omitempty"`
-	// Counts is the variance of counts over their expectation, whose logarithms scores are then.
-	// Residuals and Spread are of counts.
-	Counts float64 `json:"counts,omitempty"`
+	Scale *view.Step `json:"scale,omitempty"`
+	Meaning
 	// Temperature divides scores before they become probabilities;
 	// classification only.
 	Temperature float64 `json:"temperature,omitempty"`
@@ -66,12 +60,6 @@ type Fit struct {
 	Residuals []float64 `json:"residuals,omitempty"`
 	// Spread is the mean of the Spread of tasks, which a new one has.
 	Spread float64 `json:"spread,omitempty"`
-	// Doubt says how sure a mixed model is of a prediction; nil of other models.
-	Doubt *Doubt `json:"doubt,omitempty"`
-	// ClassDoubts are in its place where there are Classes, of the score of each against the rest.
-	ClassDoubts []*Doubt `json:"class_doubts,omitempty"`
-	// Shared is the prediction for a new task; nil means the mean of all tasks.
-	Shared *multitask.Linear `json:"-"`
 	// Versions of the program and of its modules.
 	Versions map[string]string `json:"versions,omitempty"`
 	// Omega is the covariance of the tasks, with trace 1.
@@ -86,6 +74,31 @@ type Fit struct {
 	Report []byte `json:"-"`
 
 	number map[string]int // tasks by name, where the fit is loaded, as servers open rows often
+}
+
+// Meaning says what scores are, and how sure.
+type Meaning struct {
+	// Log says that scores are logarithms of targets, and so are Residuals, Spread, Mean and
+	// Doubt; predictions are of targets.
+	Log bool `json:"log,omitempty"`
+	// Largest bounds these logarithms, as a row far outside may be expected to be anything.
+	Largest float64 `json:"largest,omitempty"`
+	// Counts is the variance of counts over their expectation, whose logarithms scores are then.
+	// Residuals and Spread are of counts.
+	Counts float64 `json:"counts,omitempty"`
+	// Doubt says how sure a mixed model is of a prediction; nil of other models.
+	Doubt *Doubt `json:"doubt,omitempty"`
+	// ClassDoubts are in its place where there are Classes, of the score of each against the rest.
+	ClassDoubts []*Doubt `json:"class_doubts,omitempty"`
+	// Shared is the prediction for a new task; nil means the mean of all tasks.
+	Shared *multitask.Linear `json:"-"`
+}
+
+// Expect makes predictions of scores.
+func (m *Meaning) Expect(scores []float64) {
+	if m.Log {
+		Expect(scores, m.Largest)
+	}
 }
 
 // Task is a task of a saved model.
@@ -152,10 +165,15 @@ func New(r *multitask.Result, problem *data.ProblemData, recipe table.Recipe) (*
 		s.Tasks = append(s.Tasks, Task{Name: t.Name, Negative: t.Negative,
 			Positive: t.Positive, Rows: len(t.TrainSet.Y), Mean: s.mean(rows)})
 	}
-	if last := len(recipe.Steps) - 1; last >= 0 && recipe.Steps[last].Kind == data.StepStandardise {
+	if last := len(recipe.Steps) - 1; last >= 0 && recipe.Steps[last].Kind == view.Standardise {
 		s.Scale = &recipe.Steps[last]
 		s.Recipe.Steps = recipe.Steps[:last:last]
-		s.unscale()
+		inTable := *s.Scale
+		if last == 0 {
+			inTable.Mean = s.Recipe.Offsets()
+			floats.Add(inTable.Mean, s.Scale.Mean)
+		}
+		inTable.Pull(s.W, s.B)
 	}
 	s.Features = s.Recipe.Made()
 	return s, s.Validate()
@@ -209,7 +227,7 @@ func (s *Fit) Validate() error {
 	}
 	if s.Scale != nil {
 		scale := *s.Scale
-		scale.Kind = data.StepStandardise // no other is asked for its deviations
+		scale.Kind = view.Standardise // no other is asked for its deviations
 		if err := scale.Validate(len(s.Features)); err != nil {
 			return fmt.Errorf("scale: %w", err)
 		}
@@ -265,32 +283,6 @@ func (s *Fit) Validate() error {
 		return fmt.Errorf("a residual, or a number of a task, is %v; it must not be negative", lowest)
 	}
 	return nil
-}
-
-// unscale gives W and b for the features before standardising:
-//
-//	w'(x - mean)/deviation + b = (w/deviation)'x + b - (w/deviation)'mean
-func (s *Fit) unscale() {
-	rows, m := s.W.Dims()
-	d := s.Scale.Cols
-	k := len(s.B) / m
-	offsets := make([]float64, d)
-	if len(s.Recipe.Steps) == 0 {
-		offsets = s.Recipe.Offsets()
-	}
-	for j := range rows {
-		w := s.W.RawRowView(j)
-		deviation := s.Scale.Deviation[j%d]
-		mean := s.Scale.Mean[j%d] + offsets[j%d]
-		for i := range w {
-			if deviation == 0 {
-				w[i] = 0
-				continue
-			}
-			w[i] /= deviation
-			s.B[i*k+j/d] -= w[i] * mean
-		}
-	}
 }
 
 // document is model.json.
@@ -595,7 +587,7 @@ func (s *Fit) Predict(task string, x data.Matrix) ([]float64, error) {
 	if offsets := s.Recipe.Offsets(); x.Cols() == len(offsets) &&
 		floats.Norm(offsets, 1) > 0 {
 		ones := slices.Repeat([]float64{1}, len(offsets))
-		centre := data.Step{Kind: data.StepStandardise, Cols: len(offsets), Mean: offsets, Deviation: ones}
+		centre := view.Step{Kind: view.Standardise, Cols: len(offsets), Mean: offsets, Deviation: ones}
 		if x, err = centre.Apply(x); err != nil {
 			return nil, fmt.Errorf("predict: %w", err)
 		}
@@ -618,9 +610,7 @@ func (s *Fit) scores(task int, x data.Matrix) []float64 {
 		}
 	}
 	scores := l.Scores(x)
-	if s.Log {
-		Expect(scores, s.Largest)
-	}
+	s.Expect(scores)
 	if s.Kind == data.Classification {
 		Moderate(scores, s.Doubt.Variances(task, x)[0])
 	}

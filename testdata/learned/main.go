@@ -23,6 +23,7 @@ import (
 
 	"l2mt/data"
 	"l2mt/data/experience"
+	"l2mt/data/view"
 	"l2mt/infer/report"
 	"l2mt/infer/solve"
 	"l2mt/model"
@@ -152,7 +153,7 @@ func oracle(p *data.ProblemData, ridge float64) *mat.SymDense {
 		q.Tasks = append(q.Tasks, data.TaskData{Task: t.Task, TrainSet: t.TestSet})
 	}
 	if ridge > 0 {
-		q = data.NewMetric(q, ridge).Problem(q)
+		q = view.NewMetric(q, ridge).Problem(q)
 	}
 	ctx := context.Background()
 	b := must(solve.NewBench(nil, q, solve.Options{Workers: 2}))

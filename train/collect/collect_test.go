@@ -19,6 +19,7 @@ import (
 	"l2mt/data"
 	"l2mt/data/datatest"
 	"l2mt/data/experience"
+	"l2mt/data/view"
 	"l2mt/model/evidence"
 	"l2mt/model/multitask"
 	"l2mt/train/collect"
@@ -290,7 +291,7 @@ func TestFitsOnAllLabelledRows(t *testing.T) {
 		if strings.HasPrefix(r.Source, "near/") {
 			near[r.Omega[0][1]] = true
 		}
-		p = data.InMetric(p) // fits on all labelled rows are
+		p = view.InMetric(p) // fits on all labelled rows are
 		train := datatest.Must(multitask.Training(p))(t)
 		test := datatest.Must(evidence.NewSplit(p.Tested()))(t)
 		omega := mat.NewSymDense(len(r.Omega), slices.Concat(r.Omega...))

@@ -14,6 +14,7 @@ import (
 
 	"l2mt/data"
 	"l2mt/data/experience"
+	"l2mt/data/view"
 	"l2mt/model/evidence"
 	"l2mt/model/multitask"
 )
@@ -52,7 +53,7 @@ func newTrial(p *data.ProblemData, measured Measured) (*trial, error) {
 	t.chooses = sync.OnceValues(func() (evidence.Evidence, error) { return evidence.NewSplit(p) })
 	if measured == OfLabelled {
 		t.given = p.Labelled()
-		t.problem = data.InMetric(t.given)
+		t.problem = view.InMetric(t.given)
 		t.chooses = sync.OnceValues(func() (evidence.Evidence, error) {
 			return evidence.Labelled(t.problem, 0)
 		})

@@ -11,6 +11,7 @@ import (
 	"l2mt/data/datatest"
 	"l2mt/data/digits"
 	"l2mt/data/experience"
+	"l2mt/data/view"
 	"l2mt/train/collect"
 )
 
@@ -23,6 +24,9 @@ func sample(t testing.TB, n int) (collect.InMemory, data.DatasetRef) {
 	})
 	datatest.Check(t, err)
 	problems := datatest.Must(file.Bind(d))(t)
+	for i, p := range problems {
+		problems[i] = datatest.Must(view.Prepared(p))(t)
+	}
 	return problems, data.DatasetRef{Path: digits.Name, SHA256: d.Fingerprint()}
 }
 

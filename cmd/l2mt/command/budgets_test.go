@@ -23,16 +23,17 @@ import (
 // unused path that goes, not from code that moved into generated files, testdata or
 // another module.
 var budgets = map[string]int{
+	"data/view":                     6738,
 	"cmd/l2mt":                      15,
 	"cmd/l2mt/command":              27653, // 46: builds are told apart, streams; 49: the answer first, in 80 columns; 50: shards, curves of sweeps
 	"cmd/l2mt/internal/plot":        5385,  // 49: predictions against what came true
-	"data":                          20727, // 48: the metric of the experience; 49: time, groups, weights
+	"data":                          13872, // 48: the metric of the experience; 49: time, groups, weights
 	"data/datatest":                 713,   // 52: one Must, Check, Holds, Need, Refused, Says and Equal for all tests
 	"data/digits":                   159,
 	"data/experience":               5545,  // 46: what is missing is named
 	"data/fault":                    113,   // 46: kinds of errors
 	"data/files":                    3206,  // 46: folders are replaced whole
-	"data/format":                   14829, // issue 46: bounds, and names of arrays; 49: Parquet
+	"data/format":                   14397, // issue 46: bounds, and names of arrays; 49: Parquet
 	"data/images":                   2669,
 	"data/progress":                 75,
 	"data/safetensors":              2337,
@@ -69,7 +70,7 @@ const (
 	whole = 259054
 	// testLines bounds the lines of all tests. Each fault of issue 46 has a test, and the models of
 	// issues 47 and 48 have some 2,300 lines; serve (51) has 600.
-	testLines = 28990
+	testLines = 29200
 	// spare is what a package may take before its own number is raised.
 	spare = 100
 	// slack is how far a package may fall below its budget, so that gains are kept.

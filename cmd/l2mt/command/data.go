@@ -14,6 +14,7 @@ import (
 	"l2mt/data/digits"
 	"l2mt/data/format"
 	"l2mt/data/table"
+	"l2mt/data/view"
 	"l2mt/model/multitask"
 )
 
@@ -48,8 +49,11 @@ func (f *readFlags) read(e *env, path string) (*data.Dataset, error) {
 	o := table.Options{Kind: f.Kind, Ignore: f.Ignore,
 		Categorical: f.Categorical, NA: f.NA, SkipUnlabelled: f.SkipUnlabelled}
 	o.Format = format.Options{
-		Format: f.Format, Header: f.Header, Label: f.Label, Target: f.Target, Group: f.Group,
+		Format: f.Format, Header: f.Header, Label: f.Label, Group: f.Group,
 		ClassNames: f.ClassNames, FeatureNames: f.FeatureNames,
+	}
+	if f.Target != "" {
+		o.Targets = []string{f.Target}
 	}
 	return digits.Open(path, o)
 }
@@ -171,26 +175,21 @@ func (c *dataImportCmd) Run(e *env) error {
 	if c.Words && d.Features == nil {
 		return errUsage.Errorf("--words looks at the names of the features, and %s has none; give them with --feature-names", d.Name)
 	}
+	kinds := c.Step
 	if c.Words || c.MinRows > 0 {
-		var words []string
-		if c.Words {
-			words = d.Features
-		}
-		step, err := data.SelectTerms(d.X, words, c.MinRows)
-		if err != nil {
-			return err
-		}
-		if d, err = d.With(step); err != nil {
-			return err
-		}
+		kinds = slices.Concat([]string{terms}, kinds)
 	}
-	for _, kind := range c.Step {
-		step, err := fitStep(e, kind, d)
+	for _, kind := range kinds {
+		step, err := c.fitStep(e, kind, d)
 		if err != nil {
 			return err
 		}
-		if d, err = d.With(step); err != nil {
-			return err
+		if d.X, err = step.Apply(d.X); err != nil {
+			return fmt.Errorf("%s: %w", d.Name, err)
+		}
+		d.Steps = append(d.Steps, step.Kind)
+		if d.Features != nil {
+			d.Features = step.Names(d.Features)
 		}
 	}
 	if c.Out == "-" {
@@ -207,15 +206,23 @@ func (c *dataImportCmd) Run(e *env) error {
 	return e.print(info, info.write)
 }
 
+// terms is the step that drops words and rare features.
+const terms = ""
+
 // fitStep fits a step that has a name to a dataset.
-func fitStep(e *env, kind string, d *data.Dataset) (data.Step, error) {
+func (c *dataImportCmd) fitStep(e *env, kind string, d *data.Dataset) (view.Step, error) {
 	number, ridge := strings.CutPrefix(kind, "ridge")
-	if !ridge {
-		return data.FitStep(kind, d.X)
+	switch {
+	case kind == terms && c.Words:
+		return view.Terms(d.X, d.Features, c.MinRows)
+	case kind == terms:
+		return view.Terms(d.X, nil, c.MinRows)
+	case !ridge:
+		return view.Fit(kind, d.X)
 	}
 	k, err := strconv.Atoi(number)
 	if err != nil {
-		return data.Step{}, errUsage.Errorf("--step=%s: ridge needs the number of features to keep, as in ridge1000", kind)
+		return view.Step{}, errUsage.Errorf("--step=%s: ridge needs the number of features to keep, as in ridge1000", kind)
 	}
 	const alpha = 1
 	return multitask.SelectByRidge(e, d, k, alpha, runtime.GOMAXPROCS(0))

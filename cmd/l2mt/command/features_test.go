@@ -14,9 +14,9 @@ import (
 
 	"l2mt/data"
 	"l2mt/data/datatest"
-	"l2mt/data/format"
 	"l2mt/data/images"
 	"l2mt/data/safetensors"
+	"l2mt/data/table"
 	"l2mt/layers/vgg"
 )
 
@@ -99,7 +99,7 @@ func TestFeaturesOfPictures(t *testing.T) {
 // checkFeatures compares a file with the features of every picture by itself.
 func checkFeatures(t *testing.T, dir, weights string, layer vgg.Layer, path string) {
 	t.Helper()
-	d := datatest.Must(format.Read(path, format.Options{}))(t)
+	d := datatest.Must(table.Dataset(path, table.Options{}))(t)
 	text := datatest.Must(os.ReadFile(path + ".json"))(t)
 	var record extracted
 	datatest.Check(t, json.Unmarshal(text, &record))

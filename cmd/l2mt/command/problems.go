@@ -12,7 +12,9 @@ import (
 	"strings"
 
 	"l2mt/data"
+	"l2mt/data/digits"
 	"l2mt/data/experience"
+	"l2mt/data/table"
 )
 
 type problemsCmd struct {
@@ -40,10 +42,11 @@ func (f dataFlags) all(path string) ([]*data.ProblemData, error) {
 }
 
 type problemsSampleCmd struct {
-	Dataset           string   `default:"digits" help:"Dataset: a file or directory, or the embedded \"digits\"."`
-	Out               string   `required:"" type:"path" help:"Directory for train.json and test.json."`
-	Groups            bool     `help:"Tasks are the groups of the dataset, such as schools."`
-	Case              []string `placeholder:"CLASSES" help:"Make one test problem, whose tasks tell the first of these classes from each other one, and leave these tasks out of the training problems."`
+	Dataset           string    `default:"digits" help:"Dataset: a file or directory, or the embedded \"digits\"."`
+	Out               string    `required:"" type:"path" help:"Directory for train.json and test.json."`
+	Groups            bool      `help:"Tasks are the groups of the dataset, such as schools."`
+	Case              []string  `placeholder:"CLASSES" help:"Make one test problem, whose tasks tell the first of these classes from each other one, and leave these tasks out of the training problems."`
+	Kind              data.Kind `enum:",classification,regression" default:"" help:"Of groups: what their labels are, if these do not tell."`
 	data.SampleConfig `embed:""`
 }
 
@@ -64,7 +67,11 @@ func (c *problemsSampleCmd) Run(e *env) error {
 	if c.Groups {
 		draw = data.GroupProblems
 	}
-	d, err := experience.Dataset(c.Dataset, !c.Groups || c.Kind == data.Classification)
+	kind := c.Kind
+	if !c.Groups {
+		kind = data.Classification
+	}
+	d, err := digits.Open(c.Dataset, table.Options{Kind: kind})
 	if err != nil {
 		return err
 	}

@@ -1,4 +1,4 @@
-package data
+package view
 
 import (
 	"cmp"
@@ -7,6 +7,7 @@ import (
 
 	"gonum.org/v1/gonum/floats"
 
+	"l2mt/data"
 	"l2mt/layers/linalg"
 )
 
@@ -22,9 +23,9 @@ const explained = 1e-3
 const alike = 1e-9
 
 // FitKernel fits the step of a kernel of width g to rows, with so many landmarks at most.
-func FitKernel(g float64, x Matrix, count int) Step {
+func FitKernel(g float64, x data.Matrix, count int) Step {
 	_, deviation := moments(x)
-	s := Step{Kind: StepLaplace, Cols: x.Cols()}
+	s := Step{Kind: Laplace, Cols: x.Cols()}
 	s.Width = g / cmp.Or(floats.Sum(deviation), 1) // 0 where all rows are alike
 	s.Low, s.High = extremes(x)
 	s.landmarks(sought(x), min(count, x.Rows()))
@@ -35,7 +36,7 @@ func FitKernel(g float64, x Matrix, count int) Step {
 const mostSought = 10000
 
 // sought are rows of x, evenly spaced in the order of their sums.
-func sought(x Matrix) Matrix {
+func sought(x data.Matrix) data.Matrix {
 	n := x.Rows()
 	if n <= mostSought {
 		return x
@@ -71,7 +72,7 @@ func (s Step) Coordinates() []float64 {
 }
 
 // landmarks finds the landmarks.
-func (s *Step) landmarks(x Matrix, count int) {
+func (s *Step) landmarks(x data.Matrix, count int) {
 	n := x.Rows()
 	left := make([]float64, n)
 	floats.AddConst(1, left)
@@ -116,7 +117,7 @@ func leastExplained(left, sums []float64) (p int) {
 }
 
 // rowSums are the sums of the rows' values.
-func rowSums(x Matrix) []float64 {
+func rowSums(x data.Matrix) []float64 {
 	sums := make([]float64, x.Rows())
 	for i := range sums {
 		for _, v := range x.Row(i).Value {
@@ -127,7 +128,7 @@ func rowSums(x Matrix) []float64 {
 }
 
 // kernelRow makes the kernel of a row with as many landmarks as dst holds.
-func (s Step) kernelRow(dst []float32, r Row) {
+func (s Step) kernelRow(dst []float32, r data.Row) {
 	for i := range dst {
 		dst[i] = float32(s.near(r.Value, s.Landmarks[i]))
 	}
@@ -136,13 +137,4 @@ func (s Step) kernelRow(dst []float32, r Row) {
 // near is the kernel of two rows.
 func (s *Step) near(x, z []float32) float64 {
 	return math.Exp(-s.Width * linalg.Distance(linalg.Default(), x, z))
-}
-
-// Compared is the number of landmarks that the step, or its last part, compares rows with. Their
-// values are the last of a row that it has made.
-func (s Step) Compared() int {
-	if n := len(s.Parts); n > 0 {
-		return s.Parts[n-1].Compared()
-	}
-	return len(s.Landmarks)
 }

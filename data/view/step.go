@@ -1,33 +1,40 @@
-package data
+package view
 
 import (
 	"fmt"
+	"iter"
 	"math"
 	"slices"
+	"strconv"
+	"strings"
+
+	"gonum.org/v1/gonum/mat"
+
+	"l2mt/data"
 )
 
-// The kinds of steps. FitStep fits all but StepSelect, which SelectTerms makes, and
-// multitask.SelectByRidge.
+// The kinds of steps. Fit makes the first three; FitCurves, FitKernel, Beside, Terms and
+// multitask.SelectByRidge make the others.
 const (
-	// StepTFIDF replaces a count t > 0 of column j by (1 + ln t) idf_j, with
+	// TFIDF replaces a count t > 0 of column j by (1 + ln t) idf_j, with
 	// idf_j = 1 + ln((1 + n) / (1 + n_j)), n_j being how many of the n fit rows
 	// have the column. The ones added keep it finite in a column that none has.
-	StepTFIDF = "tfidf"
-	// StepUnit divides every row by its Euclidean length; zero rows stay zero.
-	StepUnit = "unit"
-	// StepStandardise subtracts the column's mean over the fit rows and divides
+	TFIDF = "tfidf"
+	// Unit divides every row by its Euclidean length; zero rows stay zero.
+	Unit = "unit"
+	// Standardise subtracts the column's mean over the fit rows and divides
 	// by its standard deviation there (over n, not n-1). Columns
 	// that are constant in the fit rows become 0. A sparse matrix is divided
 	// only, because subtracting would fill it.
-	StepStandardise = "standardise"
-	// StepSelect keeps some of the columns.
-	StepSelect = "select"
-	// StepCurves puts the bends of its Curve beside every column.
-	StepCurves = "curves"
-	// StepLaplace makes the values of a kernel with Landmarks.
-	StepLaplace = "laplace"
-	// StepViews puts what its Parts make of the same columns side by side.
-	StepViews = "views"
+	Standardise = "standardise"
+	// Select keeps some of the columns.
+	Select = "select"
+	// Curves puts the bends of its Curve beside every column.
+	Curves = "curves"
+	// Laplace makes the values of a kernel with Landmarks.
+	Laplace = "laplace"
+	// Views puts what its Parts make of the same columns side by side.
+	Views = "views"
 )
 
 // Step is one transformation of the features, with what was fitted on the
@@ -40,74 +47,56 @@ type Step struct {
 	// number it applies to.
 	Cols int `json:"cols"`
 	// Documents is the number of fit rows, and Frequency the number of fit rows that
-	// have a column; StepTFIDF.
+	// have a column; TFIDF.
 	Documents int   `json:"documents,omitempty"`
 	Frequency []int `json:"frequency,omitempty"`
-	// Mean and Deviation belong to StepStandardise; a deviation of 0 marks a
+	// Mean and Deviation belong to Standardise; a deviation of 0 marks a
 	// constant column.
 	Mean      []float64 `json:"mean,omitempty"`
 	Deviation []float64 `json:"deviation,omitempty"`
-	// Columns are the columns that StepSelect keeps, ascending.
+	// Columns are the columns that Select keeps, ascending.
 	Columns []int `json:"columns,omitempty"`
-	// Curves has the curve of every column, after StepCurves.
+	// Curves has the curve of every column, after Curves.
 	Curves []Curve `json:"curves,omitempty"`
-	// Width multiplies the distance of a row from each of the Landmarks; StepLaplace.
+	// Width multiplies the distance of a row from each of the Landmarks; Laplace.
 	Width     float64     `json:"width,omitempty"`
 	Landmarks [][]float32 `json:"landmarks,omitempty"`
-	// Low and High are the least and largest values that StepCurves and StepLaplace were
+	// Low and High are the least and largest values that Curves and Laplace were
 	// fitted on, column by column.
 	Low  []float32 `json:"low,omitempty"`
 	High []float32 `json:"high,omitempty"`
-	// Parts are the steps of StepViews.
-	Parts []Step `json:"parts,omitempty"`
+	// Parts are the steps of Views.
+	Parts Steps `json:"parts,omitempty"`
 }
 
-// Views puts what steps make of the same columns side by side.
-func Views(parts ...Step) Step {
+// Beside puts what steps make of the same columns side by side.
+func Beside(parts ...Step) Step {
 	first := parts[0]
-	return Step{Kind: StepViews, Cols: first.Cols, Low: first.Low, High: first.High, Parts: parts}
+	return Step{Kind: Views, Cols: first.Cols, Low: first.Low, High: first.High, Parts: parts}
 }
 
 // Makes is the number of columns that the step makes.
-func (s Step) Makes() (columns int) {
-	switch s.Kind {
-	case StepSelect:
-		return len(s.Columns)
-	case StepCurves:
-		for _, c := range s.Curves {
-			columns += 1 + len(c.Bends)
-		}
-	case StepLaplace:
-		return len(s.Landmarks)
-	case StepViews:
-		for _, part := range s.Parts {
-			columns += part.Makes()
-		}
-	default:
-		return s.Cols
-	}
-	return columns
-}
+func (s Step) Makes() int { return len(s.Names(make([]string, s.Cols))) }
 
 // Names are the names of the columns that the step makes of columns with names.
 func (s Step) Names(names []string) (columns []string) {
 	switch s.Kind {
-	case StepSelect:
+	case Select:
 		for _, j := range s.Columns {
 			columns = append(columns, names[j])
 		}
-	case StepCurves:
+	case Curves:
 		for j, c := range s.Curves {
 			columns = append(columns, names[j])
 			for l := range c.Bends {
-				columns = append(columns, fmt.Sprintf("%s bend %d", names[j], l+1))
+				columns = append(columns, names[j]+" bend "+strconv.Itoa(l+1))
 			}
 		}
-	case StepLaplace:
+	case Laplace:
 		for i := range s.Landmarks {
-			columns = append(columns, fmt.Sprintf("landmark %d", i+1))
+			columns = append(columns, "landmark "+strconv.Itoa(i+1))
 		}
-	case StepViews:
+	case Views:
 		for _, part := range s.Parts {
 			columns = append(columns, part.Names(names)...)
 		}
@@ -123,46 +112,44 @@ const largest = 1e100
 // Validate tells why a step of a fitted model, as a file has it, cannot be applied to so many
 // columns.
 func (s Step) Validate(cols int) error {
-	around := min(len(s.Low), len(s.High))
-	width, known := map[string]int{
-		StepUnit:        cols,
-		StepTFIDF:       len(s.Frequency),
-		StepStandardise: min(len(s.Mean), len(s.Deviation)),
-		StepCurves:      min(len(s.Curves), around),
-		StepLaplace:     around,
-		StepViews:       around,
-	}[s.Kind]
-	if !known {
-		return Invalid("models have no step %q", s.Kind)
+	const around = Curves + Laplace + Views
+	kinds := []string{Unit, TFIDF, Standardise, Curves, Laplace, Views}
+	if !slices.Contains(kinds, s.Kind) {
+		return data.Invalid("models have no step %q", s.Kind)
 	}
+	sizes := []int{s.Cols}
+	add := func(n int, kinds string) { // a list that the kind does not need may be absent
+		if n > 0 || strings.Contains(kinds, s.Kind) {
+			sizes = append(sizes, n)
+		}
+	}
+	add(len(s.Frequency), TFIDF)
+	add(len(s.Mean), Standardise)
+	add(len(s.Deviation), Standardise)
+	add(len(s.Curves), Curves)
+	add(len(s.Low), around)
+	add(len(s.High), around)
 	for _, z := range s.Landmarks {
-		width = min(width, len(z))
+		add(len(z), s.Kind)
 	}
-	sizes := []int{
-		width, s.Cols, len(s.Frequency), len(s.Mean), len(s.Deviation),
-		len(s.Curves), len(s.Low), len(s.High),
-	}
-	for _, z := range s.Landmarks {
-		sizes = append(sizes, len(z))
-	}
-	for i, n := range sizes {
-		if n != cols && (n > 0 || i < 2) { // a list that the kind does not need may be absent
-			return Invalid("step %q: it has numbers for %d columns; there are %d", s.Kind, n, cols)
+	for _, n := range sizes {
+		if n != cols {
+			return data.Invalid("step %q: it has numbers for %d columns; there are %d", s.Kind, n, cols)
 		}
 	}
 	for _, c := range s.Curves {
 		for _, bend := range c.Bends {
 			if n := len(c.Knots); n == 0 || len(bend) != n+2 {
-				return Invalid("step %q: a bend has %d numbers for %d knots; it needs 2 more", s.Kind, len(bend), n)
+				return data.Invalid("step %q: a bend has %d numbers for %d knots; it needs 2 more", s.Kind, len(bend), n)
 			}
 		}
 	}
-	if s.Kind == StepViews && s.Parts == nil {
-		return Invalid("step %q: it has no parts", s.Kind)
+	if s.Kind == Views && s.Parts == nil {
+		return data.Invalid("step %q: it has no parts", s.Kind)
 	}
 	for _, part := range s.Parts {
-		if part.Kind == StepViews {
-			return Invalid("step %q: a part is one too", s.Kind)
+		if part.Kind == Views {
+			return data.Invalid("step %q: a part is one too", s.Kind)
 		}
 		if err := part.Validate(cols); err != nil {
 			return err
@@ -170,33 +157,47 @@ func (s Step) Validate(cols int) error {
 	}
 	for _, v := range slices.Concat(s.Mean, s.Deviation) {
 		if !(math.Abs(v) <= largest) {
-			return Invalid("step %q: a mean or deviation is %v; they lie within %v", s.Kind, v, largest)
+			return data.Invalid("step %q: a mean or deviation is %v; they lie within %v", s.Kind, v, largest)
 		}
 	}
 	return nil
 }
 
-// FitStep fits a step of the given kind on the rows of x.
-func FitStep(kind string, x Matrix) (Step, error) {
+// Fit fits a step of the given kind on the rows of x.
+func Fit(kind string, x data.Matrix) (Step, error) {
 	if x.Rows() == 0 {
-		return Step{}, Invalid("fit %s: there are no rows to fit on", kind)
+		return Step{}, data.Invalid("fit %s: there are no rows to fit on", kind)
 	}
 	s := Step{Kind: kind, Cols: x.Cols()}
 	switch kind {
-	case StepUnit:
-	case StepTFIDF:
+	case Unit:
+	case TFIDF:
 		s.Documents = x.Rows()
 		s.Frequency = frequency(x)
-	case StepStandardise:
+	case Standardise:
 		s.Mean, s.Deviation = moments(x)
 	default:
-		return Step{}, Invalid("fit %q: FitStep knows %s, %s and %s", kind, StepTFIDF, StepUnit, StepStandardise)
+		return Step{}, data.Invalid("fit %q: Fit knows %s, %s and %s", kind, TFIDF, Unit, Standardise)
 	}
 	return s, nil
 }
 
+// entries yields the entries of all rows, each with its column.
+func entries(x data.Matrix) iter.Seq2[int, float32] {
+	return func(yield func(int, float32) bool) {
+		for i := range x.Rows() {
+			r := x.Row(i)
+			for p, v := range r.Value {
+				if !yield(r.Column(p), v) {
+					return
+				}
+			}
+		}
+	}
+}
+
 // frequency counts the rows in which every column is not zero.
-func frequency(x Matrix) []int {
+func frequency(x data.Matrix) []int {
 	n := make([]int, x.Cols())
 	for j, v := range entries(x) {
 		if v != 0 {
@@ -210,7 +211,7 @@ func frequency(x Matrix) []int {
 // count as zeros. Deviations are summed around the mean, in a second pass. The
 // sums of equal float32 numbers are exact in float64, so constant columns have a
 // deviation of exactly 0.
-func moments(x Matrix) (mean, deviation []float64) {
+func moments(x data.Matrix) (mean, deviation []float64) {
 	d := x.Cols()
 	n := float64(x.Rows())
 	mean = make([]float64, d)
@@ -235,7 +236,7 @@ func moments(x Matrix) (mean, deviation []float64) {
 }
 
 // Outside counts the entries of each column below Low and above High.
-func (s Step) Outside(x Matrix) []int {
+func (s Step) Outside(x data.Matrix) []int {
 	cells := make([]int, x.Cols())
 	for j, v := range entries(x) {
 		if v < s.Low[j] || v > s.High[j] {
@@ -246,7 +247,7 @@ func (s Step) Outside(x Matrix) []int {
 }
 
 // extremes are the least and largest values of dense columns.
-func extremes(x Matrix) (low, high []float32) {
+func extremes(x data.Matrix) (low, high []float32) {
 	low = slices.Clone(x.Row(0).Value)
 	high = slices.Clone(x.Row(0).Value)
 	for j, v := range entries(x) {
@@ -256,19 +257,17 @@ func extremes(x Matrix) (low, high []float32) {
 	return low, high
 }
 
-func finite(v float64) bool { return !math.IsNaN(v) && !math.IsInf(v, 0) }
-
 // Apply returns the transformed matrix; x is not changed. Dense matrices stay
 // dense and sparse ones sparse.
-func (s Step) Apply(x Matrix) (Matrix, error) {
+func (s Step) Apply(x data.Matrix) (data.Matrix, error) {
 	if x.Cols() != s.Cols {
-		return nil, Mismatch("step %q: it was fitted on %d columns and the matrix has %d", s.Kind, s.Cols, x.Cols())
+		return nil, data.Mismatch("step %q: it was fitted on %d columns and the matrix has %d", s.Kind, s.Cols, x.Cols())
 	}
-	if s.Kind == StepSelect {
+	if s.Kind == Select {
 		return selectColumns(x, s.Columns), nil
 	}
-	if IsSparse(x) && s.Low != nil {
-		return nil, Invalid("step %q: the rows are sparse; it takes dense ones", s.Kind)
+	if data.IsSparse(x) && s.Low != nil {
+		return nil, data.Invalid("step %q: the rows are sparse; it takes dense ones", s.Kind)
 	}
 	y, err := mapRows(x, s.Makes(), s.rowMap())
 	if err != nil {
@@ -278,46 +277,46 @@ func (s Step) Apply(x Matrix) (Matrix, error) {
 }
 
 // rowMap returns the function that writes the transformed entries of a row.
-func (s Step) rowMap() func(dst []float32, r Row) {
+func (s Step) rowMap() func(dst []float32, r data.Row) {
 	switch s.Kind {
-	case StepTFIDF:
+	case TFIDF:
 		idf := make([]float64, s.Cols)
 		for j, f := range s.Frequency {
 			idf[j] = 1 + math.Log(float64(1+s.Documents)/float64(1+f))
 		}
-		return func(dst []float32, r Row) {
+		return func(dst []float32, r data.Row) {
 			for p, v := range r.Value {
 				dst[p] = float32(logCount(v) * idf[r.Column(p)])
 			}
 		}
-	case StepUnit:
-		return func(dst []float32, r Row) {
-			length := math.Sqrt(r.square())
+	case Unit:
+		return func(dst []float32, r data.Row) {
+			length := math.Sqrt(r.Square())
 			for p, v := range r.Value {
 				if v != 0 {
 					dst[p] = float32(float64(v) / length)
 				}
 			}
 		}
-	case StepCurves:
+	case Curves:
 		return s.curvesRow
-	case StepLaplace:
+	case Laplace:
 		return s.kernelRow
-	case StepViews:
+	case Views:
 		return s.viewsRow()
 	}
 	return s.standardiseRow
 }
 
 // viewsRow writes what the parts make of a row, one part behind the other.
-func (s Step) viewsRow() func(dst []float32, r Row) {
+func (s Step) viewsRow() func(dst []float32, r data.Row) {
 	widths := make([]int, len(s.Parts))
-	maps := make([]func([]float32, Row), len(s.Parts))
+	maps := make([]func([]float32, data.Row), len(s.Parts))
 	for k, part := range s.Parts {
 		widths[k] = part.Makes()
 		maps[k] = part.rowMap()
 	}
-	return func(dst []float32, r Row) {
+	return func(dst []float32, r data.Row) {
 		for k, write := range maps {
 			write(dst[:widths[k]], r)
 			dst = dst[widths[k]:]
@@ -337,7 +336,7 @@ func logCount(t float32) float64 {
 	return 1 + math.Log(float64(t))
 }
 
-func (s Step) standardiseRow(dst []float32, r Row) {
+func (s Step) standardiseRow(dst []float32, r data.Row) {
 	for p, v := range r.Value {
 		j := r.Column(p)
 		e := float64(v)
@@ -350,35 +349,60 @@ func (s Step) standardiseRow(dst []float32, r Row) {
 	}
 }
 
+// Pull makes weights of the columns before standardising of weights of the columns after it:
+//
+//	w'(x - mean)/deviation + b = (w/deviation)'x + b - (w/deviation)'mean
+//
+// W is d x m and b has m entries; of several classes W has one such block under the other, and b the
+// classes of each task.
+func (s Step) Pull(weights *mat.Dense, b []float64) {
+	rows, m := weights.Dims()
+	k := len(b) / m
+	for j := range rows {
+		w := weights.RawRowView(j)
+		deviation := s.Deviation[j%s.Cols]
+		for i := range w {
+			if deviation == 0 {
+				w[i] = 0
+				continue
+			}
+			w[i] /= deviation
+			b[i*k+j/s.Cols] -= w[i] * s.Mean[j%s.Cols]
+		}
+	}
+}
+
 // mapRows returns x with the entries of every row as f writes them into dst,
 // which starts as zeros: as many as there were or, of dense rows, d. An entry that is not
 // finite is an error.
-func mapRows(x Matrix, d int, f func(dst []float32, r Row)) (Matrix, error) {
-	y := newBuilder(x, d)
+func mapRows(
+	x data.Matrix, d int, f func(dst []float32, r data.Row),
+) (data.Matrix, error) {
+	y := data.NewBuilder(x, d)
 	for i := range x.Rows() {
 		r := x.Row(i)
 		n := d
 		if r.Index != nil {
 			n = len(r.Value)
 		}
-		dst := y.row(r.Index, n)
+		dst := y.Row(r.Index, n)
 		f(dst, r)
 		for p, v := range dst {
-			if !finite(float64(v)) {
+			if !(math.Abs(float64(v)) <= math.MaxFloat32) {
 				cause := "the row"
 				if n == len(r.Value) {
 					cause = fmt.Sprint("the value ", r.Value[p])
 				}
-				return nil, Invalid("row %d, column %d: %s has no finite result (counts must be 0 or at least 1)", i, r.Column(p), cause)
+				return nil, data.Invalid("row %d, column %d: %s has no finite result (counts must be 0 or at least 1)", i, r.Column(p), cause)
 			}
 		}
 	}
-	return y.matrix(), nil
+	return y.Matrix(), nil
 }
 
 // selectColumns returns the given columns of x, which ascend.
-func selectColumns(x Matrix, columns []int) Matrix {
-	y := newBuilder(x, len(columns))
+func selectColumns(x data.Matrix, columns []int) data.Matrix {
+	y := data.NewBuilder(x, len(columns))
 	becomes := make([]int32, x.Cols()) // 1 + the new column, or 0
 	for to, from := range columns {
 		becomes[from] = int32(to) + 1
@@ -395,26 +419,7 @@ func selectColumns(x Matrix, columns []int) Matrix {
 				value = append(value, v)
 			}
 		}
-		y.add(Row{index, value})
+		copy(y.Row(index, len(value)), value)
 	}
-	return y.matrix()
-}
-
-// With returns the dataset after one more step: the same rows with transformed
-// features, and the step at the end of Steps.
-func (d *Dataset) With(s Step) (*Dataset, error) {
-	x, err := s.Apply(d.X)
-	if err != nil {
-		return nil, fmt.Errorf("%s: %w", d.Name, err)
-	}
-	features := d.Features
-	if features != nil {
-		features = s.Names(features)
-	}
-	return &Dataset{
-		Name: d.Name, X: x, Label: d.Label,
-		Classes: d.Classes, Target: d.Target, LabelOf: d.LabelOf,
-		Group: d.Group, Groups: d.Groups, Features: features,
-		Steps: append(slices.Clone(d.Steps), s.Kind),
-	}, nil
+	return y.Matrix()
 }

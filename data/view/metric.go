@@ -1,4 +1,4 @@
-package data
+package view
 
 import (
 	"math"
@@ -6,6 +6,7 @@ import (
 	"gonum.org/v1/gonum/floats"
 	"gonum.org/v1/gonum/mat"
 
+	"l2mt/data"
 	"l2mt/layers/linalg"
 )
 
@@ -54,7 +55,7 @@ type Scatter struct {
 
 // NewScatter returns the scatter of the training rows of a problem. It is nil, as its metrics
 // then are, for a single task, for sparse rows, and where rows do not scatter.
-func NewScatter(p *ProblemData) *Scatter {
+func NewScatter(p *data.ProblemData) *Scatter {
 	if !HasMetric(p) {
 		return nil
 	}
@@ -62,7 +63,7 @@ func NewScatter(p *ProblemData) *Scatter {
 }
 
 // ScatterOf is NewScatter for many rows, however sparse.
-func ScatterOf(p *ProblemData) *Scatter {
+func ScatterOf(p *data.ProblemData) *Scatter {
 	x, c := scatter(p)
 	s := &Scatter{c: c, x: x, size: mat.Norm(x, 2)}
 	if norm := mat.Norm(c, 2); !(norm*norm > smallest*s.size*s.size) {
@@ -79,7 +80,7 @@ func ScatterOf(p *ProblemData) *Scatter {
 
 // NewMetric returns the metric of the training rows of a problem. A nil one leaves
 // everything unchanged.
-func NewMetric(p *ProblemData, ridge float64) *Metric { return NewScatter(p).Metric(ridge) }
+func NewMetric(p *data.ProblemData, ridge float64) *Metric { return NewScatter(p).Metric(ridge) }
 
 // Metric returns the metric of a ridge.
 func (s *Scatter) Metric(ridge float64) *Metric {
@@ -149,13 +150,14 @@ func product(tA linalg.Transpose, a *mat.Dense, tB linalg.Transpose, b *mat.Dens
 
 // HasMetric reports whether there are several tasks, and rows with more than few entries
 // that are not zero.
-func HasMetric(p *ProblemData) bool {
+func HasMetric(p *data.ProblemData) bool {
 	if len(p.Tasks) < 2 {
 		return false
 	}
 	sample := 0
 	total := 0
-	for _, x := range p.matrices(false) {
+	for _, t := range p.Tasks {
+		x := t.TrainSet.X
 		total += x.Rows() * x.Cols()
 		for _, n := range frequency(x) {
 			sample += n
@@ -166,10 +168,13 @@ func HasMetric(p *ProblemData) bool {
 
 // classes are the training rows of each class of each task, the first class first, of
 // regression all of a task.
-func classes(p *ProblemData) (groups [][]Row) {
+func classes(p *data.ProblemData) (groups [][]data.Row) {
 	for _, t := range p.Tasks {
 		group := map[float64]int{} // a label to its group
-		for j, y := range t.labels() {
+		for j, y := range t.TrainSet.Y {
+			if t.Kind == data.Regression {
+				y = 0
+			}
 			g, known := group[y]
 			if !known {
 				g = len(groups)
@@ -184,7 +189,7 @@ func classes(p *ProblemData) (groups [][]Row) {
 
 // scatter returns the rows over the root of their number, of many evenly some, and C
 // (n x d), the same without the mean of their task and class.
-func scatter(p *ProblemData) (x, c *mat.Dense) {
+func scatter(p *data.ProblemData) (x, c *mat.Dense) {
 	groups := classes(p)
 	n := 0
 	for _, rows := range groups {
@@ -223,20 +228,21 @@ func columns(c *mat.Dense) (count int) {
 }
 
 // InMetric returns a problem in the metric of its training rows, with a ridge of 1.
-func InMetric(p *ProblemData) *ProblemData { return NewMetric(p, 1).Problem(p) }
+func InMetric(p *data.ProblemData) *data.ProblemData { return NewMetric(p, 1).Problem(p) }
 
 // Problem returns a problem with rows X A.
-func (m *Metric) Problem(p *ProblemData) *ProblemData {
+func (m *Metric) Problem(p *data.ProblemData) *data.ProblemData {
 	if m == nil {
 		return p
 	}
-	q, _ := p.Mapped(func(x Matrix) (Matrix, error) { return m.Rows(x), nil }) // no row fails
+	apply := func(x data.Matrix) (data.Matrix, error) { return m.Apply(x), nil }
+	q, _ := p.Mapped(apply) // no row fails
 	return q
 }
 
-// Rows returns X A, made a block of rows at a time.
-func (m *Metric) Rows(x Matrix) Matrix {
-	b := newBuilder(&Stored{}, x.Cols())
+// Apply returns X A, made a block of rows at a time.
+func (m *Metric) Apply(x data.Matrix) data.Matrix {
+	values := make([]float32, 0, x.Rows()*x.Cols())
 	for from := 0; from < x.Rows(); from += metricRows {
 		z := mat.NewDense(min(metricRows, x.Rows()-from), x.Cols(), nil)
 		for i := range z.RawMatrix().Rows {
@@ -249,17 +255,17 @@ func (m *Metric) Rows(x Matrix) Matrix {
 				product(linalg.NoTrans, z, linalg.Trans, m.c), linalg.NoTrans, m.f))
 		}
 		for i := range z.RawMatrix().Rows {
-			row := z.RawRowView(i)
-			for j, dst := 0, b.row(nil, len(row)); j < len(row); j++ {
-				dst[j] = float32(m.scale * row[j])
+			for _, v := range z.RawRowView(i) {
+				values = append(values, float32(m.scale*v))
 			}
 		}
 	}
-	return b.matrix()
+	made, _ := data.NewDense(x.Rows(), x.Cols(), values) // has as many
+	return made
 }
 
-// Restore returns W = A V for V, which has a block of rows for each of several classes.
-func (m *Metric) Restore(v *mat.Dense) *mat.Dense {
+// Pull returns W = A V for V, which has a block of rows for each of several classes.
+func (m *Metric) Pull(v *mat.Dense) *mat.Dense {
 	if m == nil {
 		return v
 	}

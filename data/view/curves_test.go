@@ -1,4 +1,4 @@
-package data
+package view
 
 import (
 	"math"
@@ -9,18 +9,19 @@ import (
 	"gonum.org/v1/gonum/mat"
 	"gonum.org/v1/gonum/stat"
 
+	"l2mt/data"
 	"l2mt/data/datatest"
 )
 
 // column is a problem of one task with one column.
-func column(t *testing.T, values []float64) *ProblemData {
+func column(t *testing.T, values []float64) *data.ProblemData {
 	t.Helper()
 	x := make([]float32, len(values))
 	for i, v := range values {
 		x[i] = float32(v)
 	}
-	rows := datatest.Must(NewDense(len(x), 1, x))(t)
-	return &ProblemData{Problem: &Problem{Name: "p"}, Tasks: []TaskData{{Task: &Task{Kind: Regression}, TrainSet: Samples{X: rows, Y: values}}}}
+	rows := datatest.Must(data.NewDense(len(x), 1, x))(t)
+	return &data.ProblemData{Problem: &data.Problem{Name: "p"}, Tasks: []data.TaskData{{Task: &data.Task{Kind: data.Regression}, TrainSet: data.Samples{X: rows, Y: values}}}}
 }
 
 // at are the bends of a curve at x, by its formula without what is straight outside.
@@ -49,7 +50,7 @@ func TestCurvesAreNaturalSplines(t *testing.T) {
 		}
 		p := column(t, values)
 		step := FitCurves(p.TrainingRows())
-		made := datatest.Must(step.Problem(p))(t)
+		made := datatest.Must(Steps{step}.Problem(p))(t)
 		c, x := step.Curves[0], denseOf(made.Tasks[0].TrainSet.X)
 		datatest.Need(t, len(c.Knots) == 5 && len(c.Bends) == 3 && made.Cols() == 4 && step.Makes() == 4,
 			"seed %d: %d knots, %d bends, %d columns", seed, len(c.Knots), len(c.Bends), made.Cols())
@@ -124,7 +125,7 @@ func TestCurvesOfFewValues(t *testing.T) {
 // Outside of its values a column and its bends go on straight, as far again, and no further.
 func TestCurvesFarAway(t *testing.T) {
 	step := FitCurves(column(t, []float64{1, 2, 3, 4, 5, 6, 7, 8}).TrainingRows())
-	far := datatest.Must(NewDense(5, 1, []float32{9, 11, 15, 1e6, math.MaxFloat32}))(t)
+	far := datatest.Must(data.NewDense(5, 1, []float32{9, 11, 15, 1e6, math.MaxFloat32}))(t)
 	x := datatest.Must(step.Apply(far))(t)
 	datatest.Equal(t, step.Outside(far)[0], 5, "far values are outside")
 	datatest.Equal(t, step.Outside(column(t, []float64{1, 8, 0.9, 8.1}).Tasks[0].TrainSet.X)[0], 2, "values are outside of 1 to 8")

@@ -1,4 +1,4 @@
-package data_test
+package view_test
 
 import (
 	"slices"
@@ -7,6 +7,8 @@ import (
 	"l2mt/data"
 	"l2mt/data/datatest"
 	"l2mt/data/format"
+	"l2mt/data/table"
+	"l2mt/data/view"
 	"l2mt/model/multitask"
 )
 
@@ -14,23 +16,25 @@ import (
 // 23.5 entries a row with stop words of its own.
 func TestNewsgroupsFeaturesAreAsMany(t *testing.T) {
 	t.Parallel()
-	d, err := format.Read(datatest.Path(t, "20newsgroups", "20newsgroups.svmlight.gz"), format.Options{
-		FeatureNames: datatest.Path(t, "20newsgroups", "vocabulary.txt.gz"),
+	d, err := table.Dataset(datatest.Path(t, "20newsgroups", "20newsgroups.svmlight.gz"), table.Options{
+		Kind:   data.Classification,
+		Format: format.Options{FeatureNames: datatest.Path(t, "20newsgroups", "vocabulary.txt.gz")},
 	})
-	for _, kind := range []string{"terms", data.StepTFIDF, data.StepUnit, "ridge", data.StepUnit} {
-		var s data.Step
+	for _, kind := range []string{"terms", view.TFIDF, view.Unit, "ridge", view.Unit} {
+		var s view.Step
 		if err == nil {
 			switch kind {
 			case "terms":
-				s, err = data.SelectTerms(d.X, d.Features, 3)
+				s, err = view.Terms(d.X, d.Features, 3)
 			case "ridge":
 				s, err = multitask.SelectByRidge(t.Context(), d, 1000, 1, 2)
 			default:
-				s, err = data.FitStep(kind, d.X)
+				s, err = view.Fit(kind, d.X)
 			}
 		}
 		if err == nil {
-			d, err = d.With(s)
+			d.Features = s.Names(d.Features)
+			d.X, err = s.Apply(d.X)
 		}
 	}
 	datatest.Check(t, err)

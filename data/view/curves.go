@@ -1,13 +1,14 @@
-package data
+package view
 
 import (
-	"fmt"
 	"math"
 	"slices"
 
 	"gonum.org/v1/gonum/floats"
 	"gonum.org/v1/gonum/mat"
 	"gonum.org/v1/gonum/stat"
+
+	"l2mt/data"
 )
 
 // Curve is how a column bends: a natural cubic spline, which is straight outside of its
@@ -125,7 +126,7 @@ func (c Curve) width() int { return 1 + len(c.Bends) }
 const reach = 1
 
 // curvesRow makes the columns of a row: each within reach, and then its bends.
-func (s Step) curvesRow(dst []float32, r Row) {
+func (s Step) curvesRow(dst []float32, r data.Row) {
 	for j, value := range r.Value {
 		c := s.Curves[j]
 		low := float64(s.Low[j])
@@ -142,15 +143,15 @@ func (s Step) curvesRow(dst []float32, r Row) {
 }
 
 // Straight is the step of curves that do not bend.
-func Straight(x Matrix) Step {
-	s := Step{Kind: StepCurves, Cols: x.Cols()}
+func Straight(x data.Matrix) Step {
+	s := Step{Kind: Curves, Cols: x.Cols()}
 	s.Curves = make([]Curve, s.Cols)
 	s.Low, s.High = extremes(x)
 	return s
 }
 
 // FitCurves fits the curves of the columns of dense rows.
-func FitCurves(x Matrix) Step {
+func FitCurves(x data.Matrix) Step {
 	s := Straight(x)
 	column := make([]float64, x.Rows())
 	for j := range s.Cols {
@@ -160,58 +161,4 @@ func FitCurves(x Matrix) Step {
 		s.Curves[j] = fitCurve(column)
 	}
 	return s
-}
-
-// TrainingRows are the training rows of all tasks. Rows that neighbours share are there once.
-func (p *ProblemData) TrainingRows() Matrix {
-	return Stack(slices.CompactFunc(p.matrices(false), sameRows))
-}
-
-// Problem returns a problem whose rows the step has made.
-func (s Step) Problem(p *ProblemData) (*ProblemData, error) {
-	q, err := p.Mapped(s.Apply)
-	if err == nil && p.Features != nil {
-		q.Features = s.Names(p.Features)
-	}
-	return q, err
-}
-
-// Mapped returns a problem with other rows, whose features have no names. Rows that tasks share
-// are made once.
-func (p *ProblemData) Mapped(rows func(x Matrix) (Matrix, error)) (*ProblemData, error) {
-	q := p.clone()
-	q.Features = nil
-	var given []Matrix
-	images := map[Matrix]Matrix{}
-	for i, t := range q.Tasks {
-		for j, set := range q.Tasks[i].sets() {
-			x := set.X
-			if x == nil {
-				continue
-			}
-			if same := slices.IndexFunc(given, func(y Matrix) bool { return sameRows(x, y) }); same >= 0 {
-				x = given[same]
-			} else {
-				given = append(given, x)
-				var err error
-				if images[x], err = rows(x); err != nil {
-					return nil, fmt.Errorf("task %q, %s rows: %w", t.Name, t.splits()[j].field, err)
-				}
-			}
-			set.X = images[x]
-		}
-	}
-	return q, nil
-}
-
-// sameRows says that two matrices have the same rows of one place in memory.
-func sameRows(a, b Matrix) bool {
-	x, ok1 := a.(*Stored)
-	y, ok2 := b.(*Stored)
-	if a == b || !ok1 || !ok2 || x.nnz == 0 ||
-		y.nnz == 0 || &x.value[0] != &y.value[0] {
-		return a == b
-	}
-	return x.cols == y.cols && slices.Equal(x.begin, y.begin) &&
-		slices.Equal(x.end, y.end)
 }

@@ -1,4 +1,4 @@
-package data
+package view
 
 import (
 	"encoding/json"
@@ -12,6 +12,7 @@ import (
 	"gonum.org/v1/gonum/mat"
 	"gonum.org/v1/gonum/stat"
 
+	"l2mt/data"
 	"l2mt/data/datatest"
 )
 
@@ -39,7 +40,7 @@ func TestKernelsAreInnerProducts(t *testing.T) {
 		{100, 4, 30, 1},     // landmarks explain a part
 	} {
 		name := fmt.Sprintf("%d rows, %d landmarks at most", c.n, c.most)
-		x := scattered(1, Regression, 1, c.n, c.d).Tasks[0].TrainSet.X
+		x := scattered(1, data.Regression, 1, c.n, c.d).Tasks[0].TrainSet.X
 		step := FitKernel(c.width, x, c.most)
 		a := step.Coordinates()
 		made := datatest.Must(step.Apply(x))(t)
@@ -67,7 +68,7 @@ func TestKernelsAreInnerProducts(t *testing.T) {
 	}
 }
 
-func rowsOf(x Matrix) func(yield func([]float32) bool) {
+func rowsOf(x data.Matrix) func(yield func([]float32) bool) {
 	return func(yield func([]float32) bool) {
 		for i := range x.Rows() {
 			if !yield(x.Row(i).Value) {
@@ -91,7 +92,7 @@ func checkRoundTrip(t *testing.T, step Step) {
 
 // A kernel of rows that are all alike has one landmark, with a coordinate of 1.
 func TestKernelOfEqualRows(t *testing.T) {
-	x := datatest.Must(NewDense(3, 2, []float32{4, 5, 4, 5, 4, 5}))(t)
+	x := datatest.Must(data.NewDense(3, 2, []float32{4, 5, 4, 5, 4, 5}))(t)
 	step := FitKernel(0.5, x, 10)
 	a := step.Coordinates()
 	made := datatest.Must(step.Apply(x))(t)
@@ -101,9 +102,10 @@ func TestKernelOfEqualRows(t *testing.T) {
 
 // Views have the columns of their parts side by side.
 func TestViewsPutPartsSideBySide(t *testing.T) {
-	x := scattered(2, Regression, 1, 20, 3).Tasks[0].TrainSet.X
-	parts := []Step{Straight(x), FitKernel(1, x, 7), FitCurves(x)}
-	views := Views(parts...)
+	x := scattered(2, data.Regression, 1, 20, 3).Tasks[0].TrainSet.X
+	kernel := FitKernel(1, x, 7)
+	parts := []Step{Straight(x), kernel, FitCurves(x)}
+	views := Beside(parts...)
 	names := []string{"a", "b", "c"}
 	made := datatest.Must(views.Apply(x))(t)
 	first := 0
@@ -116,18 +118,19 @@ func TestViewsPutPartsSideBySide(t *testing.T) {
 		first += alone.Cols()
 		called = append(called, part.Names(names)...)
 	}
-	datatest.Holds(t, views.Makes() == first && made.Cols() == first && slices.Equal(views.Names(names), called),
-		"%d and %d columns, want %d; names %v, want %v", views.Makes(), made.Cols(), first, views.Names(names), called)
-	far := datatest.Must(NewDense(1, 3, []float32{1e6, -1e6, 0}))(t)
+	if views.Makes() != first || made.Cols() != first || !slices.Equal(views.Names(names), called) {
+		t.Errorf("%d and %d columns, want %d; names %v, want %v", views.Makes(), made.Cols(), first, views.Names(names), called)
+	}
+	far := datatest.Must(data.NewDense(1, 3, []float32{1e6, -1e6, 0}))(t)
 	datatest.Equal(t, views.Outside(far), []int{1, 1, 0}, "far values are outside")
-	datatest.Refused(views.Apply(sparseCopy(t, x)))(t, ErrInvalid)
-	datatest.Refused(views.Apply(datatest.Must(NewDense(1, 2, []float32{1, 2}))(t)))(t, ErrMismatch)
+	datatest.Refused(views.Apply(sparseCopy(t, x)))(t, data.ErrInvalid)
+	datatest.Refused(views.Apply(datatest.Must(data.NewDense(1, 2, []float32{1, 2}))(t)))(t, data.ErrMismatch)
 	checkRoundTrip(t, views)
 }
 
 // Views of a file are checked with all their parts.
 func TestViewsAreValidated(t *testing.T) {
-	x := scattered(2, Regression, 1, 20, 3).Tasks[0].TrainSet.X
+	x := scattered(2, data.Regression, 1, 20, 3).Tasks[0].TrainSet.X
 	for want, forge := range map[string]func(s *Step){
 		"":                   func(*Step) {},
 		"for 0 columns":      func(s *Step) { s.Parts[1].Landmarks[2] = nil },
@@ -136,7 +139,8 @@ func TestViewsAreValidated(t *testing.T) {
 		"has 1 numbers for":  func(s *Step) { s.Parts[0].Curves[1].Bends = [][]float64{{1}} },
 		"for 2 columns; the": func(s *Step) { s.Low = s.Low[:2] },
 	} {
-		views := Views(FitCurves(x), FitKernel(1, x, 7))
+		kernel := FitKernel(1, x, 7)
+		views := Beside(FitCurves(x), kernel)
 		forge(&views)
 		err := views.Validate(3)
 		datatest.Holds(t, (err == nil) == (want == "") && (err == nil || strings.Contains(err.Error(), want)),

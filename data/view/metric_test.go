@@ -1,4 +1,4 @@
-package data
+package view
 
 import (
 	"math"
@@ -7,33 +7,34 @@ import (
 
 	"gonum.org/v1/gonum/mat"
 
+	"l2mt/data"
 	"l2mt/data/datatest"
 )
 
 // scattered has tasks of n rows of d features each, with classes or targets, two
 // of them with validation and test rows.
-func scattered(seed uint64, kind Kind, m, n, d int) *ProblemData {
+func scattered(seed uint64, kind data.Kind, m, n, d int) *data.ProblemData {
 	r := rand.New(rand.NewPCG(seed, 0))
-	set := func(n int) Samples {
+	set := func(n int) data.Samples {
 		values, y := make([]float32, n*d), make([]float64, n)
 		for i := range values {
 			values[i] = float32(r.NormFloat64() * (1 + float64(i%d)))
 		}
 		for j := range y {
-			if y[j] = r.NormFloat64(); kind == Classification {
+			if y[j] = r.NormFloat64(); kind == data.Classification {
 				y[j] = float64(j%2*2 - 1)
 				values[j*d] += 3 * float32(y[j])
 			}
 		}
-		x, err := NewDense(n, d, values)
+		x, err := data.NewDense(n, d, values)
 		if err != nil {
 			panic(err)
 		}
-		return Samples{X: x, Y: y}
+		return data.Samples{X: x, Y: y}
 	}
-	p := &ProblemData{Problem: &Problem{Name: "p"}}
+	p := &data.ProblemData{Problem: &data.Problem{Name: "p"}}
 	for i := range m {
-		t := TaskData{Task: &Task{Kind: kind}, TrainSet: set(n + i)}
+		t := data.TaskData{Task: &data.Task{Kind: kind}, TrainSet: set(n + i)}
 		if i < 2 {
 			t.ValidationSet, t.TestSet = set(3), set(4)
 		}
@@ -42,7 +43,7 @@ func scattered(seed uint64, kind Kind, m, n, d int) *ProblemData {
 	return p
 }
 
-func denseOf(x Matrix) *mat.Dense {
+func denseOf(x data.Matrix) *mat.Dense {
 	every := mat.NewDense(x.Cols(), x.Cols(), nil)
 	for j := range x.Cols() {
 		every.Set(j, j, 1)
@@ -56,12 +57,12 @@ func denseOf(x Matrix) *mat.Dense {
 // definition, up to one factor; W of V predicts of the rows what V does of theirs.
 func TestMetricIsItsFormula(t *testing.T) {
 	for seed, c := range []struct {
-		kind    Kind
+		kind    data.Kind
 		m, n, d int
 		ridge   float64
 	}{
-		{Classification, 3, 10, 4, 1}, {Classification, 3, 4, 40, 1}, {Regression, 2, 12, 5, 1}, {Regression, 2, 3, 20, 1},
-		{Classification, 3, 10, 4, 0.03}, {Classification, 3, 4, 40, 10},
+		{data.Classification, 3, 10, 4, 1}, {data.Classification, 3, 4, 40, 1}, {data.Regression, 2, 12, 5, 1}, {data.Regression, 2, 3, 20, 1},
+		{data.Classification, 3, 10, 4, 0.03}, {data.Classification, 3, 4, 40, 10},
 	} {
 		p := scattered(uint64(seed), c.kind, c.m, c.n, c.d)
 		s, n := mat.NewDense(c.d, c.d, nil), 0.0
@@ -70,7 +71,7 @@ func TestMetricIsItsFormula(t *testing.T) {
 			for _, class := range []float64{-1, 1} {
 				var of []int
 				for j, y := range task.TrainSet.Y {
-					if y == class || c.kind == Regression && class > 0 {
+					if y == class || c.kind == data.Regression && class > 0 {
 						of = append(of, j)
 					}
 				}
@@ -101,10 +102,10 @@ func TestMetricIsItsFormula(t *testing.T) {
 				v.Set(i, j, r.NormFloat64())
 			}
 		}
-		w := metric.Restore(v)
+		w := metric.Pull(v)
 		factor, before, after := 0.0, 0.0, 0.0
 		for i := range p.Tasks {
-			for k, sets := range [][2]Samples{
+			for k, sets := range [][2]data.Samples{
 				{p.Tasks[i].TrainSet, q.Tasks[i].TrainSet}, {p.Tasks[i].ValidationSet, q.Tasks[i].ValidationSet}, {p.Tasks[i].TestSet, q.Tasks[i].TestSet},
 			} {
 				if sets[0].X == nil {
@@ -140,36 +141,39 @@ func TestMetricIsItsFormula(t *testing.T) {
 
 // One task, sparse rows and rows that are all alike leave everything as it is.
 func TestNoMetric(t *testing.T) {
-	sparse := scattered(1, Classification, 2, 9, 20)
+	sparse := scattered(1, data.Classification, 2, 9, 20)
 	for i := range sparse.Tasks {
 		ptr, index, value := []int{0}, []int32{}, []float32{}
 		for j := range sparse.Tasks[i].TrainSet.Y {
 			index, value = append(index, int32(j)), append(value, 1)
 			ptr = append(ptr, len(index))
 		}
-		x := datatest.Must(NewCSR(20, ptr, index, value))(t)
+		x := datatest.Must(data.NewCSR(20, ptr, index, value))(t)
 		sparse.Tasks[i].TrainSet.X = x
 	}
-	alike := scattered(1, Classification, 2, 9, 3)
+	alike := scattered(1, data.Classification, 2, 9, 3)
 	for i := range alike.Tasks {
 		x := alike.Tasks[i].TrainSet.X
 		alike.Tasks[i].TrainSet.X = x.Take(make([]int, x.Rows()))
 	}
-	for name, p := range map[string]*ProblemData{"one task": scattered(1, Classification, 1, 9, 3), "sparse": sparse, "alike": alike} {
+	for name, p := range map[string]*data.ProblemData{"one task": scattered(1, data.Classification, 1, 9, 3), "sparse": sparse, "alike": alike} {
 		metric := NewMetric(p, 1)
-		datatest.Holds(t, metric == nil && metric.Problem(p) == p, "%s: there is a metric", name)
-		w := mat.NewDense(3, 1, nil)
-		datatest.Holds(t, metric.Restore(w) == w, "%s: W changes", name)
+		if metric != nil || metric.Problem(p) != p {
+			t.Errorf("%s: there is a metric", name)
+		}
+		if w := mat.NewDense(3, 1, nil); metric.Pull(w) != w {
+			t.Errorf("%s: W changes", name)
+		}
 	}
 }
 
 // Of many rows some are asked; W of V predicts what V does of all of them.
 func TestMetricOfManyRows(t *testing.T) {
 	const d = 3
-	p := scattered(1, Classification, 2, 2101, d)
+	p := scattered(1, data.Classification, 2, 2101, d)
 	metric := NewMetric(p, 1)
 	v := mat.NewDense(d, 2, []float64{1, -1, 2, 0.5, -3, 1})
-	w, q := metric.Restore(v), metric.Problem(p)
+	w, q := metric.Pull(v), metric.Problem(p)
 	for i := range p.Tasks {
 		var want, got mat.Dense
 		want.Mul(denseOf(q.Tasks[i].TrainSet.X), v)

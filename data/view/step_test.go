@@ -1,0 +1,209 @@
+package view
+
+import (
+	"encoding/json"
+	"errors"
+	"math"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"l2mt/data"
+	"l2mt/data/datatest"
+)
+
+// randomCounts draws a matrix of counts, mostly zeros.
+func randomCounts(t testing.TB, rng *rand.Rand, n, d int) *data.Stored {
+	t.Helper()
+	values := make([]float32, n*d)
+	for i := range values {
+		if rng.IntN(3) == 0 {
+			values[i] = float32(1 + rng.IntN(9))
+		}
+	}
+	return datatest.Must(data.NewDense(n, d, values))(t)
+}
+
+// full returns the entries of x, stored or not.
+func full(x data.Matrix) [][]float64 {
+	m := make([][]float64, x.Rows())
+	for i := range m {
+		m[i] = make([]float64, x.Cols())
+		r := x.Row(i)
+		for p, v := range r.Value {
+			m[i][r.Column(p)] = float64(v)
+		}
+	}
+	return m
+}
+
+func mustFit(t testing.TB, kind string, x data.Matrix, rows []int) Step {
+	t.Helper()
+	if rows != nil {
+		x = x.Take(rows)
+	}
+	return datatest.Must(Fit(kind, x))(t)
+}
+
+func TestRecordedStepsGiveTheSameBytesAgain(t *testing.T) {
+	for seed := range uint64(30) {
+		rng := data.Stream(seed, "replay")
+		var x data.Matrix = randomCounts(t, rng, 3+rng.IntN(20), 2+rng.IntN(8))
+		if rng.IntN(2) == 0 {
+			x = sparseCopy(t, x)
+		}
+		y, made := x, Steps(nil)
+		add := func(s Step) {
+			y, made = datatest.Must(s.Apply(y))(t), append(made, s)
+		}
+		for _, kind := range [][]string{{TFIDF, Unit, Standardise}, {Standardise, Unit}, {Unit}}[rng.IntN(3)] {
+			add(mustFit(t, kind, y, []int{0, 2, 1, 2}))
+			if rng.IntN(2) == 0 {
+				add(Step{Kind: Select, Cols: y.Cols(), Columns: []int{0, y.Cols() - 1}[:min(2, y.Cols())]})
+			}
+			if y.Cols() < 2 {
+				break
+			}
+		}
+		text := datatest.Must(json.Marshal(made))(t)
+		var steps Steps
+		datatest.Check(t, json.Unmarshal(text, &steps))
+		if again := datatest.Must(steps.Apply(x))(t); !cmp.Equal(full(again), full(y)) || data.IsSparse(again) != data.IsSparse(y) {
+			t.Fatalf("seed %d: the steps %s give other features the second time", seed, text)
+		}
+	}
+}
+
+// Each kind against its formula, entry by entry, dense and sparse, fitted on
+// some of the rows.
+func TestStepsAgreeWithTheirDefinition(t *testing.T) {
+	for seed := range uint64(40) {
+		rng := data.Stream(seed, "definition")
+		n, d := 4+rng.IntN(10), 1+rng.IntN(6)
+		dense := randomCounts(t, rng, n, d)
+		for i := range n {
+			dense.Row(i).Value[0] = 3 // a constant column
+		}
+		rows := rng.Perm(n)[:1+rng.IntN(n)]
+		entry := full(dense)
+		mean, deviation, having := make([]float64, d), make([]float64, d), make([]float64, d)
+		for j := range d {
+			for _, i := range rows {
+				mean[j] += entry[i][j] / float64(len(rows))
+				if entry[i][j] != 0 {
+					having[j]++
+				}
+			}
+			for _, i := range rows {
+				deviation[j] += math.Pow(entry[i][j]-mean[j], 2) / float64(len(rows))
+			}
+			deviation[j] = math.Sqrt(deviation[j])
+			if math.Abs(deviation[j]) < 1e-6 { // counts differ by 1 or not at all
+				deviation[j] = math.Inf(1)
+			}
+		}
+		logOf := func(v float64) float64 {
+			if v == 0 {
+				return 0
+			}
+			return 1 + math.Log(v)
+		}
+		norm := func(i int) float64 { return math.Sqrt(dense.SquaredNorms()[i]) }
+		for _, c := range []struct {
+			kind          string
+			dense, sparse func(i, j int, v float64) float64
+		}{
+			{kind: TFIDF, dense: func(_, j int, v float64) float64 {
+				return logOf(v) * (math.Log((1+float64(len(rows)))/(1+having[j])) + 1)
+			}},
+			{kind: Unit, dense: func(i, _ int, v float64) float64 { return v / norm(i) }},
+			{
+				kind:   Standardise,
+				dense:  func(_, j int, v float64) float64 { return (v - mean[j]) / deviation[j] },
+				sparse: func(_, j int, v float64) float64 { return v / deviation[j] },
+			},
+		} {
+			for _, x := range []data.Matrix{dense, sparseCopy(t, dense)} {
+				sparse := data.IsSparse(x)
+				want := c.dense
+				if sparse && c.sparse != nil {
+					want = c.sparse
+				}
+				y := datatest.Must(mustFit(t, c.kind, x, rows).Apply(x))(t)
+				if s := data.IsSparse(y); s != sparse || y.NNZ() != x.NNZ() {
+					t.Fatalf("%s, seed %d: storage changed, %d entries became %d", c.kind, seed, x.NNZ(), y.NNZ())
+				}
+				for i, row := range full(y) {
+					for j, got := range row {
+						if w := want(i, j, entry[i][j]); math.Abs(got-w) > 1e-6*(1+math.Abs(w)) {
+							t.Fatalf("%s, seed %d, sparse %t: entry %d, %d is %v, want %v", c.kind, seed, sparse, i, j, got, w)
+						}
+					}
+				}
+			}
+			datatest.Equal(t, full(dense), entry, "%s changed its input", c.kind)
+		}
+	}
+}
+
+func TestZeroRowsStayZeroInUnitRows(t *testing.T) {
+	x := datatest.Must(data.NewDense(3, 2, []float32{0, 0, 3, 4, 1e-30, 0}))(t)
+	got := full(datatest.Must(mustFit(t, Unit, x, nil).Apply(x))(t))
+	if want := [][]float64{{0, 0}, {float64(float32(0.6)), float64(float32(0.8))}, {1, 0}}; !cmp.Equal(got, want) {
+		t.Errorf("rows %v, want %v", got, want)
+	}
+}
+
+func TestConstantColumnsBecomeZero(t *testing.T) {
+	for seed := range uint64(50) {
+		rng := data.Stream(seed, "constant")
+		n := 1 + rng.IntN(3000)
+		dense := datatest.Must(data.NewDense(n, 1, slices.Repeat([]float32{float32(rng.NormFloat64() * math.Exp(20*rng.NormFloat64()))}, n)))(t)
+		for _, x := range []data.Matrix{dense, sparseCopy(t, dense)} {
+			for i, row := range full(datatest.Must(mustFit(t, Standardise, x, nil).Apply(x))(t)) {
+				if row[0] != 0 {
+					t.Fatalf("%T, seed %d: row %d of %v is %v", x, seed, i, x.Row(i), row)
+				}
+			}
+		}
+	}
+}
+
+func TestSelectKeepsColumnsAndTheirNames(t *testing.T) {
+	dense := datatest.Must(data.NewDense(3, 4, []float32{1, 0, 2, 3, 0, 4, 0, 0, 5, 6, 0, 7}))(t)
+	for _, x := range []data.Matrix{dense, sparseCopy(t, dense)} {
+		step := Step{Kind: Select, Cols: 4, Columns: []int{1, 3}}
+		got, names := datatest.Must(step.Apply(x.Take([]int{2, 0, 1})))(t), step.Names([]string{"a", "b", "c", "d"})
+		if want := [][]float64{{6, 7}, {0, 3}, {4, 0}}; !cmp.Equal(full(got), want) || !slices.Equal(names, []string{"b", "d"}) || data.IsSparse(got) != data.IsSparse(x) {
+			t.Errorf("%q: %v, want %v", names, full(got), want)
+		}
+	}
+}
+
+func TestStepsRefuseWhatDoesNotFit(t *testing.T) {
+	x := datatest.Must(data.NewDense(2, 2, []float32{1, 0.5, 2, 3}))(t)
+	wide := mustFit(t, Unit, randomCounts(t, data.Stream(1, "wide"), 3, 4), nil)
+	huge := datatest.Must(data.NewDense(1, 1, []float32{math.MaxFloat32}))(t)
+	apply := func(s Step, x data.Matrix) error { _, err := s.Apply(x); return err }
+	fit := func(kind string, rows []int) error { _, err := Fit(kind, x.Take(rows)); return err }
+	for _, c := range []struct {
+		name string
+		err  error
+		is   error
+		want string
+	}{
+		{"unknown kind to fit", fit("whiten", []int{0}), data.ErrInvalid, `fit "whiten"`},
+		{"select is not fitted", fit(Select, []int{0}), data.ErrInvalid, `fit "select"`},
+		{"no rows", fit(Unit, nil), data.ErrInvalid, "no rows"},
+		{"other width", apply(wide, x), data.ErrMismatch, "fitted on 4 columns and the matrix has 2"},
+		{"half a count", apply(mustFit(t, TFIDF, x, nil), x), data.ErrInvalid, "row 0, column 1: the value 0.5"},
+		{"overflow", apply(Step{Kind: Standardise, Cols: 1, Mean: []float64{0}, Deviation: []float64{1e-5}}, huge), data.ErrInvalid, "row 0, column 0"},
+		{"curves of sparse rows", apply(Step{Kind: Curves, Cols: 2, Curves: make([]Curve, 2), Low: []float32{0, 0}, High: []float32{1, 1}}, sparseCopy(t, x)), data.ErrInvalid, "sparse"},
+	} {
+		datatest.Holds(t, errors.Is(c.err, c.is) && strings.Contains(c.err.Error(), c.want),
+			"%s: error %v, want %q", c.name, c.err, c.want)
+	}
+}
