@@ -9,6 +9,8 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+
+	"github.com/gofrs/flock"
 )
 
 // Folder is a directory that one process writes at a time, and whose files change
@@ -16,7 +18,7 @@ import (
 type Folder struct {
 	Path string
 
-	lock *locked
+	lock *flock.Flock
 }
 
 // Names in a folder that are none of its content.
@@ -32,7 +34,7 @@ func Claim(dir string) (*Folder, error) {
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		return nil, err
 	}
-	lock, err := openLocked(filepath.Join(dir, lockName))
+	lock, err := lock(filepath.Join(dir, lockName))
 	if errors.Is(err, ErrLocked) {
 		err = fmt.Errorf("%s: %w; wait for it to end, or take another directory", dir, ErrLocked)
 	}

@@ -27,7 +27,6 @@ import (
 
 type fitCmd struct {
 	Files         []string `arg:"" optional:"" name:"table" help:"Labelled tables: CSV, TSV, Parquet, or datasets with groups; - for one that comes in through stdin."`
-	givenProblem  `embed:""`
 	table.Options `embed:""`
 	Folds         int     `xor:"validation" help:"Folds of the cross-validation; 0 means 5."`
 	Seed          uint64  `help:"Seed of the folds."`
@@ -46,12 +45,15 @@ type fitCmd struct {
 	Workers       int           `help:"Fits at a time; 0 means one per CPU."`
 	OmegaOnly     bool          `xor:"model,out" help:"Stop at the covariance that the network finds."`
 	Out           string        `type:"path" xor:"out" help:"Directory to save the model to."`
+	givenProblem  `embed:"" group:"A problem of a file in place of tables:"`
 }
 
 func (c *fitCmd) Validate() error {
 	switch {
 	case (c.Problems == "") == (c.Files == nil):
 		return errors.New("give tables to fit, or a file of --problems")
+	case c.Problems == "" && c.givenProblem != givenProblem{}:
+		return errors.New("--name, --dataset and --allow-outside go with --problems")
 	case c.Problems != "" && !reflect.DeepEqual(c.Options, table.Options{}):
 		return errors.New("--problems says what is in its data; leave the flags of tables out")
 	case c.Lambda1 < 0:
@@ -277,7 +279,7 @@ func readOmega(path string, m int) (multitask.Model, error) {
 
 // givenProblem is a problem of a file in place of tables.
 type givenProblem struct {
-	Problems  string `type:"path" xor:"problems" help:"Problem file to fit a problem of, in place of tables."`
+	Problems  string `type:"path" xor:"problems" placeholder:"FILE" help:"Problem file, as problems sample makes it."`
 	Name      string `help:"Name of the problem, of several in the file."`
 	dataFlags `embed:""`
 }
