@@ -1,6 +1,7 @@
 package files
 
 import (
+	"bytes"
 	"crypto/rand"
 	"encoding/json"
 	"errors"
@@ -9,6 +10,7 @@ import (
 	"io/fs"
 	"math"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"strings"
 	"sync"
@@ -174,4 +176,231 @@ func TestDecodeSchemaLooksAtTheVersionFirst(t *testing.T) {
 	var d document
 	err := DecodeSchema([]byte(`{"schema": 2, "name": "x"}`), 2, &d)
 	datatest.Holds(t, err == nil && d.Name == "x", "%+v, %v", d, err)
+}
+
+var (
+	errFull   = errors.New("the disk is full")
+	errBroken = errors.New("the disk is broken")
+)
+
+// disk is a file on a disk with room for so many bytes more, which may be broken.
+type disk struct {
+	*locked
+	room   int
+	broken bool
+}
+
+func (d *disk) WriteAt(b []byte, offset int64) (int, error) {
+	n := min(len(b), d.room)
+	d.room -= n
+	if written, err := d.File.WriteAt(b[:n], offset); err != nil || n == len(b) {
+		return written, err
+	}
+	return n, errFull
+}
+
+func (d *disk) Truncate(size int64) error {
+	if d.broken {
+		return errBroken
+	}
+	return d.File.Truncate(size)
+}
+
+func (d *disk) Sync() error {
+	if d.broken {
+		return errBroken
+	}
+	return d.File.Sync()
+}
+
+func open(t *testing.T, path string) *Log {
+	t.Helper()
+	l := datatest.Must(OpenLog(path))(t)
+	t.Cleanup(func() { l.Close() })
+	return l
+}
+
+func content(t *testing.T, path string) string {
+	t.Helper()
+	return string(datatest.Must(os.ReadFile(path))(t))
+}
+
+func TestALogHasOneWriter(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "log")
+	first := open(t, path)
+	if _, err := OpenLog(path); !errors.Is(err, ErrLocked) || !bytes.Contains([]byte(err.Error()), []byte(path)) {
+		t.Errorf("a second writer: %v", err)
+	}
+	datatest.Refused(openLocked(path))(t, ErrLocked)
+	err := first.Append([]byte("read by others\n"))
+	datatest.Holds(t, err == nil && content(t, path) == "read by others\n", "%q, %v", content(t, path), err)
+	datatest.Check(t, first.Close())
+	datatest.Check(t, datatest.Must(openLocked(path))(t).Close())
+	again := open(t, path)
+	datatest.Holds(t, again.size == 15, "the size is %d", again.size)
+}
+
+// However little room there is, a log holds whole records, and what did not fit
+// can be appended once there is room.
+func TestAFullDiskLeavesWholeRecords(t *testing.T) {
+	for room := range 14 {
+		path := filepath.Join(t.TempDir(), "log")
+		d := &disk{locked: datatest.Must(openLocked(path))(t), room: room}
+		l := &Log{file: d}
+		for range 2 {
+			err := l.Append([]byte("record\n"))
+			datatest.Need(t, err == nil || errors.Is(err, errFull), "room %d: %v", room, err)
+		}
+		datatest.Equal(t, content(t, path), "record\nrecord\n"[:room/7*7], "room %d: the log", room)
+		d.room = 100
+		datatest.Check(t, errors.Join(l.Append([]byte("last\n")), l.Close()))
+		datatest.Equal(t, content(t, path), "record\nrecord\n"[:room/7*7]+"last\n", "room %d: the log", room)
+	}
+}
+
+// If the torn part cannot even be cut off, nothing more is appended behind it.
+func TestALogThatCannotBeCutTakesNoMore(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "log")
+	d := &disk{locked: datatest.Must(openLocked(path))(t), room: 3, broken: true}
+	l := &Log{file: d}
+	for range 2 {
+		err := l.Append([]byte("record\n"))
+		datatest.Holds(t, errors.Is(err, errFull) && errors.Is(err, errBroken), "the error is %v", err)
+		d.room = 100
+	}
+	datatest.Equal(t, content(t, path), "rec", "the log")
+	datatest.Says(t, l.Sync(), errBroken)
+	datatest.Says(t, l.Close(), errBroken)
+	again := open(t, path)
+	if torn, err := again.Repair(); err != nil || !torn || again.size != 0 || content(t, path) != "" {
+		t.Errorf("torn %v, %v; the log has %q", torn, err, content(t, path))
+	}
+	err := again.Append([]byte("whole\n"))
+	datatest.Holds(t, err == nil && content(t, path) == "whole\n", "%v; the log has %q", err, content(t, path))
+}
+
+func TestRepairKeepsWholeLines(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "log")
+	for _, length := range []int{0, 1, 10, 64<<10 - 1, 64 << 10, 64<<10 + 1, 200_000} {
+		for _, whole := range []string{"", "\n", "one\n", "one\n\ntwo\n", string(bytes.Repeat([]byte("x"), 64<<10)) + "\n"} {
+			datatest.Check(t, os.WriteFile(path, append([]byte(whole), bytes.Repeat([]byte("t"), length)...), 0o644))
+			l := open(t, path)
+			datatest.Equal(t, datatest.Must(l.Repair())(t), length > 0, "a tail of %d: torn", length)
+			datatest.Holds(t, content(t, path) == whole && l.size == int64(len(whole)),
+				"a tail of %d behind %d bytes: %d are left", length, len(whole), len(content(t, path)))
+			l.Close()
+		}
+	}
+}
+
+// writeSet returns what writes a set of files with one content.
+func writeSet(content string) func(dir string) error {
+	return func(dir string) error {
+		return errors.Join(
+			WriteFile(filepath.Join(dir, "a"), []byte(content)),
+			os.Mkdir(filepath.Join(dir, "sub"), 0o755),
+			WriteFile(filepath.Join(dir, "sub", "b"), []byte(content)),
+			WriteFile(filepath.Join(dir, "z"), []byte(content)))
+	}
+}
+
+// hasSet checks that a directory has a set, and nothing besides it and the lock.
+func hasSet(t *testing.T, dir, want string) {
+	t.Helper()
+	for _, name := range []string{"a", "sub/b", "z"} {
+		datatest.Equal(t, content(t, filepath.Join(dir, name)), want, "%s", name)
+	}
+	datatest.Equal(t, len(datatest.Must(os.ReadDir(dir))(t)), 4, "files there")
+}
+
+func claim(t *testing.T, dir string) *Folder {
+	t.Helper()
+	f := datatest.Must(Claim(dir))(t)
+	t.Cleanup(func() { f.Close() })
+	return f
+}
+
+func TestAFolderIsReplacedWholeOrNotAtAll(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "new")
+	f := claim(t, dir)
+	datatest.Refused(Claim(dir))(t, ErrLocked)
+	datatest.Check(t, f.Replace(writeSet("first")))
+	hasSet(t, dir, "first")
+	datatest.Check(t, os.Chmod(filepath.Join(dir, "sub", "b"), 0o600))
+	broken := errors.New("broken")
+	err := f.Replace(func(dir string) error { return errors.Join(writeSet("second")(dir), broken) })
+	datatest.Says(t, err, broken)
+	hasSet(t, dir, "first")
+	datatest.Check(t, f.Replace(writeSet("third")))
+	hasSet(t, dir, "third")
+	datatest.Equal(t, datatest.Must(os.Stat(filepath.Join(dir, "sub", "b")))(t).Mode().Perm(), 0o600, "the permissions")
+}
+
+// A process may be killed before the files are whole, and after any of them is in its place.
+func TestAKilledReplaceIsFinishedOrRemoved(t *testing.T) {
+	for moved := -1; moved <= 3; moved++ {
+		dir := t.TempDir()
+		f := claim(t, dir)
+		datatest.Check(t, f.Replace(writeSet("old")))
+		datatest.Check(t, f.Close())
+		stage, want := filepath.Join(dir, readyName), "new"
+		if moved < 0 {
+			stage, want = filepath.Join(dir, ".next"+rand.Text()), "old"
+		}
+		datatest.Check(t, errors.Join(os.Mkdir(stage, 0o755), writeSet("new")(stage)))
+		for i, name := range []string{"a", "sub/b", "z"} {
+			if i < moved {
+				datatest.Check(t, os.Rename(filepath.Join(stage, name), filepath.Join(dir, name)))
+			}
+		}
+		orphan := filepath.Join(dir, ".a"+"AAAAAAAAAAAAA7777777777777")
+		datatest.Check(t, os.WriteFile(orphan, []byte("half"), 0o644))
+		datatest.Check(t, Settle(dir))
+		claim(t, dir)
+		hasSet(t, dir, want)
+	}
+}
+
+// A link stays a link, wherever its target is, and is there or not.
+func TestLinksAreWrittenThrough(t *testing.T) {
+	dir := t.TempDir()
+	deep := filepath.Join(dir, "real", "deep")
+	err := errors.Join(
+		os.MkdirAll(deep, 0o755),
+		os.Symlink(deep, filepath.Join(dir, "folder")),
+		os.Symlink("../target", filepath.Join(deep, "relative")),
+		os.Symlink(filepath.Join(dir, "folder", "relative"), filepath.Join(dir, "chain")),
+		os.Symlink("loop", filepath.Join(dir, "loop")))
+	if err != nil {
+		t.Skip(err) // Windows asks for a privilege
+	}
+	for _, text := range []string{"it was not there", "it was there"} {
+		datatest.Check(t, WriteFile(filepath.Join(dir, "chain"), []byte(text)))
+		datatest.Equal(t, content(t, filepath.Join(dir, "real", "target")), text, "the target")
+	}
+	for _, name := range []string{"chain", "real/deep/relative"} {
+		if info, err := os.Lstat(filepath.Join(dir, name)); err != nil || info.Mode()&fs.ModeSymlink == 0 {
+			t.Errorf("%s is no link any more: %v, %v", name, info.Mode(), err)
+		}
+	}
+	datatest.Says(t, WriteFile(filepath.Join(dir, "loop"), nil), nil)
+}
+
+func TestAFifoIsWrittenInPlace(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "fifo")
+	if err := exec.Command("mkfifo", path).Run(); err != nil {
+		t.Skip(err)
+	}
+	read := make(chan string)
+	go func() {
+		raw, _ := os.ReadFile(path)
+		read <- string(raw)
+	}()
+	err := Write(path, func(w io.Writer) error {
+		return datatest.Err(io.WriteString(w, "through it"))
+	})
+	info, statErr := os.Lstat(path)
+	datatest.Need(t, err == nil && statErr == nil && info.Mode()&fs.ModeNamedPipe != 0,
+		"%v, %v; the fifo is %v now", err, statErr, info.Mode())
+	datatest.Equal(t, <-read, "through it", "the reader got")
 }

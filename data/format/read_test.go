@@ -1,8 +1,12 @@
 package format
 
 import (
+	"archive/zip"
 	"bytes"
+	"encoding/binary"
 	"errors"
+	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
@@ -148,4 +152,151 @@ func FuzzNames(f *testing.F) {
 		datatest.Holds(t, !pack || len(names) == n, "%d names in %d lines", len(names), n)
 		datatest.Holds(t, !slices.Contains(names, ""), "an empty name among %q", names)
 	})
+}
+
+func TestReadRefusesWhatItCannotFindOrName(t *testing.T) {
+	table, matlab := formats+"table.npz", inFile(t, "a.mat", "MATLAB 5.0")
+	for _, c := range []struct {
+		name, path string
+		options    Options
+		is         error
+		want       string
+	}{
+		{"missing file", "nowhere.csv", Options{}, fs.ErrNotExist, "nowhere.csv"},
+		{"missing names", table, Options{ClassNames: "nowhere.txt"}, fs.ErrNotExist, "nowhere.txt"},
+		{"nameless format", formats + "make.py", Options{}, data.ErrFormat, "does not say what it is"},
+		{"a single array", formats + "array.npy", Options{}, data.ErrFormat, `array.npy: single arrays are not read; NumPy makes an .npz of one`},
+		{"a MATLAB file", matlab, Options{}, data.ErrFormat, `a.mat: MATLAB files are not read; SciPy makes an .npz of it: m = scipy.io.loadmat("a.mat")`},
+		{"unknown format", table, Options{Format: "xls"}, data.ErrInvalid, "its format is called xls"},
+		{"unknown decimal", formats + "table.csv", Options{Decimal: ":"}, data.ErrInvalid, `decimal ":": it must be a point or a comma`},
+		{"long separator", formats + "table.csv", Options{Separator: "::"}, data.ErrInvalid, `separator "::": it must be a character, or tab`},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			_, err := Read(c.path, c.options)
+			if c.path == formats+"table.csv" {
+				err = readTable(c.path, c.options)
+			}
+			datatest.Says(t, err, c.is, c.want)
+		})
+	}
+}
+
+func TestDamagedGzipIsRefused(t *testing.T) {
+	whole := packed(t, strings.Repeat("1 1:2 2:3\n", 100))
+	flipped := []byte(whole)
+	flipped[len(flipped)/2] ^= 0x10
+	checkRefusals(t, ".svmlight.gz", []refusal{
+		{name: "text instead", content: "1 1:2\n", is: data.ErrFormat, want: "not a sound gzip file"},
+		{name: "empty", content: "", is: data.ErrFormat, want: "not a sound gzip file"},
+		{name: "cut short", content: whole[:len(whole)-9], is: data.ErrFormat, want: "damaged or cut short"},
+		{name: "without its end", content: whole[:len(whole)-1], is: data.ErrFormat, want: "damaged or cut short"},
+		{name: "flipped bit", content: string(flipped), is: data.ErrFormat, want: "damaged or cut short"},
+	})
+}
+
+// Every cut of a binary file must be noticed; no flipped bit may do more than
+// give an error or other data.
+func TestDamagedFilesNeverPanic(t *testing.T) {
+	for _, name := range []string{"table.npz", "table-sparse.npz", "tasks.npz"} {
+		content := datatest.Must(os.ReadFile(formats + name))(t)
+		for cut := range content {
+			_, err := fromBytes(name, content[:cut], Options{})
+			datatest.Holds(t, err != nil, "%s cut to %d of %d bytes was read", name, cut, len(content))
+		}
+		for i := range content {
+			flipped := slices.Clone(content)
+			flipped[i] ^= 1 << (i % 8)
+			if d, err := fromBytes(name, flipped, Options{}); err == nil && d.Validate() != nil {
+				t.Errorf("%s with a flipped bit in byte %d is invalid: %v", name, i, d.Validate())
+			}
+		}
+	}
+}
+
+// An entry whose header lies before the archive is named, not the offset at which it was read.
+func TestAnEntryOutsideOfTheArchiveIsNamed(t *testing.T) {
+	before := binary.LittleEndian.AppendUint64([]byte{1, 0, 8, 0}, 1<<64-256) // the header of ZIP64, APPNOTE 4.5.3
+	var archive bytes.Buffer
+	z := zip.NewWriter(&archive)
+	datatest.Must(z.CreateHeader(&zip.FileHeader{Name: "X.npy", Extra: before}))(t)
+	datatest.Check(t, z.Close())
+	content := archive.Bytes()
+	entry := bytes.Index(content, []byte("PK\x01\x02"))
+	copy(content[entry+42:], "\xff\xff\xff\xff") // the offset, which ZIP64 has instead
+	_, err := fromBytes("a.npz", content, Options{})
+	if want := "array X: the archive is damaged"; err == nil || !strings.Contains(err.Error(), want) || strings.Contains(err.Error(), "offset") {
+		t.Errorf("error %v, want %q", err, want)
+	}
+}
+
+func TestChecksumsOfArraysAreChecked(t *testing.T) {
+	content := datatest.Must(os.ReadFile(formats + "table-plain.npz"))(t) // whose arrays are not packed
+	z := datatest.Must(zip.NewReader(bytes.NewReader(content), int64(len(content))))(t)
+	for _, f := range z.File {
+		start := datatest.Must(f.DataOffset())(t)
+		flipped := slices.Clone(content)
+		flipped[start+int64(f.UncompressedSize64)-1] ^= 1
+		_, err := fromBytes("a.npz", flipped, Options{})
+		want := "array " + strings.TrimSuffix(f.Name, ".npy") + ": the array is damaged"
+		datatest.Holds(t, err != nil && strings.Contains(err.Error(), want), "error %v, want %q", err, want)
+	}
+}
+
+func TestLyingFilesDoNotFillTheMemory(t *testing.T) {
+	datatest.Long(t)
+	header := func(numpyType, shape string) string {
+		return headerOf(fmt.Sprintf("{'descr': '%s', 'fortran_order': False, 'shape': %s, }\n", numpyType, shape))
+	}
+	array := func(numpyType, shape string) string {
+		return packedArrays(t, map[string]string{"X": header(numpyType, shape)})
+	}
+	zipped := func(claim uint64, content string) string {
+		var b bytes.Buffer
+		z := zip.NewWriter(&b)
+		w := datatest.Must(z.CreateRaw(&zip.FileHeader{Name: "X.npy", CompressedSize64: uint64(len(content)), UncompressedSize64: claim}))(t)
+		w.Write([]byte(content))
+		datatest.Check(t, z.Close())
+		return b.String()
+	}
+	texts := packedArrays(t, map[string]string{"X": header("<f4", "(1, 2)") + strings.Repeat("\x00", 8), "y": header("|S1", "(15728640,)") + strings.Repeat("a", 15728640)})
+	comments := strings.Repeat(packed(t, strings.Repeat("#"+strings.Repeat("-", 1<<12)+"\n", 256)), 100)
+	endless := strings.Repeat(packed(t, strings.Repeat("1", 1<<20)), 100)
+	for _, c := range []struct {
+		file, content, want string
+		limit               uint64
+	}{
+		{"rows.npz", array("<f4", "(1000000000000, 3)"), "promises", 1 << 20},
+		{"overflow.npz", array("<f8", "(4611686018427387904, 4611686018427387904)"), "beyond all memory", 1 << 20},
+		{"columns.npz", array("<f8", "(0, 4611686018427387904)"), "features are n x d", 1 << 20},
+		{"nothing.npz", array("<f8", "(1000000000000, 0)"), "features are n x d", 1 << 20},
+		{"wide.npz", array("<U0", "(1000000000000, 2)"), "U0", 1 << 20},
+		{"header.npz", packedArrays(t, map[string]string{"X": "\x93NUMPY\x01\x00\xff\xff"}), "cut short", 1 << 20},
+		{"claimed.npz", zipped(uint64(len(header("<f4", "(274877906, 1000)")))+1099511624000, header("<f4", "(274877906, 1000)")), "are more than", 1 << 20},
+		{"claim.npz", zipped(uint64(len(header("<f4", "(4000, 1000)")))+16e6, header("<f4", "(4000, 1000)")), "cut short after 0 of 4000000", 1 << 20},
+		{"texts.npz", texts, "15728640 cells", 4 << 20},
+		{"comments.svm.gz", comments, "unpacks to more", 4 << 20},
+		{"endless.svm.gz", endless, "line 1: the row is longer than 16777216 bytes", 8 * minInflated},
+		{"endless.csv.gz", endless, "unpacks to more", 8 * minInflated},
+		{"commas.csv.gz", packed(t, strings.Repeat(",", 15<<20)), "line 1: 47185923 cells", 8 * minInflated},
+		{"ones.csv.gz", packed(t, strings.Repeat("1,", 7<<20)), "more than", 8 * minInflated},
+		{"commas.csv", strings.Repeat(",", 1<<20), "in 1 rows and 1048577 columns", 16 * minInflated},
+		{"tabs.tsv.gz", packed(t, strings.Repeat("\t", 15<<20)), "more than", 8 * minInflated},
+		{"rows.csv.gz", packed(t, "a,y\n"+strings.Repeat("1,2\n", 3<<20)), "2 columns, are more than", 8 * minInflated},
+		{"rows.svm.gz", packed(t, strings.Repeat("1\n", 5<<20)), "line 524288: ", 8 * minInflated},
+		{"bytes.npz", packedArrays(t, map[string]string{"X": header("|u1", "(15728640, 1)") + strings.Repeat("a", 15728640)}), "array X: 15728640 cells", 1 << 20},
+	} {
+		t.Run(c.file, func(t *testing.T) {
+			path := inFile(t, c.file, c.content)
+			var err error
+			read := func() { _, err = Read(path, Options{}) }
+			if !strings.Contains(c.file, ".np") && !strings.Contains(c.file, ".svm") {
+				read = func() { err = readTable(path, Options{}) }
+			}
+			got := datatest.Allocated(read)
+			datatest.Holds(t, got <= c.limit, "%d bytes allocated, more than %d", got, c.limit)
+			if !errors.Is(err, data.ErrFormat) && !errors.Is(err, data.ErrInvalid) || !strings.Contains(err.Error(), c.want) {
+				t.Errorf("error %v, want %q", err, c.want)
+			}
+		})
+	}
 }

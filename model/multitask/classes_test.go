@@ -7,7 +7,9 @@ import (
 	"strings"
 	"testing"
 
+	"gonum.org/v1/gonum/floats"
 	"gonum.org/v1/gonum/mat"
+	"gonum.org/v1/gonum/stat"
 
 	"l2mt/data"
 	"l2mt/data/datatest"
@@ -177,4 +179,225 @@ func TestBadClasses(t *testing.T) {
 		}
 	}
 	datatest.Refused(Training(p))(t, nil)
+}
+
+// drawnTerm is that of intercepts drawn together, at the best common ones, from its definition.
+func drawnTerm(problem *TrainingSet, b []float64, drawn float64) (total float64) {
+	k, c := problem.classes, map[Loss]float64{Square: 2, Logistic: 0.25}[problem.loss]
+	for class := range k {
+		own, weight := make([]float64, len(b)/k), make([]float64, len(b)/k)
+		for i := range own {
+			own[i], weight[i] = b[i*k+class], drawn*c*problem.tasks[i*k].share
+		}
+		mean, variance := stat.PopMeanVariance(own, weight)
+		if problem.pairs {
+			variance += mean * mean
+		}
+		total += floats.Sum(weight) / 2 * variance
+	}
+	return total
+}
+
+// borrowing is a problem with tasks of one row, of one class and without rows, and two that
+// have enough.
+func borrowing(t *testing.T, loss Loss) *TrainingSet {
+	t.Helper()
+	tasks := samples(shape{5, 6, 60, loss, false}, 3)
+	for i, n := range []int{1, 7, 0} {
+		tasks[i].X, tasks[i].Y = tasks[i].X.Take([]int{0, 1, 2, 3, 4, 5, 6}[:n]), tasks[i].Y[:n]
+		for j := range tasks[i].Y {
+			tasks[i].Y[j] = tasks[i].Y[0]
+		}
+	}
+	return mustProblem(t, loss, tasks)
+}
+
+// Tasks that cannot tell their intercept borrow it, whatever the model: fits are certified,
+// a task without rows has what the others say of it, and those that have rows enough hardly
+// hear of the others.
+func TestTasksThatBorrow(t *testing.T) {
+	for _, loss := range []Loss{Square, Logistic} {
+		problem := borrowing(t, loss)
+		for _, name := range Names() {
+			if name == "spats-literal" || name == "amtl-literal" {
+				continue
+			}
+			r := mustFit(t, datatest.Must(Lookup(name))(t), problem, Params{Lambda1: 0.05}, Options{Tolerance: 1e-6})
+			if r.Status == IterationLimit || floats.HasNaN(rowsOf(r.W)) || floats.HasNaN(r.B) || math.IsInf(floats.Sum(r.B), 0) {
+				t.Errorf("%s, %s: %s, b %v", loss, name, r.Status, r.B)
+			}
+		}
+		omega := Uniform(5)
+		for i := range 5 {
+			for j := range i {
+				omega.SetSym(i, j, 0.18)
+			}
+		}
+		r := mustFit(t, fixed(omega, 0), problem, Params{Lambda1: 0.05}, Options{})
+		others := *problem
+		others.tasks, others.view = problem.tasks[3:], func() *TrainingSet { return &others }
+		without := mustFit(t, fixed(omega.SliceSym(3, 5).(*mat.SymDense), 1), &others, Params{Lambda1: 0.05}, Options{})
+		for i := range 2 {
+			var apart mat.VecDense
+			apart.SubVec(r.W.ColView(3+i), without.W.ColView(i))
+			if far := mat.Norm(&apart, 2) / mat.Norm(without.W.ColView(i), 2); far > 0.14 {
+				t.Errorf("%s: the weights of task %d are %.2f from those without the others", loss, 3+i, far)
+			}
+		}
+		var rest, want mat.VecDense
+		at := []int{0, 1, 3, 4}
+		w, of, to := mat.NewDense(problem.cols, 4, nil), mat.NewSymDense(4, nil), mat.NewVecDense(4, nil)
+		for i, a := range at {
+			w.SetCol(i, mat.Col(nil, a, r.W))
+			to.SetVec(i, omega.At(2, a))
+			for j, b := range at {
+				of.SetSym(i, j, omega.At(a, b))
+			}
+		}
+		datatest.Check(t, rest.SolveVec(of, to))
+		want.MulVec(w, &rest)
+		datatest.Holds(t, mat.EqualApprox(&want, r.W.ColView(2), 1e-6),
+			"%s: a task without rows has the weights %v, want %v", loss, mat.Formatted(r.W.ColView(2)), mat.Formatted(&want))
+	}
+}
+
+// A fit with intercepts drawn together is the minimum of its objective, which its gap says
+// it is: no move of the weights or the intercepts goes lower.
+func TestDrawnIntercepts(t *testing.T) {
+	classes := datatest.Must(Training(classesProblem(3, 24)))(t)
+	problems := []*TrainingSet{classes}
+	for i, s := range []shape{{4, 3, 200, Square, false}, {4, 6, 9, Square, false}, {3, 80, 6, Square, false}, {4, 6, 30, Logistic, false}, {3, 80, 6, Logistic, false}, {4, 50, 30, Logistic, true}} {
+		tasks := samples(s, uint64(i))
+		for j := range tasks[0].Y {
+			if s.loss == Square {
+				tasks[0].Y[j] += 5
+			}
+		}
+		problems = append(problems, mustProblem(t, s.loss, tasks))
+	}
+	pairs := mustProblem(t, Logistic, samples(shape{4, 6, 30, Logistic, false}, 3))
+	pairs.pairs = true
+	problems = append(problems, borrowing(t, Square), borrowing(t, Logistic), pairs)
+	random := data.Stream(1, "drawn")
+	for k, problem := range problems {
+		m := problem.Tasks()
+		omega := gramOf(datatest.Normals[float64](random, m*m), m, m)
+		for i := range m {
+			omega.SetSym(i, i, omega.At(i, i)+0.5)
+		}
+		own := mustFit(t, fixed(omega, 0), problem, Params{Lambda1: 0.05}, Options{Tolerance: 1e-13})
+		for _, drawn := range []float64{1e-8, 2, 50, OneIntercept} {
+			r := mustFit(t, fixed(omega, drawn), problem, Params{Lambda1: 0.05}, Options{Tolerance: 1e-13, Workers: 2})
+			at := func(by float64) float64 {
+				w, b := mat.DenseCopyOf(r.W), slices.Clone(r.B)
+				add(by, datatest.Normals[float64](random, len(w.RawMatrix().Data)), w.RawMatrix().Data)
+				for i, shift := range datatest.Normals[float64](random, len(b)) {
+					if b[i] += by * shift; drawn == OneIntercept {
+						b[i] = r.B[i] + by
+					}
+				}
+				return objective(t, fixed(omega, 0), problem, w, b, &Covariance{Omega: omega}, Params{Lambda1: 0.05}).Objective + drawnTerm(problem, b, drawn)
+			}
+			here := at(0)
+			near(t, "objective", r.Objective, here, 1e-7*here)
+			for range 20 {
+				by := at(1e-4)
+				datatest.Holds(t, by >= here-1e-9*here, "problem %d, drawn %g: %g, and %g nearby", k, drawn, here, by)
+			}
+			for i, b := range r.B {
+				if drawn == 1e-8 && !problem.tasks[0].borrows && len(problem.tasks[i].y) > 0 {
+					near(t, fmt.Sprint("free intercept of problem ", k), b, own.B[i], 1e-4)
+				} else if drawn == OneIntercept && !problem.pairs {
+					near(t, "one intercept", b, r.B[i%problem.classes], 1e-6)
+				}
+			}
+			datatest.Equal(t, r.Status, Converged, "problem %d, drawn %g", k, drawn)
+		}
+	}
+}
+
+// TestFitsInTheSpan compares fits in the span of the rows with fits in all features. The
+// objective at the end is computed in all features. Where rows depend on others there is
+// no such span.
+func TestFitsInTheSpan(t *testing.T) {
+	s := shape{3, 160, 6, Logistic, false}
+	tasks := samples(s, 3)
+	problem := mustProblem(t, s.loss, tasks)
+	n := problem.narrowed()
+	datatest.Need(t, n != nil && n.cols == 3*s.n, "the span of %d rows is %+v", 3*s.n, n)
+	datatest.Holds(t, mustProblem(t, s.loss, []data.Samples{tasks[0], tasks[1], tasks[0]}).narrowed() == nil,
+		"rows that are those of another task have a span")
+	for _, name := range Names() {
+		model := registry[name]
+		p := datatest.Must(Complete(model, batteryParams(model)))(t)
+		opt := Options{Tolerance: 1e-10, MaxIterations: 500}
+		inside := mustFit(t, model, problem, p, opt)
+		outside := datatest.Must(problem.solve(t.Context(), model, p, opt))(t)
+		accuracy := 1e-8
+		if !convex(model, p) {
+			accuracy = 3e-2 // these have several minima
+		}
+		near(t, name+": objective", inside.Objective, outside.Objective, accuracy)
+		at := objective(t, model, problem, inside.W, inside.B, &Covariance{Omega: inside.Omega, A: inside.A}, p).Objective
+		near(t, name+": objective of W in all features", at, inside.Objective, 1e-8)
+		again := mustFit(t, model, problem, p, Options{Tolerance: 1e-6, MaxIterations: 500, Start: outside})
+		near(t, name+": objective from the other fit", again.Objective, outside.Objective, max(1e-6, accuracy))
+	}
+}
+
+// What is outside of the span is lost on the way there and back, and nothing else.
+func TestThereAndBack(t *testing.T) {
+	s := shape{3, 160, 6, Square, false}
+	n := mustProblem(t, s.loss, samples(s, 3)).narrowed()
+	w := mat.NewDense(n.cols, 3, datatest.Normals[float64](data.Stream(3, "span"), n.cols*3))
+	nearMatrix(t, "there and back", n.span.enter(n.span.leave(w)), w, 1e-8)
+}
+
+// Rows that nearly depend on those before them, as those of pictures do, are fitted as
+// they are. Here pairs of rows differ by 3e-6 of their length, and in their labels.
+func TestRowsThatNearlyDepend(t *testing.T) {
+	const m, pairs, d = 3, 4, 200
+	random := data.Stream(7, "nearly")
+	var tasks []data.Samples
+	for range m {
+		var values []float32
+		var y []float64
+		for range pairs {
+			row, away := datatest.Normals[float64](random, d), datatest.Normals[float64](random, d)
+			for side, label := range []float64{-1, 1} {
+				for j, v := range row {
+					values = append(values, float32(v+3e-6*float64(side)*away[j]))
+				}
+				y = append(y, label)
+			}
+		}
+		tasks = append(tasks, data.Samples{X: matrixOf(values, 2*pairs, d, false), Y: y})
+	}
+	problem := mustProblem(t, Logistic, tasks)
+	p := datatest.Must(Complete(registry["stl"], Params{Lambda1: 1e-13}))(t)
+	got := mustFit(t, registry["stl"], problem, p, Options{Tolerance: 1e-8})
+	at := objective(t, registry["stl"], problem, got.W, got.B, &Covariance{Omega: got.Omega}, p).Objective
+	near(t, "objective of W in all features", at, got.Objective, 1e-7)
+}
+
+// TestFewerRowsHaveTheSameLoss compares the loss and bias of regressions of many rows
+// with those of the few rows that stand for them.
+func TestFewerRowsHaveTheSameLoss(t *testing.T) {
+	for _, sparse := range []bool{false, true} {
+		s := shape{3, 4, 40, Square, sparse}
+		problem := mustProblem(t, s.loss, samples(s, 5))
+		few := problem.fewerRows()
+		datatest.Need(t, few != nil && len(few.tasks[2].y) == s.d+2,
+			"%v: not condensed to %d rows a task: %+v", s, s.d+2, few)
+		var at [2]*ridge
+		for i, p := range []*TrainingSet{problem, few} {
+			at[i] = newRidge(p, nil, 1, Params{}, 1)
+			copy(at[i].w, datatest.Normals[float64](data.Stream(5, "rows"), s.m*s.d))
+			p.score(&at[i].point, at[i].pull, 1)
+			at[i].differentiate()
+		}
+		near(t, "loss", at[1].loss, at[0].loss, 1e-12)
+		nearMatrix(t, "biases", mat.NewVecDense(s.m, at[1].b[:s.m]), mat.NewVecDense(s.m, at[0].b[:s.m]), 1e-12)
+		nearMatrix(t, "gradient", mat.NewVecDense(s.m*s.d, at[1].slopes), mat.NewVecDense(s.m*s.d, at[0].slopes), 1e-12)
+	}
 }

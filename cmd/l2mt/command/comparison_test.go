@@ -5,11 +5,16 @@ import (
 	"math"
 	"os"
 	"path/filepath"
+	"regexp"
+	"slices"
 	"strings"
 	"testing"
 
 	"l2mt/cmd/l2mt/internal/plot"
+	"l2mt/data"
 	"l2mt/data/datatest"
+	"l2mt/data/digits"
+	"l2mt/data/files"
 	"l2mt/infer/compare"
 	"l2mt/model/evidence"
 	"l2mt/train"
@@ -136,4 +141,147 @@ func FuzzPictures(f *testing.F) {
 		}
 		_ = drawn.Save(path) // an error is as good as a picture
 	})
+}
+
+func TestShippedExperimentsAreSoundAndSayWhatTheyAre(t *testing.T) {
+	datatest.Long(t)
+	t.Parallel()
+	want := []string{"casestudy", "curve", "fig2", "fig3-hidden", "fig3-k", "fig3-lambda", "fig3-q", "fig3-s", "finetune", "functions", "paper"}
+	datatest.Equal(t, experimentNames(), want, "the shipped experiments")
+	d := datatest.Must(digits.Load())(t)
+	for _, name := range want {
+		x, err := (&sweepCmd{Experiment: name}).read() // checks the flags of every point
+		if err != nil {
+			t.Error(err)
+			continue
+		}
+		datatest.Holds(t, strings.HasPrefix(x.text, "# ") && x.Title != name && len(x.Title) <= plot.LongestTitle,
+			"%s does not begin with what it is, or its title %q is none or too long", name, x.Title)
+		datatest.Equal(t, x.Dataset, digits.Name, "%s: the dataset", name)
+		for _, r := range x.runs() {
+			stages, err := x.stages(r, "run", map[string]string{})
+			if err != nil {
+				t.Errorf("%s: %v", name, err)
+				continue
+			}
+			_, _, err = data.SampleProblems(d, stages.sample.SampleConfig)
+			datatest.Holds(t, err == nil, "%s: %v", name, err)
+			datatest.Holds(t, stages.learn.First <= stages.sample.Train,
+				"%s: the first %d of %d problems", name, stages.learn.First, stages.sample.Train)
+		}
+	}
+}
+
+func TestTheTasksOfACaseAreNotInTheTrainingProblems(t *testing.T) {
+	datatest.Long(t)
+	d := datatest.Must(digits.Load())(t)
+	c := &problemsSampleCmd{Case: []string{"8", "3", "5", "0"}, SampleConfig: data.SampleConfig{Train: 30, Test: 1, Seed: 1}}
+	train, test, err := data.SampleProblems(d, c.SampleConfig)
+	datatest.Need(t, err == nil && len(train.Problems) == 30, "%d problems were drawn: %v", len(train.Problems), err)
+	datatest.Check(t, c.study(d, train, test))
+	for _, q := range train.Problems {
+		for _, task := range q.Tasks {
+			if slices.Contains(c.Case, task.Positive) && slices.Contains(c.Case, task.Negative) && (task.Positive == "8" || task.Negative == "8") {
+				t.Errorf("%s has %s", q.Name, task.Name)
+			}
+		}
+	}
+	if p := test.Problems[0]; len(test.Problems) != 1 || len(p.Tasks) != 3 || p.Tasks[2].Name != "0 vs 8" {
+		t.Errorf("the test problem has %d tasks", len(p.Tasks))
+	}
+	if _, err := test.Bind(d); err != nil {
+		t.Error(err)
+	}
+}
+
+// The means over seeds and the comparison of two points by hand: the errors of two seeds on one
+// problem count as their mean, and points that have other problems are not compared.
+func TestErrorsOfSeedsAreMeans(t *testing.T) {
+	table := func(a, b float64) *compare.Table {
+		return &compare.Table{Problems: []string{"a", "b"}, Rows: []compare.Row{
+			{Method: compare.Method{Model: compare.STL, Variant: compare.Labelled}, Title: "STL", Validation: []float64{0, 0}, Test: []float64{1, 3}},
+			{Method: compare.Method{Model: compare.L2MT}, Title: "L2MT", Seconds: a, Validation: []float64{0, 0}, Test: []float64{a, b}},
+			{Method: compare.Method{Model: compare.Best}, Title: "best", Validation: []float64{0, 0}, Test: []float64{0, 0}},
+		}}
+	}
+	x := &experiment{Vary: variation{Cases: []point{{Name: "1"}, {Name: "2"}, {Name: "3"}}}}
+	at := func(name, from string, table *compare.Table) *experimentRun {
+		return &experimentRun{point: point{Name: name}, from: from, table: table}
+	}
+	r, tables, err := x.gather([]*experimentRun{
+		at("1", "p", table(1, 2)), at("1", "p", table(3, 2)), at("2", "p", table(1, 3)), at("3", "other", table(0.5, 0)),
+	})
+	datatest.Check(t, err)
+	// At 1 L2MT has the errors 2 and 2, relative to 1 and 3.
+	rows := r.Points[0].Rows
+	ours := rows[slices.IndexFunc(rows, func(row compare.Row) bool { return row.Title == "L2MT" })]
+	datatest.Holds(t, len(rows) == 2 && ours.Relative == 1 && ours.StandardError == 0.5,
+		"%d methods, L2MT %+v", len(rows), ours)
+	row := find(tables[0], compare.L2MT, compare.Plain)
+	datatest.Holds(t, row.Error == 2, "%+v", row)
+	// 1 has the errors 2, 2 and 2 has 1, 3, in units of 2, the mean error of STL.
+	if len(r.Pairs) != 1 || r.Pairs[0].A != "1" || r.Pairs[0].B != "2" || r.Pairs[0].Difference != 0 || r.Pairs[0].StandardError != 0.5 || r.Pairs[0].Losses != 1 {
+		t.Errorf("%+v", r.Pairs)
+	}
+}
+
+// The table of a sweep and its pairs name one winner: 1 is better by the mean of the errors, 2
+// by the mean of the ratios to STL, which is no relative error.
+func TestSweepNamesOneWinner(t *testing.T) {
+	at := func(name string, ours ...float64) *experimentRun {
+		return &experimentRun{point: point{Name: name}, from: "p", table: &compare.Table{Problems: []string{"a", "b"}, Rows: []compare.Row{
+			{Method: compare.Method{Model: compare.STL, Variant: compare.Labelled}, Title: "STL", Validation: []float64{0, 0}, Test: []float64{0.1, 0.5}},
+			{Method: compare.Method{Model: compare.L2MT}, Title: "L2MT", Validation: []float64{0, 0}, Test: ours},
+		}}}
+	}
+	x := &experiment{Title: "winner", Vary: variation{Label: "point", Cases: []point{{Name: "first"}, {Name: "second"}}}}
+	r, _, err := x.gather([]*experimentRun{at("first", 0.1, 0.2), at("second", 0.05, 0.4)})
+	datatest.Check(t, err)
+	var text strings.Builder
+	writeSweep(&text, r)
+	for _, line := range []string{"first 0.5000 .* L2MT", "second 0.7500 .* L2MT", "-0.2500 .* first less second"} {
+		datatest.Holds(t, regexp.MustCompile(strings.ReplaceAll(line, " ", " +")).MatchString(text.String()),
+			"no line %q in\n%s", line, &text)
+	}
+}
+
+// The quantile of Student's t for two degrees of freedom is 4.3027, so that the interval
+// around 2 is 4.3027 / sqrt(3).
+func TestTheIntervalOverSeeds(t *testing.T) {
+	if got := over([]files.Float{1, 2, 3}); got != "2.0000 +- 2.4841" {
+		t.Error(got)
+	}
+}
+
+// Whatever the experiment, it is refused or all its runs can be set up.
+func FuzzExperiment(f *testing.F) {
+	datatest.Long(f)
+	for _, name := range experimentNames() {
+		x := datatest.Must((&sweepCmd{Experiment: name}).read())(f)
+		f.Add(x.text)
+	}
+	for _, s := range []string{"", "seeds = [-1]", "flags = ['train --help']", "flags = ['train --model.hidden', '']", "flags = ['collect --draws x --draws 3']",
+		"[vary]\nflag = 'problems --train='\nvalues = [1, 1]", "[vary]\nflag = 'train --train.rate='\nvalues = [nan, inf, 1979-05-27]",
+		"[vary]\n[[vary.case]]\nname = 'a'\nflags = ['train --seed=2']", "flags = ['problems --case 1']", "flags = ['problems --min-tasks 9 --min-tasks=3']"} {
+		f.Add(s)
+	}
+	f.Fuzz(func(t *testing.T, text string) {
+		x, err := new(sweepCmd).parse("fuzz", text)
+		if err != nil {
+			return
+		}
+		for _, r := range x.runs() {
+			_, err = x.stages(r, "run", map[string]string{})
+			datatest.Holds(t, err == nil, "an experiment that was accepted cannot be run: %v", err)
+		}
+	})
+}
+
+// Brackets in brackets overflowed the stack of the parser.
+func TestDeepExperimentsAreRefused(t *testing.T) {
+	file := write(t, "deep.toml", "a = "+strings.Repeat("[", 3_000_000))
+	code, _, stderr := l2mt(t, "sweep", "--out", t.TempDir(), file)
+	if code != exitFailed || !strings.Contains(stderr, "deep.toml: it has 3000004 bytes; an experiment has at most 65536") {
+		t.Errorf("exit %d: %s", code, stderr)
+	}
 }
