@@ -226,8 +226,9 @@ func TestTablesThatBrokeThings(t *testing.T) {
 				}
 				return err
 			}))
-			at := notANumber.FindStringIndex(printed)
-			datatest.Holds(t, at == nil, "something is NaN: %q", printed[max(0, at[0]-80):at[1]])
+			if at := notANumber.FindStringIndex(printed); at != nil {
+				t.Errorf("something is NaN: %q", printed[max(0, at[0]-80):at[1]])
+			}
 		})
 	}
 }
