@@ -36,10 +36,10 @@ func Explain(fit *saved.Fit, top int) (m *Model, err error) {
 			return nil, err
 		}
 	}
-	if bend, unit := m.bend(); bend == nil {
+	if bend, scales := m.bend(); bend == nil {
 		m.Curves = m.lines()
 	} else {
-		m.Curves, err = m.curves(bend, unit)
+		m.Curves, err = m.curves(bend, scales)
 	}
 	slices.SortStableFunc(m.Curves, func(a, b Curve) int {
 		return cmp.Compare(b.Change, a.Change)
@@ -97,23 +97,18 @@ func Date(day float64) time.Time {
 	return time.Unix(int64(day*24*60*60), 0).UTC()
 }
 
-// bend is the step that makes curves or a kernel, or nil, and the table's unit of the columns that
-// go into it.
-func (m *Model) bend() (bend *view.Step, unit func(j int, v float64) float64) {
-	offsets := m.Recipe.Offsets()
-	unit = func(j int, v float64) float64 { return v + offsets[j] }
+// bend is the step in which columns bend, or nil, and those that standardise them before, the last
+// first.
+func (m *Model) bend() (bend *view.Step, scales []*view.Step) {
 	for i := range m.Recipe.Steps {
 		switch s := &m.Recipe.Steps[i]; s.Kind {
 		case view.Views:
-			return s, unit
+			return s, scales
 		case view.Standardise:
-			entering := unit
-			unit = func(j int, v float64) float64 {
-				return entering(j, v*s.Deviation[j]+s.Mean[j])
-			}
+			scales = slices.Insert(scales, 0, s)
 		}
 	}
-	return nil, unit
+	return nil, nil
 }
 
 // Unit names the quantity that columns add to.
@@ -133,9 +128,9 @@ func (m *Model) Unit() string {
 const points = 41
 
 // curves are what columns add in a step where the others are at their means. Each is around 0.
-func (m *Model) curves(step *view.Step,
-	unit func(j int, v float64) float64) (curves []Curve, err error) {
+func (m *Model) curves(step *view.Step, scales []*view.Step) (curves []Curve, err error) {
 	names := m.Recipe.Features()
+	offsets := m.Recipe.Offsets()
 	days := map[string]bool{}
 	for _, c := range m.Recipe.Columns {
 		days[c.Name+"=day"] = c.Date != ""
@@ -151,9 +146,15 @@ func (m *Model) curves(step *view.Step,
 			continue
 		}
 		curve := Curve{Column: names[j], Days: days[names[j]]}
+		unit := 1.0
+		zero := 0.0
+		for _, s := range scales {
+			unit *= s.Deviation[j]
+			zero = zero*s.Deviation[j] + s.Mean[j]
+		}
 		inTable := func(x float64) float64 {
-			v := unit(j, x)
-			if math.Abs(v) < 1e-6*(unit(j, high)-unit(j, low)) {
+			v := x*unit + zero + offsets[j]
+			if math.Abs(v) < 1e-6*unit*(high-low) {
 				return 0 // within single precision
 			}
 			return v
