@@ -28,12 +28,11 @@ func (r *reader) suggestGroup() {
 		return
 	}
 	type column struct {
-		name         string
-		first, parts int
-		levels       int
+		name   string
+		values []float64
+		levels int
 	}
 	var numbers []column
-	levels := map[uint64]bool{}
 	j := 0
 	for _, c := range r.Recipe.Columns {
 		first := j
@@ -48,17 +47,11 @@ func (r *reader) suggestGroup() {
 			}
 			return !(math.Abs(v-math.Round(v)) < 1e-3)
 		})
-		if part && !r.tells(values) {
-			clear(levels)
-			repeated := func() bool { return fewestRepeats*(len(levels)-1) < len(values) }
-			for i := 0; i < len(values) && repeated(); i++ {
-				levels[math.Float64bits(values[i])] = true
-			}
-			if repeated() {
-				numbers = append(numbers, column{c.Name, first, c.parts(), len(levels)})
-			}
-		}
 		if part {
+			most := (len(values) + 1) / fewestRepeats
+			if levels := differ(values, most); levels <= most && !r.tells(values) {
+				numbers = append(numbers, column{c.Name, values, levels})
+			}
 			continue
 		}
 		if ranks := data.Ranks(values); r.repeats(ranks) {
@@ -73,7 +66,7 @@ func (r *reader) suggestGroup() {
 	together := make([]float64, r.x.Rows())
 	var names []string
 	for _, c := range numbers[:agreeing] {
-		for i, rank := range data.Ranks(r.sums(c.first, c.parts)) {
+		for i, rank := range data.Ranks(c.values) {
 			together[i] = together[i]*float64(len(together)) + rank
 		}
 		names = append(names, c.name)

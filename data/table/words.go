@@ -26,12 +26,15 @@ const (
 	mostCodes   = 10
 )
 
-// differ counts the different numbers of a column.
-func differ(numbers []float64) int {
+// differ counts the different numbers of a column, up to more than most.
+func differ(numbers []float64, most int) int {
 	different := map[float64]bool{}
 	for _, v := range numbers {
 		if !math.IsNaN(v) {
 			different[v] = true
+		}
+		if len(different) > most {
+			break
 		}
 	}
 	return len(different)
@@ -66,7 +69,7 @@ func (r *reader) findWords() (any bool) {
 				r.note("column %q: dates are read with the month first; write them as 2006-01-31 if it is the day", c.Name)
 			}
 		case r.wordsAreCategories() || 2*rows > filled:
-		case rows < fewestAlike*len(words) || differ(c.Numbers) > mostCodes: // numbers with a mistake
+		case rows < fewestAlike*len(words) || differ(c.Numbers, mostCodes) > mostCodes: // numbers with a mistake
 			continue
 		}
 		r.found[c.Name] = r.dates[c.Name] == ""
