@@ -97,22 +97,17 @@ func writeColumns(w io.Writer, s *report.Model, task int) {
 	}
 	if s.Curves != nil {
 		wrap(w, fmt.Sprintf("\nwhat a column adds at some of its values, for %s, %s, and how far tasks are from their mean", whose, s.Unit()))
-		widest := 0
-		for _, c := range s.Curves {
-			widest = max(widest, len(c.Knots))
-		}
-		t := grid{Heads: slices.Concat([]string{"values"},
-			make([]string, widest-1), []string{"tasks", "column"})}
+		t := newGrid("values", "", "", "", "", "tasks", "column")
 		for _, c := range s.Curves {
 			y := c.Shared
 			if task != saved.Average {
 				y = c.Tasks[task]
 			}
-			row := slices.Repeat([]any{""}, widest)
-			adds := slices.Repeat([]any{""}, widest)
-			knots := c.Knots
-			if c.Days && len(knots) > 4 { // a date is as wide as two numbers
-				knots = slices.Concat(knots[:2], knots[len(knots)-2:])
+			row := slices.Repeat([]any{""}, len(t.Heads)-2)
+			adds := slices.Clone(row)
+			knots := c.Knots[:min(len(c.Knots), len(row))]
+			if c.Days && len(knots) == len(row) { // a date is as wide as two numbers
+				knots = slices.Concat(knots[:2], knots[3:])
 			}
 			for i, knot := range knots {
 				row[i] = c.Label(knot)
