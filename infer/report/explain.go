@@ -128,7 +128,9 @@ func (m *Model) Unit() string {
 const points = 41
 
 // curves are what columns add in a step where the others are at their means. Each is around 0.
-func (m *Model) curves(step *view.Step, scales []*view.Step) (curves []Curve, err error) {
+func (m *Model) curves(
+	step *view.Step, scales []*view.Step,
+) (curves []Curve, err error) {
 	names := m.Recipe.Features()
 	offsets := m.Recipe.Offsets()
 	days := map[string]bool{}

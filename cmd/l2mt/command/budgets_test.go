@@ -25,8 +25,8 @@ import (
 var budgets = map[string]int{
 	"data/view":                     6738,
 	"cmd/l2mt":                      15,
-	"cmd/l2mt/command":              27653, // 46: builds are told apart, streams; 49: the answer first, in 80 columns; 50: shards, curves of sweeps
-	"cmd/l2mt/internal/plot":        5385,  // 49: predictions against what came true
+	"cmd/l2mt/command":              27687, // 46: builds are told apart, streams; 49: the answer first, in 80 columns; 50: shards, curves of sweeps
+	"cmd/l2mt/internal/plot":        5177,  // 49: predictions against what came true
 	"data":                          13872, // 48: the metric of the experience; 49: time, groups, weights
 	"data/datatest":                 713,   // 52: one Must, Check, Holds, Need, Refused, Says and Equal for all tests
 	"data/digits":                   159,
@@ -37,20 +37,20 @@ var budgets = map[string]int{
 	"data/images":                   2669,
 	"data/progress":                 75,
 	"data/safetensors":              2337,
-	"data/table":                    15196, // 46: columns are centred, and wrong data named; 48: columns of older models; 52: datasets; 49: time, groups, weights
+	"data/table":                    15170, // 46: columns are centred, and wrong data named; 48: columns of older models; 52: datasets; 49: time, groups, weights
 	"examples/own-estimator":        212,
 	"infer":                         1569,
 	"infer/compare":                 5282,  // 46: outcomes are checked
-	"infer/report":                  5875,  // 52: what the command computed
+	"infer/report":                  5796,  // 52: what the command computed
 	"infer/serve":                   4900,  // 51: models over HTTP
-	"infer/solve":                   19560, // 48: the metric of the experience; 49: time, groups, weights; 47: fifty rows of a task are sampled
+	"infer/solve":                   19380, // 48: the metric of the experience; 49: time, groups, weights; 47: fifty rows of a task are sampled
 	"infer/solve/solvetest":         948,
 	"layers":                        13684, // 50: Gorgonia's other operations, one memory
 	"layers/linalg":                 6638,
 	"layers/linalg/gen":             3489,
 	"layers/vgg":                    3018,
 	"model":                         16091, // 50: graphs by shape
-	"model/evidence":                10308, // 49: time, groups, weights; 47: temperatures of few rows
+	"model/evidence":                10068, // 49: time, groups, weights; 47: temperatures of few rows
 	"model/mixed":                   7137,  // 47: the mixed model
 	"model/modeltest":               4075,
 	"model/multitask":               20992, // 46: gaps below zero; 49: ridge selection, which data had
@@ -67,7 +67,7 @@ var budgets = map[string]int{
 const (
 	// whole bounds the sum of all packages, which issues 46 to 51 have brought from 207,895 to here.
 	// They might add 29,000: the rest is to be taken out again, and issue 52 goes to 210,000.
-	whole = 259054
+	whole = 255907
 	// testLines bounds the lines of all tests. Each fault of issue 46 has a test, and the models of
 	// issues 47 and 48 have some 2,300 lines; serve (51) has 600.
 	testLines = 29010
