@@ -157,3 +157,31 @@ func TestPointsOfThePage(t *testing.T) {
 	got := pointsOf(several, problem(data.Regression, true), 1)
 	datatest.Holds(t, slices.Equal(got[0], want), "points of several targets are %v, want %v", got, want)
 }
+
+// A model of weights has straight lines, as steep as the targets are, around the mean of a column
+// that is far from zero.
+func TestLinesAreAsSteepAsTheTargets(t *testing.T) {
+	text := "task,x,y\n"
+	r := data.Stream(1, "steep")
+	for i := range 60 {
+		x := 1000 + 4*r.Float64()
+		text += fmt.Sprintf("t%d,%v,%v\n", i%2, x, 3*float64(1+i%2)*x+0.01*r.NormFloat64())
+	}
+	shown := shownOf(t, text, table.Options{Task: "task"}, solve.Structure{})
+	datatest.Need(t, len(shown.Curves) == 1, "%+v", shown.Curves)
+	c := shown.Curves[0]
+	datatest.Near(t, stat.Mean(c.X, nil), 1002, 1, "middle of the line")
+	for i, y := range c.Tasks {
+		datatest.Near(t, (y[1]-y[0])/(c.X[1]-c.X[0]), 3*float64(1+i), 0.05, "slope of task %d", i)
+	}
+}
+
+// Several targets share an axis: errors are in their standard deviations.
+func TestErrorsOfTargetsHaveOneUnit(t *testing.T) {
+	score := Task{By: map[string]evidence.Score{ByModel: {Held: 5, Error: 40, R2: 0.75}}}
+	var m Measured
+	datatest.Near(t, m.Error(score, ByModel), 40, 0, "error of a target")
+	m.Recipe.Targets = []string{"y1", "y2"}
+	datatest.Near(t, m.Error(score, ByModel), 0.5, 0, "error of one of two targets")
+	datatest.Holds(t, math.IsNaN(m.Error(score, BySTL)), "nothing is known of tasks on their own")
+}
