@@ -23,8 +23,8 @@ func lock(path string) (*flock.Flock, error) {
 	return f, err
 }
 
-// locked is a file that is locked until it is closed, by a hidden one beside it: Windows lets nobody
-// read what is locked.
+// locked is a file that is locked until it is closed, by a hidden file beside it: Windows lets
+// nobody read a locked file.
 type locked struct {
 	*os.File
 	lock *flock.Flock

@@ -69,7 +69,7 @@ func (c *Column) Classes(rows []int) (different []Label, index []int32) {
 	return different, index
 }
 
-// Named returns the class of every row and the classes: those that rename has given, or the
+// Named returns the class of every row and the classes: the names that rename has given, or the
 // different labels in order.
 func (c *Column) Named() (index []int32, names []string, err error) {
 	rows := make([]int, c.Len())
@@ -118,15 +118,15 @@ func (c *Column) rename(names []string) error {
 		c.Add(name)
 		return c.Label(0).String() != name
 	}
-	named := Column{Name: c.Name, order: names, AsText: slices.ContainsFunc(names, odd)}
+	renamed := Column{Name: c.Name, order: names, AsText: slices.ContainsFunc(names, odd)}
 	for i := range c.Len() {
 		name, ok := known[c.Label(i).String()]
 		if !ok {
 			return data.Invalid("row %d: %q is not one of the %d names, which begin with %q, nor a number of one, %d..%d",
 				i, c.Label(i), len(names), names[0], first, first+len(names)-1)
 		}
-		named.Add(name)
+		renamed.Add(name)
 	}
-	*c = named
+	*c = renamed
 	return nil
 }

@@ -50,9 +50,8 @@ func TestClassesAreOrderedAndNamed(t *testing.T) {
 			column := columnOf(c.texts...)
 			datatest.Check(t, column.rename(c.names))
 			index, classes, err := column.Named()
-			if err != nil || !slices.Equal(index, c.index) || !slices.Equal(classes, c.classes) {
-				t.Errorf("got %v %q (%v), want %v %q", index, classes, err, c.index, c.classes)
-			}
+			datatest.Holds(t, err == nil && slices.Equal(index, c.index) && slices.Equal(classes, c.classes),
+				"got %v %q (%v), want %v %q", index, classes, err, c.index, c.classes)
 		})
 	}
 }

@@ -58,9 +58,7 @@ func TestDatasetsAndFitsSeeTheSame(t *testing.T) {
 		}
 		d := mustDataset(t, file, text, Options{})
 		r, err := Read(inFiles(t, file, text), Options{Steps: []string{None}})
-		if err != nil {
-			t.Fatalf("%s: %v", name, err)
-		}
+		datatest.Need(t, err == nil, "%s: %v", name, err)
 		p := r.Problem
 		datatest.Holds(t, d.Regression() == (p.Kind() == data.Regression) && slices.Equal(d.Features, p.Features),
 			"%s: %d classes of features %q; fit has a %s of %q", name, len(d.Classes), d.Features, p.Kind(), p.Features)
@@ -201,9 +199,8 @@ func FuzzDataset(f *testing.F) {
 			return // names that NumPy cannot hold
 		}
 		again, err := Dataset(path, Options{})
-		if err != nil || again.Fingerprint() != d.Fingerprint() {
-			t.Fatalf("the dataset changed on its way through a file: %v", err)
-		}
+		datatest.Need(t, err == nil && again.Fingerprint() == d.Fingerprint(),
+			"the dataset changed on its way through a file: %v", err)
 	})
 }
 

@@ -118,9 +118,8 @@ func TestViewsPutPartsSideBySide(t *testing.T) {
 		first += alone.Cols()
 		called = append(called, part.Names(names)...)
 	}
-	if views.Makes() != first || made.Cols() != first || !slices.Equal(views.Names(names), called) {
-		t.Errorf("%d and %d columns, want %d; names %v, want %v", views.Makes(), made.Cols(), first, views.Names(names), called)
-	}
+	datatest.Holds(t, views.Makes() == first && made.Cols() == first && slices.Equal(views.Names(names), called),
+		"%d and %d columns, want %d; names %v, want %v", views.Makes(), made.Cols(), first, views.Names(names), called)
 	far := datatest.Must(data.NewDense(1, 3, []float32{1e6, -1e6, 0}))(t)
 	datatest.Equal(t, views.Outside(far), []int{1, 1, 0}, "far values are outside")
 	datatest.Refused(views.Apply(sparseCopy(t, x)))(t, data.ErrInvalid)

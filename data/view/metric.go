@@ -260,8 +260,8 @@ func (m *Metric) Apply(x data.Matrix) data.Matrix {
 			}
 		}
 	}
-	made, _ := data.NewDense(x.Rows(), x.Cols(), values) // has as many
-	return made
+	rows, _ := data.NewDense(x.Rows(), x.Cols(), values) // has as many
+	return rows
 }
 
 // Pull returns W = A V for V, which has a block of rows for each of several classes.

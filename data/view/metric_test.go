@@ -158,12 +158,9 @@ func TestNoMetric(t *testing.T) {
 	}
 	for name, p := range map[string]*data.ProblemData{"one task": scattered(1, data.Classification, 1, 9, 3), "sparse": sparse, "alike": alike} {
 		metric := NewMetric(p, 1)
-		if metric != nil || metric.Problem(p) != p {
-			t.Errorf("%s: there is a metric", name)
-		}
-		if w := mat.NewDense(3, 1, nil); metric.Pull(w) != w {
-			t.Errorf("%s: W changes", name)
-		}
+		datatest.Holds(t, metric == nil && metric.Problem(p) == p, "%s: there is a metric", name)
+		w := mat.NewDense(3, 1, nil)
+		datatest.Holds(t, metric.Pull(w) == w, "%s: W changes", name)
 	}
 }
 

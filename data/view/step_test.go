@@ -152,9 +152,8 @@ func TestStepsAgreeWithTheirDefinition(t *testing.T) {
 func TestZeroRowsStayZeroInUnitRows(t *testing.T) {
 	x := datatest.Must(data.NewDense(3, 2, []float32{0, 0, 3, 4, 1e-30, 0}))(t)
 	got := full(datatest.Must(mustFit(t, Unit, x, nil).Apply(x))(t))
-	if want := [][]float64{{0, 0}, {float64(float32(0.6)), float64(float32(0.8))}, {1, 0}}; !cmp.Equal(got, want) {
-		t.Errorf("rows %v, want %v", got, want)
-	}
+	want := [][]float64{{0, 0}, {float64(float32(0.6)), float64(float32(0.8))}, {1, 0}}
+	datatest.Holds(t, cmp.Equal(got, want), "rows %v, want %v", got, want)
 }
 
 func TestConstantColumnsBecomeZero(t *testing.T) {
@@ -164,9 +163,7 @@ func TestConstantColumnsBecomeZero(t *testing.T) {
 		dense := datatest.Must(data.NewDense(n, 1, slices.Repeat([]float32{float32(rng.NormFloat64() * math.Exp(20*rng.NormFloat64()))}, n)))(t)
 		for _, x := range []data.Matrix{dense, sparseCopy(t, dense)} {
 			for i, row := range full(datatest.Must(mustFit(t, Standardise, x, nil).Apply(x))(t)) {
-				if row[0] != 0 {
-					t.Fatalf("%T, seed %d: row %d of %v is %v", x, seed, i, x.Row(i), row)
-				}
+				datatest.Need(t, row[0] == 0, "%T, seed %d: row %d of %v is %v", x, seed, i, x.Row(i), row)
 			}
 		}
 	}

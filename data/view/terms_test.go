@@ -28,14 +28,10 @@ func TestStopWordsAreOrderedWords(t *testing.T) {
 		t.Error("the stop words are not in order, each once")
 	}
 	for _, w := range stopWordList {
-		if isTerm(w) || w != strings.ToLower(w) {
-			t.Errorf("%q can never be a stop word", w)
-		}
+		datatest.Holds(t, !isTerm(w) && w == strings.ToLower(w), "%q can never be a stop word", w)
 	}
 	for _, w := range []string{"boat", "god", "windows", "government"} {
-		if !isTerm(w) {
-			t.Errorf("%q is a stop word", w)
-		}
+		datatest.Holds(t, isTerm(w), "%q is a stop word", w)
 	}
 }
 

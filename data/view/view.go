@@ -2,7 +2,7 @@
 // names the columns that it makes, and pulls weights of these back to the columns before.
 //
 //	Step     standardise, unit rows, tf-idf, selected columns, curves, a kernel, or several side by side
-//	Metric   how rows scatter about the mean of their class: that of the tasks, and of the experience
+//	Metric   how rows scatter about the mean of their class, in the tasks or in the experience
 //
 // The recipe of a table, the views of a fit and the preparation of a problem are Steps.
 package view

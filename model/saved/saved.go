@@ -76,7 +76,7 @@ type Fit struct {
 	number map[string]int // tasks by name, where the fit is loaded, as servers open rows often
 }
 
-// Meaning says what scores are, and how sure.
+// Meaning tells the scale of scores, and how sure they are.
 type Meaning struct {
 	// Log says that scores are logarithms of targets, and so are Residuals, Spread, Mean and
 	// Doubt; predictions are of targets.
