@@ -48,8 +48,8 @@ func (r *reader) suggestGroup() {
 			return !(math.Abs(v-math.Round(v)) < 1e-3)
 		})
 		if part {
-			most := (len(values) + 1) / fewestRepeats
-			if levels := differ(values, most); levels <= most && !r.tells(values) {
+			bound := (len(values) + 1) / fewestRepeats
+			if levels := differ(values, bound); levels <= bound && !r.tells(values) {
 				numbers = append(numbers, column{c.Name, values, levels})
 			}
 			continue

@@ -26,14 +26,14 @@ const (
 	mostCodes   = 10
 )
 
-// differ counts the different numbers of a column, up to more than most.
-func differ(numbers []float64, most int) int {
+// differ counts the different numbers of a column, until they are more than a bound.
+func differ(numbers []float64, bound int) int {
 	different := map[float64]bool{}
 	for _, v := range numbers {
 		if !math.IsNaN(v) {
 			different[v] = true
 		}
-		if len(different) > most {
+		if len(different) > bound {
 			break
 		}
 	}

@@ -97,8 +97,8 @@ func Date(day float64) time.Time {
 	return time.Unix(int64(day*24*60*60), 0).UTC()
 }
 
-// bend is the step in which columns bend, or nil, and those that standardise them before, the last
-// first.
+// bend is the step in which columns bend, or nil, and the steps that standardise them before, the
+// last first.
 func (m *Model) bend() (bend *view.Step, scales []*view.Step) {
 	for i := range m.Recipe.Steps {
 		switch s := &m.Recipe.Steps[i]; s.Kind {
