@@ -141,7 +141,7 @@ func TestPartsOfTheVarianceAreCalledAsColumns(t *testing.T) {
 		datatest.Holds(t, names[name], "no part is called %q: %v", name, r.Shares)
 	}
 	for _, name := range []string{"a", "b", "noise"} { // parts that y was made of
-		datatest.Holds(t, strings.Contains(printed, " "+name+"\n") && strings.Contains(page, ">"+name+"<"),
+		datatest.Holds(t, strings.Contains(printed, "\n  "+name+" ") && strings.Contains(page, ">"+name+"<"),
 			"%q is not printed, or not on the page: %s", name, printed)
 	}
 	names = map[string]bool{}
