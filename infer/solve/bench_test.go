@@ -100,7 +100,7 @@ func TestPredictionsHaveNotSeenTheRow(t *testing.T) {
 					t.Errorf("%s of %s, task %d: %v, with other labels %v", c.Name(), kind, i, x.Scores[i], y.Scores[i])
 				}
 				datatest.Holds(t, x.Variance == nil || floats.EqualApprox(x.Variance[i], y.Variance[i], 1e-9),
-					"%s of %s, task %d: variances %v, with other labels %v", c.Name(), kind, i, x.Variance[i], y.Variance[i])
+					"%s of %s, task %d: variances %v, with other labels %v", c.Name(), kind, i, x.Variance, y.Variance)
 			}
 			if slices.Equal(slices.Concat(fit(t, a, c).Result.B, fit(t, a, c).W.RawMatrix().Data), slices.Concat(fit(t, b, c).Result.B, fit(t, b, c).W.RawMatrix().Data)) {
 				t.Errorf("%s of %s: the fit has not seen the rows held out", c.Name(), kind)
