@@ -88,6 +88,8 @@ const (
 	// to which each has variances of its own.
 	mostCurved   = 100
 	mostSeparate = 40
+	// mostCorrelated is the number of columns up to which slopes of tasks correlate.
+	mostCorrelated = 12
 	// kernelWidth is the width of the Laplace kernel, over the sum of the columns' deviations.
 	kernelWidth = 0.6
 	// kernelNoise is the number of rows that the noise beside a kernel has before there are any.
@@ -398,12 +400,32 @@ func (f *features) components(s Structure) (p mixed.Problem, chosen []int) {
 	if s.View == Kernel {
 		p.NoiseRows = kernelNoise
 	}
+	if f.separate && s == (Structure{View: Curves}) {
+		f.correlate(&p, chosen)
+	}
 	p.Components[0].Fixed = true
 	p.Components[0].Common = flat
 	if p.Loss != nil {
 		p.Components[0].Common = flatClasses
 	}
 	return p, chosen
+}
+
+// correlate lets levels of tasks correlate with their slopes along few columns of numbers.
+func (f *features) correlate(p *mixed.Problem, chosen []int) {
+	var correlated []int
+	for i, j := range chosen {
+		of := f.columns[j]
+		if of.view == Level || of.view == Straight && !strings.Contains(f.names[of.column], "=") {
+			correlated = append(correlated, p.Part[i])
+		}
+	}
+	if len(correlated) > mostCorrelated {
+		return
+	}
+	for _, k := range correlated {
+		p.Components[k].Correlated = true
+	}
 }
 
 // problem is the mixed model of a structure, for one class of several against the rest.
@@ -540,6 +562,7 @@ func sampledFit(ctx context.Context, p mixed.Problem, o mixed.Options) (*mixed.F
 			return nil, err
 		}
 		p.Components = part.Components
+		p.Covariance = part.Covariance
 		p.Noise = part.Noise
 		o.Given = true
 	}
@@ -654,10 +677,25 @@ func (f *features) doubtOf(p *posterior, class int) *saved.Doubt {
 		add(&doubt.Common, row)
 	}
 	parts, _ := f.components(p.structure)
+	var correlated []int
 	for j, k := range parts.Part {
+		if parts.Components[k].Correlated {
+			correlated = append(correlated, j)
+			continue
+		}
 		w := make([]float64, d)
 		w[j] = math.Sqrt(fit.Components[k].Own)
 		add(&doubt.Own, w)
+	}
+	if correlated != nil {
+		root := mixed.Root(fit.Covariance)
+		for i := range correlated {
+			w := make([]float64, d)
+			for k, j := range correlated {
+				w[j] = root.At(i, k)
+			}
+			add(&doubt.Own, w)
+		}
 	}
 	for i, left := range fit.Left {
 		task := saved.TaskDoubt{Left: left, Loading: f.loading[i], Scale: f.scale[i]}

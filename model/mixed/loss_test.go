@@ -73,15 +73,16 @@ func checkMode(t *testing.T, p Problem, f *Fit) {
 	d := len(p.Part)
 	common := make([]float64, d)
 	for i, task := range p.Tasks {
-		own := make([]float64, d)
+		slope := make([]float64, d)
 		slopes, _ := meanSlopes(p, f, i)
-		for r, slope := range slopes {
-			floats.AddScaled(own, slope, task.Features[r*d:][:d])
+		for r, s := range slopes {
+			floats.AddScaled(slope, s, task.Features[r*d:][:d])
 		}
-		floats.AddScaled(common, task.Loading, own)
-		for j, k := range p.Part {
-			c := p.Components[k].Own
-			near(t, fmt.Sprintf("weight %d of task %d over its variance, and the slope", j, i), f.Own[i][j], -c*own[j], 1e-3)
+		floats.AddScaled(common, task.Loading, slope)
+		var want mat.VecDense
+		want.MulVec(own(p), mat.NewVecDense(d, slope))
+		for j, w := range f.Own[i] {
+			near(t, fmt.Sprintf("weight %d of task %d over its variance, and the slope", j, i), w, -want.AtVec(j), 1e-3)
 		}
 	}
 	for j, k := range p.Part {
@@ -101,10 +102,7 @@ func meanSlopes(p Problem, f *Fit, task int) (slopes, variances []float64) {
 	_, averaged := p.Loss.(Logistic)
 	for moved := 1.0; moved > 1e-5; {
 		moved = 0
-		covariance := mat.NewDense(d, d, nil)
-		for j, k := range p.Part {
-			covariance.Set(j, j, p.Components[k].Own)
-		}
+		covariance := mat.DenseCopyOf(own(p))
 		for r, y := range rows.Y {
 			x := mat.NewVecDense(d, rows.Features[r*d:][:d])
 			score := rows.Loading*floats.Dot(x.RawVector().Data, f.Common) + floats.Dot(x.RawVector().Data, f.Own[task])

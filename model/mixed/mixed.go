@@ -7,7 +7,8 @@
 // each, the columns as they are, the bends of their curves, and coordinates of kernels. The
 // features of a Component share one a and one c. So the weights of a component have the covariance
 // a l l' + c I over the tasks: problem (1) with an Omega for every component. The loading l_t is 1
-// unless tasks are targets of different meaning.
+// unless tasks are targets of different meaning. The levels of tasks and their slopes
+// along few columns have a covariance D in place of variances c.
 //
 // The variances maximise the marginal likelihood of the rows (the evidence). For counts it is
 // Laplace's approximation, at the likeliest scores. For classes the loss is the mean over the
@@ -24,6 +25,7 @@ import (
 
 	"golang.org/x/sync/errgroup"
 	"gonum.org/v1/gonum/floats"
+	"gonum.org/v1/gonum/mat"
 
 	"l2mt/layers/linalg"
 )
@@ -39,6 +41,8 @@ type Component struct {
 	Own    float64 `json:"own"`
 	// Fixed keeps the common variance at its start.
 	Fixed bool `json:"-"`
+	// Correlated components have a feature each, whose own weights have one covariance.
+	Correlated bool `json:"-"`
 	// Size is the mean over the rows of the sum of the squared features. Times Common or Own
 	// it is the variance that the component gives to f. New measures it.
 	Size float64 `json:"-"`
@@ -74,6 +78,9 @@ type Problem struct {
 	Part []int
 	// Loss of a row; nil is the squared error over a variance, which is found too.
 	Loss Loss
+	// Covariance of the own weights of correlated components where the search begins; nil is
+	// diagonal, of their variances.
+	Covariance *mat.SymDense
 	// Noise is that variance where the search begins; 0 means 0.5.
 	Noise float64
 	// NoiseRows is how many rows of this variance count beside the rows of the tasks. They keep
@@ -107,6 +114,8 @@ type Fit struct {
 	// Explained is, for every component, the mean square over the rows of its common part of f.
 	// Where weights are few they tell it better than their variance.
 	Explained []float64
+	// Covariance of the own weights of correlated components.
+	Covariance *mat.SymDense
 	// Steps counts the steps of the variances.
 	Steps int
 }
@@ -163,44 +172,46 @@ func New(ctx context.Context, p Problem, o Options) (*Fit, error) {
 // search holds a problem while its variances are sought.
 type search struct {
 	Problem
-	ker     linalg.Kernels
-	workers int
-	d       int
-	a       []float64 // variance of every common weight
-	c       []float64 // variance of every own weight
-	rootC   []float64
-	shared  []int     // features with a > 0
-	common  []float64 // mean of w
-	root    []float64 // covariance of w, of shared features: root' root
-	stacked []float64 // rows of some tasks, of shared features, times their loadings
-	reach   []float64 // times root'
-	blocks  []block
-	first   float64 // noise where the search began
-	rule    rule
-	steps   int
+	ker        linalg.Kernels
+	workers    int
+	d          int
+	a          []float64     // variance of every common weight
+	c          []float64     // variance of every own weight
+	shared     []int         // features with a > 0
+	correlated []int         // features of correlated components
+	own        *mat.SymDense // covariance of their own weights
+	common     []float64     // mean of w
+	root       []float64     // covariance of w, of shared features: root' root
+	stacked    []float64     // rows of some tasks, of shared features, times their loadings
+	reach      []float64     // times root'
+	blocks     []block
+	first      float64 // noise where the search began
+	rule       rule
+	steps      int
 }
 
 // block is a task in a step. Its rows are divided by the root of their variance, and D rows stand
 // for more than D.
 type block struct {
 	Task
-	score    []float64 // f of every row, less its offset
-	doubts   []float64 // variances of the scores, given w
-	rows     int       // k
-	first    int       // row of its stack that its rows begin at
-	f        []float64 // k x D, features
-	z        []float64 // k, targets
-	lost     float64   // squares of targets that no weights explain
-	replaced int       // rows that the k rows stand for, beyond k
-	inverse  []float64 // L^-1, where L L' = C = noise + f diag(c) f'
-	r        []float64 // k x D, L^-1 f
-	v        []float64 // k, L^-1 z
-	move     []float64 // the step that the scores would take
-	slope    []float64 // f' C^-1 (z - l f w)
-	expected []float64 // of the squared slopes
-	alpha    float64   // squared length of C^-1 (z - l f w)
-	trace    float64   // its expectation
-	left     float64   // of the variance of f
+	score    []float64     // f of every row, less its offset
+	doubts   []float64     // variances of the scores, given w
+	rows     int           // k
+	first    int           // row of its stack that its rows begin at
+	f        []float64     // k x D, features
+	z        []float64     // k, targets
+	lost     float64       // squares of targets that no weights explain
+	replaced int           // rows that the k rows stand for, beyond k
+	inverse  []float64     // L^-1, where L L' = C = noise + f diag(c) f'
+	r        []float64     // k x D, L^-1 f
+	v        []float64     // k, L^-1 z
+	move     []float64     // the step that the scores would take
+	slope    []float64     // f' C^-1 (z - l f w)
+	expected []float64     // of the squared slopes
+	products *mat.SymDense // expectation of products of slopes, of correlated components
+	alpha    float64       // squared length of C^-1 (z - l f w)
+	trace    float64       // its expectation
+	left     float64       // of the variance of f
 }
 
 func newSearch(p Problem, o Options) *search {
@@ -223,6 +234,7 @@ func newSearch(p Problem, o Options) *search {
 		s.blocks[i].doubts = make([]float64, len(t.Y))
 	}
 	s.measure(o.Given)
+	s.correlate()
 	s.spread()
 	if p.Loss == nil {
 		s.each(s.blocks, func(b *block, _ *scratch) {
@@ -304,12 +316,12 @@ func (s *search) measure(given bool) {
 func (s *search) spread() {
 	s.a = make([]float64, s.d)
 	s.c = make([]float64, s.d)
-	s.rootC = make([]float64, s.d)
 	s.shared = nil
 	for j, k := range s.Part {
 		s.a[j] = s.Components[k].Common
-		s.c[j] = s.Components[k].Own
-		s.rootC[j] = math.Sqrt(s.c[j])
+		if !s.Components[k].Correlated {
+			s.c[j] = s.Components[k].Own
+		}
 		if s.a[j] > 0 {
 			s.shared = append(s.shared, j)
 		}
@@ -401,10 +413,10 @@ func (s *search) factor(b *block, t *scratch) {
 	d := s.d
 	t.scaled = room(t.scaled, k*d)
 	for i := range k {
-		row := b.f[i*d:][:d]
-		floats.MulTo(t.scaled[i*d:][:d], row, s.rootC)
+		scaled := t.scaled[i*d:][:d]
+		s.covary(scaled, b.f[i*d:][:d])
 	}
-	b.inverse = s.abt(b.inverse, t.scaled, d, t.scaled, d)
+	b.inverse = s.abt(b.inverse, t.scaled, d, b.f, d)
 	for i := range k {
 		b.inverse[i*k+i] += s.Noise
 	}
@@ -521,7 +533,7 @@ func (s *search) apart(b *block, t *scratch) {
 		return
 	}
 	t.restored = room(t.restored, d)
-	floats.MulTo(t.restored, s.c, b.slope)
+	s.covary(t.restored, b.slope)
 	floats.AddScaled(t.restored, b.Loading, s.common)
 	b.move = s.ab(b.move, b.Features, d, t.restored, 1)
 	floats.Sub(b.move, b.score)
@@ -537,7 +549,7 @@ func (s *search) doubt(b *block, t *scratch) {
 	for i := range b.doubts {
 		row := b.Features[i*d:][:d]
 		scaled := t.scaled[i*d:][:d]
-		floats.MulTo(scaled, row, s.c)
+		s.covary(scaled, row)
 		b.doubts[i] = floats.Dot(row, scaled)
 	}
 	t.rows = s.abt(t.rows, t.scaled, d, b.r, d)
@@ -581,6 +593,7 @@ func (s *search) expect(b *block, t *scratch) {
 			b.expected[j] -= r * t.rows[i*d+j]
 		}
 	}
+	s.expectProducts(b, t.rows)
 	t.restored = s.ab(t.restored, t.taken, k, b.inverse, k)
 	floats.Sub(t.restored, b.inverse)
 	b.trace = float64(b.replaced)/s.Noise - floats.Dot(b.inverse, t.restored)
@@ -635,7 +648,7 @@ func (s *search) move() (moved float64) {
 		if c.Common > 0 && !c.Fixed {
 			c.Common = next(c.Common, commonSlopes[k], commonExpected[k], c.Size)
 		}
-		if c.Own > 0 {
+		if c.Own > 0 && !c.Correlated {
 			c.Own = next(c.Own, slopes[k], expected[k], c.Size)
 		}
 	}
@@ -645,6 +658,7 @@ func (s *search) move() (moved float64) {
 		moved = max(moved, math.Abs(noise-s.Noise)/(s.Noise+littleNoise))
 		s.Noise = noise
 	}
+	moved = max(moved, s.turn(prior)/total)
 	s.spread()
 	return moved
 }
@@ -676,14 +690,16 @@ func (s *search) fit() *Fit {
 			f.Root[i*s.d+j] = s.root[i*p+to]
 		}
 	}
+	f.Covariance = s.own
 	f.Explained = s.explained()
 	for i := range s.blocks {
 		s.blocks[i].r = s.blocks[i].f
 	}
 	s.reached(s.remain)
 	for _, b := range s.blocks {
-		floats.Mul(b.slope, s.c)
-		f.Own = append(f.Own, b.slope)
+		own := make([]float64, s.d)
+		s.covary(own, b.slope)
+		f.Own = append(f.Own, own)
 		f.Left = append(f.Left, b.left)
 	}
 	return f
@@ -719,10 +735,10 @@ func (s *search) remain(b *block, t *scratch) {
 	p := len(s.shared)
 	reach := s.reach[b.first*p:][:k*p]
 	former := floats.Dot(reach, reach)
+	t.scaled = room(t.scaled, s.d)
 	for row := range slices.Chunk(b.f, s.d) {
-		for j, v := range row {
-			former += s.c[j] * v * v
-		}
+		s.covary(t.scaled, row)
+		former += floats.Dot(row, t.scaled)
 	}
 	b.left = 1
 	if former == 0 {

@@ -26,10 +26,16 @@ type shape struct {
 	loadings   []float64 // ones where nil
 	loss       Loss
 	noiseRows  float64
+	covariance []float64 // of the own weights of correlated components
 }
 
 // both is a component with common and own weights.
 func both(common, own float64) Component { return Component{Common: common, Own: own} }
+
+// fanned is a component whose own weight correlates with others.
+func fanned(common, own float64) Component {
+	return Component{Common: common, Own: own, Correlated: true}
+}
 
 // shapes have tasks of no row, of one, of fewer rows than features and of so many more that
 // they are compressed, and components that lack weights of a kind.
@@ -42,6 +48,8 @@ var shapes = []shape{
 	{name: "one of each", rows: []int{3, 20, 1}, wide: []int{1, 3}, components: []Component{both(.5, 0), both(0, .4)}},
 	{name: "loadings", rows: []int{8, 3, 30, 2}, wide: []int{1, 4}, components: []Component{both(1, .3), both(.6, .2)}, loadings: []float64{1, -.5, 1.4, 0}},
 	{name: "fewer rows than features", rows: []int{2, 1, 0, 4}, wide: []int{1, 20, 3, 9}, components: []Component{both(1, .3), both(.02, .05), both(.2, .1), both(.1, 0)}},
+	{name: "correlated", rows: append(slices.Repeat([]int{4}, 20), 40, 0), wide: []int{1, 1, 3, 1}, components: []Component{fanned(2, 1.5), fanned(.3, .4), both(.2, .1), fanned(.1, .2)},
+		covariance: []float64{1.5, .6, .1, .6, .4, -.1, .1, -.1, .2}},
 	{name: "one task", rows: []int{9}, wide: []int{1, 3}, components: []Component{both(1, .3), both(.6, .2)}},
 }
 
@@ -58,6 +66,9 @@ func (s shape) problem(r *rand.Rand) Problem {
 		p.Part = append(p.Part, slices.Repeat([]int{k}, wide)...)
 	}
 	d := len(p.Part)
+	if q := int(math.Sqrt(float64(len(s.covariance)))); q > 0 {
+		p.Covariance = mat.NewSymDense(q, s.covariance)
+	}
 	common := make([]float64, d)
 	for j := range common {
 		common[j] = r.NormFloat64() * math.Sqrt(p.Components[p.Part[j]].Common)
@@ -114,6 +125,7 @@ func target(r *rand.Rand, loss Loss, f float64) float64 {
 type dense struct {
 	Problem
 	noise float64
+	own   *mat.SymDense
 	phi   *mat.Dense // rows of all tasks
 	task  []int      // of every row
 	y     *mat.VecDense
@@ -121,7 +133,7 @@ type dense struct {
 }
 
 func newDense(p Problem, noise float64) *dense {
-	g := &dense{Problem: p, noise: noise}
+	g := &dense{Problem: p, noise: noise, own: own(p)}
 	var rows, targets []float64
 	for i, t := range p.Tasks {
 		rows = append(rows, t.Features...)
@@ -157,13 +169,31 @@ func (g *dense) loading(t int) float64 {
 // kernel is the prior covariance of f of two rows.
 func (g *dense) kernel(s, t int, x, z []float64) (sum float64) {
 	for j, k := range g.Part {
-		v := g.loading(s) * g.loading(t) * g.Components[k].Common
-		if s == t {
-			v += g.Components[k].Own
-		}
-		sum += v * x[j] * z[j]
+		sum += g.loading(s) * g.loading(t) * g.Components[k].Common * x[j] * z[j]
+	}
+	if s == t {
+		sum += mat.Inner(mat.NewVecDense(len(x), x), g.own, mat.NewVecDense(len(z), z))
 	}
 	return sum
+}
+
+// own is the prior covariance of a task's own weights.
+func own(p Problem) *mat.SymDense {
+	c := mat.NewSymDense(len(p.Part), nil)
+	var correlated []int
+	for j, k := range p.Part {
+		if p.Components[k].Correlated {
+			correlated = append(correlated, j)
+		} else {
+			c.SetSym(j, j, p.Components[k].Own)
+		}
+	}
+	for i, j := range correlated {
+		for k, l := range correlated {
+			c.SetSym(j, l, p.Covariance.At(i, k))
+		}
+	}
+	return c
 }
 
 // predict is the posterior mean and variance of f of a row of a task.
@@ -207,7 +237,15 @@ func (g *dense) evidence(prior float64) float64 {
 	}
 	sum := -0.5 * (mat.Dot(&solved, g.y) + g.c.LogDet() + float64(len(g.task))*math.Log(2*math.Pi))
 	sum -= g.NoiseRows / 2 * (math.Log(g.noise) + firstNoise/g.noise)
+	if g.Covariance != nil {
+		var root mat.Cholesky
+		root.Factorize(g.Covariance)
+		sum += independent / 2 * root.LogDet()
+	}
 	for _, c := range g.Components {
+		if c.Correlated {
+			sum -= independent / 2 * math.Log(c.Own)
+		}
 		sum -= prior / 2 * c.Size * c.Own
 		if !c.Fixed {
 			sum -= prior / 2 * c.Size * c.Common
@@ -280,9 +318,7 @@ func comparePosteriors(t *testing.T, r *rand.Rand, s shape) {
 			_, variance := g.predict(i, x)
 			after += variance
 			before += task.Loading * task.Loading * mat.Inner(mat.NewVecDense(d, x), want, mat.NewVecDense(d, x))
-			for j, k := range p.Part {
-				before += p.Components[k].Own * x[j] * x[j]
-			}
+			before += mat.Inner(mat.NewVecDense(d, x), g.own, mat.NewVecDense(d, x))
 			row++
 		}
 		left := 1.0
@@ -349,14 +385,18 @@ func compareEvidence(t *testing.T, p Problem) {
 				return newDense(end, s.Noise).evidence(weak)
 			})
 		}
-		compareSlope(t, fmt.Sprintf("own variance %d", k), &c.Own, start.Components[k].Own, func() float64 {
-			return newDense(end, s.Noise).evidence(weak)
-		})
+		if !c.Correlated {
+			compareSlope(t, fmt.Sprintf("own variance %d", k), &c.Own, start.Components[k].Own, func() float64 {
+				return newDense(end, s.Noise).evidence(weak)
+			})
+		}
 	}
+	compareCovariance(t, end, s.Noise)
 	first := newDense(start, p.Noise).evidence(weak)
 	datatest.Holds(t, best >= first-1e-9, "the evidence fell from %g to %g", first, best)
 	f := fit(t, p, Options{})
 	p.Components = f.Components
+	p.Covariance = f.Covariance
 	found := newDense(p, f.Noise).evidence(weak)
 	datatest.Holds(t, found >= best-0.5, "the evidence of the fit is %g; %g can be had", found, best)
 }
@@ -365,7 +405,52 @@ func compareEvidence(t *testing.T, p Problem) {
 func clone(s *search) Problem {
 	p := s.Problem
 	p.Components = slices.Clone(p.Components)
+	p.Covariance = s.own
 	return p
+}
+
+// compareCovariance checks the slopes of the evidence along the numbers of a covariance.
+func compareCovariance(t *testing.T, p Problem, noise float64) {
+	t.Helper()
+	q := 0
+	for k, c := range p.Components {
+		if !c.Correlated {
+			continue
+		}
+		found := p.Covariance
+		for j := range q + 1 {
+			slope := fd.Derivative(func(v float64) float64 {
+				changed := clone(&search{Problem: p, own: mat.NewSymDense(found.SymmetricDim(), nil)})
+				changed.Covariance.CopySym(found)
+				changed.Covariance.SetSym(q, j, v)
+				changed.Components[k].Own = changed.Covariance.At(q, q)
+				return newDense(changed, noise).evidence(weak)
+			}, found.At(q, j), &fd.Settings{Formula: fd.Central, Step: 1e-5})
+			near(t, fmt.Sprintf("slope of the evidence along the own covariance %d, %d", q, j), slope, 0, 1e-2)
+		}
+		q++
+	}
+}
+
+// TestFansAreFound draws tasks whose lines go through a point three units from where the column is
+// 0: their levels are three times their slopes.
+func TestFansAreFound(t *testing.T) {
+	r := source(t, 1)
+	p := Problem{Components: []Component{fanned(1, .25), fanned(1, .25)}, Part: []int{0, 1}}
+	for range 40 {
+		slope := r.NormFloat64()
+		task := Task{Loading: 1}
+		for range 4 {
+			x := r.NormFloat64()
+			task.Features = append(task.Features, 1, x)
+			task.Y = append(task.Y, slope*(3+x)+r.NormFloat64())
+		}
+		p.Tasks = append(p.Tasks, task)
+	}
+	d := fit(t, p, Options{}).Covariance
+	if correlation := d.At(0, 1) / math.Sqrt(d.At(0, 0)*d.At(1, 1)); correlation < .85 {
+		t.Errorf("levels correlate with slopes by %.3f; it should be about 1", correlation)
+	}
 }
 
 // compareSlope checks the slope of the evidence along a variance that began at start.
@@ -427,7 +512,7 @@ func TestFitsOfOddRowsAreFinite(t *testing.T) {
 		for _, loss := range []Loss{nil, Logistic{}, Poisson{}, Huber{Width: 1.3}} {
 			t.Run(fmt.Sprintf("%s/%T", name, loss), func(t *testing.T) {
 				r := source(t, 3)
-				s := shape{rows: []int{4, 1, 30}, wide: []int{1, 4}, components: []Component{both(1, .3), both(.6, .2)}, loss: loss}
+				s := shape{rows: []int{4, 1, 30}, wide: []int{1, 1, 4}, components: []Component{fanned(1, .3), fanned(.6, .2), both(.6, .2)}, loss: loss}
 				p := s.problem(r)
 				odd(r, &p)
 				if _, counts := loss.(Poisson); counts {

@@ -43,7 +43,7 @@ var budgets = map[string]int{
 	"infer/compare":                 5282,  // 46: outcomes are checked
 	"infer/report":                  5796,  // 52: what the command computed
 	"infer/serve":                   4900,  // 51: models over HTTP
-	"infer/solve":                   19380, // 48: the metric of the experience; 49: time, groups, weights; 47: fifty rows of a task are sampled
+	"infer/solve":                   19621, // 48: the metric of the experience; 49: time, groups, weights; 47: fifty rows of a task are sampled
 	"infer/solve/solvetest":         948,
 	"layers":                        13684, // 50: Gorgonia's other operations, one memory
 	"layers/linalg":                 6638,
@@ -51,7 +51,7 @@ var budgets = map[string]int{
 	"layers/vgg":                    3018,
 	"model":                         16091, // 50: graphs by shape
 	"model/evidence":                10068, // 49: time, groups, weights; 47: temperatures of few rows
-	"model/mixed":                   7137,  // 47: the mixed model
+	"model/mixed":                   8038,  // 47: the mixed model
 	"model/modeltest":               4075,
 	"model/multitask":               20992, // 46: gaps below zero; 49: ridge selection, which data had
 	"model/multitask/multitasktest": 2076,  // 50: proof for models of one's own
@@ -67,10 +67,10 @@ var budgets = map[string]int{
 const (
 	// whole bounds the sum of all packages, which issues 46 to 51 have brought from 207,895 to here.
 	// They might add 29,000: the rest is to be taken out again, and issue 52 goes to 210,000.
-	whole = 255907
+	whole = 256967
 	// testLines bounds the lines of all tests. Each fault of issue 46 has a test, and the models of
 	// issues 47 and 48 have some 2,300 lines; serve (51) has 600.
-	testLines = 29034
+	testLines = 29102
 	// spare is what a package may take before its own number is raised.
 	spare = 100
 	// slack is how far a package may fall below its budget, so that gains are kept.

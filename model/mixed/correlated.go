@@ -1,0 +1,138 @@
+package mixed
+
+import (
+	"math"
+
+	"gonum.org/v1/gonum/floats"
+	"gonum.org/v1/gonum/mat"
+)
+
+// Levels and slopes of tasks that fan out from a point correlate: how they do depends on where a
+// column is 0. So own weights of some components have a covariance D in place of variances.
+
+// correlate begins at a covariance, or without correlations.
+func (s *search) correlate() {
+	for j, k := range s.Part {
+		if s.Components[k].Correlated {
+			s.correlated = append(s.correlated, j)
+		}
+	}
+	q := len(s.correlated)
+	if q == 0 {
+		return
+	}
+	s.own = mat.NewSymDense(q, nil)
+	if s.Covariance != nil {
+		s.own.CopySym(s.Covariance)
+		return
+	}
+	for i, j := range s.correlated {
+		s.own.SetSym(i, i, s.Components[s.Part[j]].Own)
+	}
+}
+
+// covary multiplies a row of features with the covariance of own weights.
+func (s *search) covary(to, row []float64) {
+	floats.MulTo(to, row, s.c)
+	for i, j := range s.correlated {
+		for k, l := range s.correlated {
+			to[j] += s.own.At(i, k) * row[l]
+		}
+	}
+}
+
+// expectProducts finds what chance alone would make of the products of slopes of a task, from the
+// rows that expect has.
+func (s *search) expectProducts(b *block, rows []float64) {
+	if s.own == nil {
+		return
+	}
+	b.products = mat.NewSymDense(len(s.correlated), nil)
+	for i, j := range s.correlated {
+		for k, l := range s.correlated[:i+1] {
+			sum := 0.0
+			for row := 0; row < len(rows); row += s.d {
+				sum -= b.r[row+j] * rows[row+l]
+			}
+			b.products.SetSym(i, k, sum)
+		}
+	}
+}
+
+// independent is how strongly weights are believed to be independent before there are rows: by the
+// density |R|^(independent/2) of their correlations R (Lewandowski, Kurowicka and Joe 2009), of the
+// shape 2 that is usual.
+const independent = 2.0
+
+// turn takes the step of move for the covariance D = L^2 of correlated own weights,
+//
+//	D <- P M P + independent Q Q',   Q = L K,   P = Q L,
+//	K^-2 = L (E + prior + independent diag(D)^-1) L
+//
+// with symmetric roots, the products M of slopes and their expectation E. It returns how far the
+// variances of f moved.
+func (s *search) turn(prior float64) (moved float64) {
+	if s.own == nil {
+		return 0
+	}
+	q := len(s.correlated)
+	expected := mat.NewSymDense(q, nil)
+	for _, b := range s.blocks {
+		expected.AddSym(expected, b.products)
+	}
+	for i, j := range s.correlated {
+		size := s.Components[s.Part[j]].Size
+		v := expected.At(i, i) + prior*size
+		expected.SetSym(i, i, v+independent/(s.own.At(i, i)+tiny))
+	}
+	l := Root(s.own)
+	var product mat.Dense
+	product.Product(l, expected, l)
+	for i := range q {
+		for k := range i + 1 {
+			expected.SetSym(i, k, product.At(i, k))
+		}
+	}
+	var k mat.SymDense
+	if k.PowPSD(expected, -0.5) != nil {
+		return 0
+	}
+	product.Mul(l, &k)
+	next := mat.NewSymDense(q, nil)
+	next.SymOuterK(independent, &product)
+	product.Mul(&product, l)
+	slope := mat.NewVecDense(q, nil)
+	for _, b := range s.blocks {
+		for i, j := range s.correlated {
+			slope.SetVec(i, b.slope[j])
+		}
+		var to mat.VecDense
+		to.MulVec(&product, slope)
+		next.SymRankOne(next, 1, &to)
+	}
+	for i, j := range s.correlated {
+		c := &s.Components[s.Part[j]]
+		step := next.At(i, i) - s.own.At(i, i)
+		moved = max(moved, math.Abs(step)*c.Size)
+		c.Own = next.At(i, i)
+	}
+	s.own = next
+	return moved
+}
+
+// Root is the symmetric root of a covariance.
+func Root(covariance *mat.SymDense) *mat.SymDense {
+	q := covariance.SymmetricDim()
+	firm := mat.NewSymDense(q, nil)
+	firm.CopySym(covariance)
+	beside := tiny + jitter*mat.Trace(covariance)
+	for i := range q {
+		firm.SetSym(i, i, firm.At(i, i)+beside)
+	}
+	root := mat.NewSymDense(q, nil)
+	_ = root.PowPSD(firm, 0.5) // firm is positive definite
+	return root
+}
+
+// tiny keeps variances above 0.
+const tiny = math.SmallestNonzeroFloat32
