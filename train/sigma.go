@@ -171,15 +171,15 @@ func (t *trainer) learnSigma(ctx context.Context, source Source) error {
 	}
 	best := slices.Index(errs, slices.Min(errs))
 	taught := model.Taught{Ridge: ridges[best], Few: k.labelled, Columns: k.names}
-	var known []float64
+	var nearest []float64
 	limit := math.MaxFloat64
 	for part := range parts {
 		inner, outer := split(part)
 		known, unknown := k.distances(taught, inner, outer)
-		known = append(known, known...)
+		nearest = append(nearest, known...)
 		limit = min(limit, unknown)
 	}
-	for _, d := range known {
+	for _, d := range nearest {
 		if d < limit && limit < math.MaxFloat64 {
 			taught.Far = max(taught.Far, math.Sqrt(d*limit))
 		}

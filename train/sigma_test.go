@@ -74,6 +74,10 @@ func TestExperienceTeachesHowRowsScatter(t *testing.T) {
 		before += datatest.Must(judged(t.Context(), p))(t)
 		after += datatest.Must(judged(t.Context(), sigma.Problem(p)))(t)
 		datatest.Holds(t, sigma.Fits(p), "the metric is for other columns")
+		checkRecognised(t, sigma, p, false)
+	}
+	for _, e := range examples {
+		checkRecognised(t, sigma, e.Problem, true)
 	}
 	datatest.Holds(t, after <= 0.7*before,
 		"the errors of new classes are %.3f in the metric, %.3f without", after/8, before/8)
@@ -92,6 +96,22 @@ func TestExperienceTeachesHowRowsScatter(t *testing.T) {
 	little, much := mat.Sum(mat.NewVecDense(5, sides[0])), mat.Sum(mat.NewVecDense(5, sides[1]))
 	if ratio := much / little; ratio > 4 {
 		t.Errorf("rows scatter %.1f times as far in the columns that say nothing; it was 100 times", ratio)
+	}
+}
+
+// checkRecognised wants the classes of test rows among the classes that a run has learned, or not.
+func checkRecognised(t *testing.T, sigma *model.Sigma, p *data.ProblemData, want bool) {
+	t.Helper()
+	for _, task := range p.Tasks {
+		var positive []int
+		for i, y := range task.TestSet.Y {
+			if y > 0 {
+				positive = append(positive, i)
+			}
+		}
+		_, gap := sigma.Nearest(task.TestSet.X.Take(positive))
+		datatest.Holds(t, gap <= sigma.Far == want,
+			"a class is %.3g from the nearest, and known to %.3g: known %v", gap, sigma.Far, want)
 	}
 }
 
