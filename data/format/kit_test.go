@@ -21,8 +21,6 @@ import (
 	"l2mt/data/view"
 )
 
-func nan() float64 { return math.NaN() }
-
 // inFile writes content to a file of that name.
 func inFile(t testing.TB, name, content string) string {
 	t.Helper()
