@@ -39,13 +39,13 @@ const (
 	Doubt Verdict = "has too few rows for a comparison with"
 )
 
-// asGood is a share of the rival's loss. A difference whose interval lies within it counts as
-// none.
+// asGood is a share of the rival's loss. A difference whose interval lies within it, or is
+// negligible, counts as none.
 const asGood = 0.05
 
 // Verdict compares the model with the rival.
 func (v Rival) Verdict() Verdict {
-	limit := files.Float(asGood * v.Loss)
+	limit := files.Float(max(asGood*v.Loss, evidence.Negligible))
 	sign := v.Less.Sign()
 	switch {
 	case sign < 0:

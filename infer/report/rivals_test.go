@@ -24,6 +24,8 @@ func TestVerdictsAreOfIntervals(t *testing.T) {
 		v := Rival{Loss: 2, Less: evidence.Paired{Loss: middle + 1e-3, Low: files.Float(c.low), High: files.Float(c.high)}}
 		datatest.Equal(t, v.Verdict(), c.want, "from %v to %v", c.low, c.high)
 	}
+	exact := Rival{Loss: 1e-14, Less: evidence.Paired{Loss: -2e-15, Low: -3e-15, High: -1e-15}}
+	datatest.Equal(t, exact.Verdict(), Ties, "both pass through every row")
 	v := Rival{Loss: 2, Less: evidence.Paired{Loss: -0.5, Low: -3, High: 0.5}}
 	datatest.Equal(t, fmt.Sprint(v.Saves()), "[25 -25 100]", "percents of the rival's loss")
 }

@@ -26,14 +26,14 @@ type Paired struct {
 	units int
 }
 
-// nothing is the difference of losses below which it does not matter who is ahead.
-const nothing = 5e-5
+// Negligible is the difference of losses below which it does not matter who is ahead.
+const Negligible = 5e-5
 
 // Sign is -1 where a loses less by more than noise explains, 1 where it loses more, and 0 where
 // held-out rows do not separate the two, or the difference is too small to see.
 func (p Paired) Sign() int {
 	switch {
-	case math.Abs(p.Loss) < nothing:
+	case math.Abs(p.Loss) < Negligible:
 		return 0
 	case p.High < 0:
 		return -1
