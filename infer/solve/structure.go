@@ -415,8 +415,8 @@ func (f *features) components(s Structure) (p mixed.Problem, chosen []int) {
 func (f *features) correlate(p *mixed.Problem, chosen []int) {
 	var correlated []int
 	for i, j := range chosen {
-		of := f.columns[j]
-		if of.view == Level || of.view == Straight && !strings.Contains(f.names[of.column], "=") {
+		column := f.columns[j]
+		if column.view == Level || column.view == Straight && !strings.Contains(f.names[column.column], "=") {
 			correlated = append(correlated, p.Part[i])
 		}
 	}

@@ -21,13 +21,13 @@ func (s *search) correlate() {
 	if q == 0 {
 		return
 	}
-	s.own = mat.NewSymDense(q, nil)
+	s.covariance = mat.NewSymDense(q, nil)
 	if s.Covariance != nil {
-		s.own.CopySym(s.Covariance)
+		s.covariance.CopySym(s.Covariance)
 		return
 	}
 	for i, j := range s.correlated {
-		s.own.SetSym(i, i, s.Components[s.Part[j]].Own)
+		s.covariance.SetSym(i, i, s.Components[s.Part[j]].Own)
 	}
 }
 
@@ -36,7 +36,7 @@ func (s *search) covary(to, row []float64) {
 	floats.MulTo(to, row, s.c)
 	for i, j := range s.correlated {
 		for k, l := range s.correlated {
-			to[j] += s.own.At(i, k) * row[l]
+			to[j] += s.covariance.At(i, k) * row[l]
 		}
 	}
 }
@@ -44,7 +44,7 @@ func (s *search) covary(to, row []float64) {
 // expectProducts finds what chance alone would make of the products of slopes of a task, from the
 // rows that expect has.
 func (s *search) expectProducts(b *block, rows []float64) {
-	if s.own == nil {
+	if s.covariance == nil {
 		return
 	}
 	b.products = mat.NewSymDense(len(s.correlated), nil)
@@ -72,7 +72,7 @@ const independent = 2.0
 // with symmetric roots, the products M of slopes and their expectation E. It returns how far the
 // variances of f moved.
 func (s *search) turn(prior float64) (moved float64) {
-	if s.own == nil {
+	if s.covariance == nil {
 		return 0
 	}
 	q := len(s.correlated)
@@ -83,9 +83,9 @@ func (s *search) turn(prior float64) (moved float64) {
 	for i, j := range s.correlated {
 		size := s.Components[s.Part[j]].Size
 		v := expected.At(i, i) + prior*size
-		expected.SetSym(i, i, v+independent/(s.own.At(i, i)+tiny))
+		expected.SetSym(i, i, v+independent/(s.covariance.At(i, i)+tiny))
 	}
-	l := Root(s.own)
+	l := Root(s.covariance)
 	var product mat.Dense
 	product.Product(l, expected, l)
 	for i := range q {
@@ -112,11 +112,11 @@ func (s *search) turn(prior float64) (moved float64) {
 	}
 	for i, j := range s.correlated {
 		c := &s.Components[s.Part[j]]
-		step := next.At(i, i) - s.own.At(i, i)
+		step := next.At(i, i) - s.covariance.At(i, i)
 		moved = max(moved, math.Abs(step)*c.Size)
 		c.Own = next.At(i, i)
 	}
-	s.own = next
+	s.covariance = next
 	return moved
 }
 
@@ -125,9 +125,9 @@ func Root(covariance *mat.SymDense) *mat.SymDense {
 	q := covariance.SymmetricDim()
 	firm := mat.NewSymDense(q, nil)
 	firm.CopySym(covariance)
-	beside := tiny + jitter*mat.Trace(covariance)
+	ridge := tiny + jitter*mat.Trace(covariance)
 	for i := range q {
-		firm.SetSym(i, i, firm.At(i, i)+beside)
+		firm.SetSym(i, i, firm.At(i, i)+ridge)
 	}
 	root := mat.NewSymDense(q, nil)
 	_ = root.PowPSD(firm, 0.5) // firm is positive definite

@@ -179,7 +179,7 @@ type search struct {
 	c          []float64     // variance of every own weight
 	shared     []int         // features with a > 0
 	correlated []int         // features of correlated components
-	own        *mat.SymDense // covariance of their own weights
+	covariance *mat.SymDense // of their own weights
 	common     []float64     // mean of w
 	root       []float64     // covariance of w, of shared features: root' root
 	stacked    []float64     // rows of some tasks, of shared features, times their loadings
@@ -690,16 +690,16 @@ func (s *search) fit() *Fit {
 			f.Root[i*s.d+j] = s.root[i*p+to]
 		}
 	}
-	f.Covariance = s.own
+	f.Covariance = s.covariance
 	f.Explained = s.explained()
 	for i := range s.blocks {
 		s.blocks[i].r = s.blocks[i].f
 	}
 	s.reached(s.remain)
 	for _, b := range s.blocks {
-		own := make([]float64, s.d)
-		s.covary(own, b.slope)
-		f.Own = append(f.Own, own)
+		weights := make([]float64, s.d)
+		s.covary(weights, b.slope)
+		f.Own = append(f.Own, weights)
 		f.Left = append(f.Left, b.left)
 	}
 	return f

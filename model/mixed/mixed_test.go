@@ -386,7 +386,7 @@ func compareEvidence(t *testing.T, p Problem) {
 func clone(s *search) Problem {
 	p := s.Problem
 	p.Components = slices.Clone(p.Components)
-	p.Covariance = s.own
+	p.Covariance = s.covariance
 	return p
 }
 
