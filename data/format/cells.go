@@ -38,8 +38,7 @@ var (
 // decimalOf finds the decimal mark of numbers: a comma, if some numbers can be read in no
 // other way, or can be read so where cells are separated otherwise, and none has a point.
 func (b *Block) decimalOf() string {
-	commas := false
-	points := false
+	var commas, points bool
 	if b.rows.comma == ',' && bytes.IndexByte(b.text, '"') < 0 {
 		return "."
 	}

@@ -155,16 +155,17 @@ func pad[T any](rows []T, fill T, n int) []T {
 
 // Keep keeps the given rows, which ascend.
 func (c *Column) Keep(rows []int) {
-	kept := 0
-	for i, row := range rows {
-		if row < len(c.index) {
-			c.index[i] = c.index[row]
-			kept++
-		}
-		if !c.AsText {
-			c.Numbers[i] = c.Numbers[row]
+	c.index = keep(c.index, rows)
+	c.Numbers = keep(c.Numbers, rows)
+}
+
+// keep keeps the given rows, which ascend, as far as there are any.
+func keep[T any](values []T, rows []int) []T {
+	kept := values[:0]
+	for _, row := range rows {
+		if row < len(values) {
+			kept = append(kept, values[row])
 		}
 	}
-	c.index = c.index[:kept]
-	c.Numbers = c.Numbers[:min(len(rows), len(c.Numbers))]
+	return kept
 }

@@ -26,9 +26,8 @@ const parquetMagic = "PAR1"
 // parquetRows are the rows of a Parquet file, which become lines of a CSV file.
 type parquetRows struct {
 	rows    parquet.Rows
-	cells   []func(parquet.Value) string // of the columns
-	numbers []bool                       // the columns of numbers
-	read    int                          // rows
+	columns []parquetColumn
+	read    int // rows
 }
 
 // blockCells is about the number of cells in a block of a Parquet file.
@@ -50,6 +49,7 @@ func guard(read func() error) (err error) {
 
 // beginParquet reads the columns of a Parquet file.
 func (r *Rows) beginParquet(in io.ReaderAt, size int64) error {
+	r.stored = &counter{n: size}
 	return guard(func() error {
 		file, err := parquet.OpenFile(in, size, parquet.SkipPageIndex(true), parquet.SkipBloomFilters(true))
 		if err != nil {
@@ -60,10 +60,10 @@ func (r *Rows) beginParquet(in io.ReaderAt, size int64) error {
 			if !column.Leaf() || column.Repeated() {
 				return data.Invalid("column %q is a list or a struct; a table has one value in a cell, so write the file without the column", column.Name())
 			}
-			cell, number := cellsOf(column.Type())
+			kind := column.Type()
+			annotation := cmp.Or(kind.LogicalType(), &logical.LogicalType{})
 			r.Names = append(r.Names, indexName.ReplaceAllString(column.Name(), ""))
-			p.cells = append(p.cells, cell)
-			p.numbers = append(p.numbers, number)
+			p.columns = append(p.columns, parquetColumn{kind.Kind(), annotation.Value})
 		}
 		for _, group := range file.Metadata().RowGroups {
 			for _, column := range group.Columns {
@@ -95,9 +95,9 @@ func (p *parquetRows) next(r *Rows) (b *Block, err error) {
 			for j, v := range row {
 				cell := ""
 				if !v.IsNull() {
-					cell = p.cells[j](v)
+					cell = p.columns[j].cell(v)
 				}
-				if p.numbers[j] && cell == "NaN" {
+				if cell == "NaN" && p.columns[j].number() {
 					cell = ""
 				}
 				text.WriteString(`"` + strings.ReplaceAll(cell, `"`, `""`) + `",`)
@@ -119,64 +119,61 @@ func moment(n int64, unit time.Duration) string {
 	return instant.UTC().Format("2006-01-02 15:04:05.999999999")
 }
 
-// cellsOf says how the values of a type become cells, and whether they are numbers.
-func cellsOf(t parquet.Type) (cell func(parquet.Value) string, number bool) {
-	const day = 24 * 60 * 60
-	annotation := t.LogicalType()
-	if annotation == nil {
-		annotation = &logical.LogicalType{}
+// parquetColumn is a column by the type of its values.
+type parquetColumn struct {
+	kind    parquet.Kind
+	meaning any // of the values, nil if it is the kind's
+}
+
+// number reports whether the column has numbers.
+func (c parquetColumn) number() bool {
+	switch c.meaning.(type) {
+	case *logical.DateType, *logical.TimestampType:
+		return false
+	case *logical.DecimalType, *logical.Float16Type:
+		return true
 	}
-	switch l := annotation.Value.(type) {
+	return c.kind < parquet.ByteArray && c.kind != parquet.Boolean && c.kind != parquet.Int96
+}
+
+// cell is a value as a cell.
+func (c parquetColumn) cell(v parquet.Value) string {
+	const day = 24 * 60 * 60
+	switch l := c.meaning.(type) {
 	case *logical.DateType:
-		return func(v parquet.Value) string {
-			return time.Unix(day*int64(v.Int32()), 0).UTC().Format(time.DateOnly)
-		}, false
+		return time.Unix(day*int64(v.Int32()), 0).UTC().Format(time.DateOnly)
 	case *logical.TimestampType:
-		unit := l.Unit.Value.Duration()
-		return func(v parquet.Value) string { return moment(v.Int64(), unit) }, false
+		return moment(v.Int64(), l.Unit.Value.Duration())
 	case *logical.DecimalType:
-		ten := big.NewInt(10)
-		scale := new(big.Int).Exp(ten, big.NewInt(int64(l.Scale)), nil)
-		return func(v parquet.Value) string {
-			nearest, _ := new(big.Rat).SetFrac(unscaled(v), scale).Float64()
-			return parquet.DoubleValue(nearest).String()
-		}, true
+		nearest, _ := strconv.ParseFloat(fmt.Sprintf("%se%d", unscaled(v), -l.Scale), 64)
+		return parquet.DoubleValue(nearest).String()
 	case *logical.IntType:
 		if !l.IsSigned {
-			return func(v parquet.Value) string { return fmt.Sprint(v.Uint64()) }, true
+			return fmt.Sprint(v.Uint64())
 		}
 	case *logical.Float16Type:
-		return func(v parquet.Value) string {
-			return fmt.Sprint(float16(little.Uint16(v.ByteArray())))
-		}, true
+		return fmt.Sprint(float16(little.Uint16(v.ByteArray())))
 	}
-	switch t.Kind() {
+	switch c.kind {
 	case parquet.Boolean:
-		return func(v parquet.Value) string {
-			if v.Boolean() {
-				return "True"
-			}
-			return "False"
-		}, false
+		if v.Boolean() {
+			return "True"
+		}
+		return "False"
 	case parquet.Int96: // the nanoseconds of a day, and its number, as Spark writes them
-		return func(v parquet.Value) string {
-			const epoch = 2440588 // the first of January 1970
-			part := v.Int96()
-			days := int64(part[2]) - epoch
-			nanoseconds := int64(part[1])<<32 + int64(part[0])
-			return moment(days*day*int64(time.Second)+nanoseconds, time.Nanosecond)
-		}, false
-	case parquet.ByteArray, parquet.FixedLenByteArray:
-		return parquet.Value.String, false
+		const epoch = 2440588 // the first of January 1970
+		part := v.Int96()
+		days := int64(part[2]) - epoch
+		nanoseconds := int64(part[1])<<32 + int64(part[0])
+		return moment(days*day*int64(time.Second)+nanoseconds, time.Nanosecond)
 	}
-	return parquet.Value.String, true
+	return v.String()
 }
 
 // unscaled is the whole number of a decimal.
-func unscaled(v parquet.Value) *big.Int {
+func unscaled(v parquet.Value) string {
 	if v.Kind() < parquet.ByteArray {
-		whole, _ := new(big.Int).SetString(v.String(), 10) // which integers have
-		return whole
+		return v.String()
 	}
 	raw := v.ByteArray()
 	whole := new(big.Int).SetBytes(raw)
@@ -184,7 +181,7 @@ func unscaled(v parquet.Value) *big.Int {
 		width := uint(8 * len(raw))
 		whole.Sub(whole, new(big.Int).Lsh(big.NewInt(1), width))
 	}
-	return whole
+	return whole.String()
 }
 
 // ParquetWriter makes a Parquet file of the lines of a CSV file, which are written to it some
@@ -209,22 +206,22 @@ type columns struct {
 // Fields are the columns.
 func (c columns) Fields() []parquet.Field {
 	place := func(f parquet.Field) int { return slices.Index(c.names, f.Name()) }
-	fields := slices.Values(c.Group.Fields())
-	return slices.SortedFunc(fields, func(a, b parquet.Field) int {
-		return place(a) - place(b)
-	})
+	fields := c.Group.Fields()
+	slices.SortFunc(fields, func(a, b parquet.Field) int { return place(a) - place(b) })
+	return fields
 }
 
 // Write adds lines.
 func (w *ParquetWriter) Write(lines []byte) (int, error) {
 	cells, err := csv.NewReader(bytes.NewReader(lines)).ReadAll()
-	if err == nil && w.rows == nil && len(cells) > 0 {
+	if w.rows == nil && len(cells) > 0 {
 		c := columns{parquet.Group{}, cells[0]}
 		for j, name := range c.names {
-			c.Group[name] = parquet.Optional(parquet.String())
+			node := parquet.String()
 			if !w.words[j] {
-				c.Group[name] = parquet.Optional(parquet.Leaf(parquet.DoubleType))
+				node = parquet.Leaf(parquet.DoubleType)
 			}
+			c.Group[name] = parquet.Optional(node)
 		}
 		if len(c.Group) < len(c.names) {
 			return 0, data.Invalid("two columns have one name; a Parquet file cannot have that: %q", c.names)
@@ -249,7 +246,7 @@ func (w *ParquetWriter) Write(lines []byte) (int, error) {
 		}
 		rows = append(rows, row)
 	}
-	if err == nil && len(rows) > 0 {
+	if len(rows) > 0 {
 		_, err = w.rows.WriteRows(rows)
 	}
 	return len(lines), err

@@ -81,12 +81,10 @@ func (r *Rows) open(in io.ReadCloser, o Options) error {
 		r.comma = ','
 		if f, ok := in.(*os.File); ok {
 			info, err := f.Stat()
-			r.stored = &counter{n: info.Size()}
 			return cmp.Or(err, r.beginParquet(f, info.Size()))
 		}
 		content, err := io.ReadAll(start)
-		r.stored = &counter{n: int64(len(content))}
-		return cmp.Or(err, r.beginParquet(bytes.NewReader(content), r.stored.n))
+		return cmp.Or(err, r.beginParquet(bytes.NewReader(content), int64(len(content))))
 	}
 	text, err := unpack(start, r.name)
 	if err != nil {
@@ -186,7 +184,7 @@ func (r lines) Read(b []byte) (int, error) {
 
 // HasNumbers reports whether a column says that it has numbers. Text does not say.
 func (r *Rows) HasNumbers(column int) bool {
-	return r.parquet != nil && r.parquet.numbers[column]
+	return r.parquet != nil && r.parquet.columns[column].number()
 }
 
 // Close closes the file or stream.

@@ -345,22 +345,23 @@ func (r *reader) recall() error {
 
 // tell notes in a line what became of words, dates and blanks.
 func (r *reader) tell() {
-	const words, dates, blanks = "words are categories", "dates are numbers", "blanks become means, and a further column marks them"
-	names := map[string][]string{}
+	words := []string{"words are categories"}
+	dates := []string{"dates are numbers"}
+	blanks := []string{"blanks become means, and a further column marks them"}
 	var notes []string
 	for _, c := range r.Recipe.Columns {
 		if c.Date != "" {
-			names[dates] = append(names[dates], c.Name)
+			dates = append(dates, c.Name)
 		} else if r.found[c.Name] {
-			names[words] = append(names[words], fmt.Sprintf("%s (%d)", c.Name, len(c.Levels)))
+			words = append(words, fmt.Sprintf("%s (%d)", c.Name, len(c.Levels)))
 		}
 		if c.Gaps {
-			names[blanks] = append(names[blanks], c.Name)
+			blanks = append(blanks, c.Name)
 		}
 	}
-	for _, what := range []string{words, dates, blanks} {
-		if names[what] != nil {
-			notes = append(notes, what+": "+format.Abridge(names[what]))
+	for _, names := range [][]string{words, dates, blanks} {
+		if len(names) > 1 {
+			notes = append(notes, names[0]+": "+format.Abridge(names[1:]))
 		}
 	}
 	if notes != nil {
@@ -383,11 +384,8 @@ func (r *reader) makes(c *format.Column) (Column, error) {
 	// NaN is a text, or of a file without the column.
 	numbers := slices.DeleteFunc(slices.Clone(c.Numbers), math.IsNaN)
 	count += len(numbers)
-	fault := func(what string) (Column, error) {
-		return column, data.Invalid("column %q: %s", c.Name, what)
-	}
 	if column.Gaps && count == 0 {
-		return fault("all its values are missing; leave it out with --ignore")
+		return column, data.Invalid("column %q: all its values are missing; leave it out with --ignore", c.Name)
 	}
 	if !c.AsText {
 		r.centre(&column, [][]float64{numbers}, nil)
@@ -404,18 +402,17 @@ func (r *reader) makes(c *format.Column) (Column, error) {
 	slices.SortFunc(column.Levels, CompareNames)
 	if n := len(column.Levels); n > mostLevels ||
 		r.found[c.Name] && n >= enoughToTell && 2*n > count {
-		return fault(fmt.Sprintf("%d of its %d values are different words; is it an identifier? then leave it out with --ignore, or say --categorical", n, count))
+		return column, data.Invalid("column %q: %d of its %d values are different words; is it an identifier? then leave it out with --ignore, or say --categorical", c.Name, n, count)
 	}
 	var weights []float64
 	values := make([][]float64, column.parts())
 	for k, text := range c.Texts {
-		if rows[k] > 0 {
-			weights = append(weights, float64(rows[k]))
+		if rows[k] == 0 {
+			continue
 		}
+		weights = append(weights, float64(rows[k]))
 		for j, v := range column.values(text) {
-			if rows[k] > 0 {
-				values[j] = append(values[j], v)
-			}
+			values[j] = append(values[j], v)
 		}
 	}
 	r.centre(&column, values, weights)

@@ -2,6 +2,7 @@ package table
 
 import (
 	"cmp"
+	"iter"
 	"math"
 	"slices"
 
@@ -23,8 +24,7 @@ const (
 // suggestGroup finds columns that name things which rows repeat, such as the visits of a patient:
 // a category, a whole number, or three columns of numbers together.
 func (r *reader) suggestGroup() {
-	asked := r.groups != nil || r.time != nil || len(r.Validation) > 0
-	if asked || len(r.targets) > 1 || data.IsSparse(r.x) {
+	if len(r.targets) > 1 {
 		return
 	}
 	type column struct {
@@ -33,29 +33,18 @@ func (r *reader) suggestGroup() {
 		levels int
 	}
 	var numbers []column
-	j := 0
-	for _, c := range r.Recipe.Columns {
-		first := j
-		j += c.width()
+	for c, values := range r.numbered() {
 		if c.Date != "" {
 			continue
 		}
-		values := r.sums(first, c.parts())
-		part := slices.ContainsFunc(values, func(v float64) bool {
-			if c.Offset != nil {
-				v += c.Offset[0]
-			}
-			return !(math.Abs(v-math.Round(v)) < 1e-3)
-		})
-		if part {
+		if slices.ContainsFunc(values, broken) {
 			bound := (len(values) + 1) / fewestRepeats
 			if levels := differ(values, bound); levels <= bound && !r.tells(values) {
 				numbers = append(numbers, column{c.Name, values, levels})
 			}
 			continue
 		}
-		if ranks := data.Ranks(values); r.repeats(ranks) {
-			r.suspect(ranks, c.Name)
+		if r.suspect(values, c.Name) {
 			return
 		}
 	}
@@ -71,32 +60,48 @@ func (r *reader) suggestGroup() {
 		}
 		names = append(names, c.name)
 	}
-	if ranks := data.Ranks(together); r.repeats(ranks) {
-		r.suspect(ranks, names...)
-	}
+	r.suspect(together, names...)
 }
 
-// sums are a number of every row that tells the parts of a column apart.
-func (r *reader) sums(first, parts int) []float64 {
-	sums := make([]float64, r.x.Rows())
-	for i := range sums {
-		for k, v := range r.x.Row(i).Value[first:][:parts] {
-			sums[i] += float64(k+1) * float64(v)
+// broken says that a number is not whole.
+func broken(v float64) bool { return math.Abs(v-math.Round(v)) >= 1e-3 }
+
+// numbered are the columns, and a number of every row that tells the parts of each apart.
+func (r *reader) numbered() iter.Seq2[Column, []float64] {
+	return func(yield func(Column, []float64) bool) {
+		offsets := r.Recipe.Offsets()
+		first := 0
+		for _, c := range r.Recipe.Columns {
+			values := make([]float64, r.x.Rows())
+			for i := range values {
+				for k, v := range r.x.Row(i).Value[first:][:c.parts()] {
+					values[i] += float64(k+1) * float64(v)
+				}
+				values[i] += offsets[first]
+			}
+			if !yield(c, values) {
+				return
+			}
+			first += c.width()
 		}
 	}
-	return sums
 }
 
-// suspect keeps what rows may repeat.
-func (r *reader) suspect(ranks []float64, names ...string) {
+// suspect keeps what rows may repeat, and reports whether they may.
+func (r *reader) suspect(values []float64, names ...string) bool {
+	ranks := data.Ranks(values)
+	if !r.repeats(ranks) {
+		return false
+	}
 	r.Suspects = names
-	numbers := make([]int, len(ranks))
-	for i, rank := range ranks {
-		numbers[i] = int(rank)
-	}
 	for _, t := range r.tasks {
-		r.Suspected = append(r.Suspected, picked(numbers, t.rows))
+		var numbers []int
+		for _, row := range t.rows {
+			numbers = append(numbers, int(ranks[row]))
+		}
+		r.Suspected = append(r.Suspected, numbers)
 	}
+	return true
 }
 
 // tells says that the task of a row tells its rank.
@@ -117,8 +122,7 @@ func (r *reader) repeats(ranks []float64) bool {
 	levels := int(slices.Max(ranks)) + 1
 	rows := make([]float64, levels)
 	sums := make([]float64, levels)
-	squares := 0.0
-	total := 0.0
+	var squares, total float64
 	for _, t := range r.tasks {
 		mean := stat.Mean(t.y, nil)
 		for j, row := range t.rows {
@@ -133,9 +137,7 @@ func (r *reader) repeats(ranks []float64) bool {
 	if levels < enoughToTell || size < fewestRepeats || size > mostRepeats || r.tells(ranks) {
 		return false
 	}
-	between := 0.0
-	last := 0.0
-	chance := 0.0
+	var between, last, chance float64
 	for k, n := range rows {
 		mean := sums[k] / max(1, n)
 		squares -= n * mean * mean

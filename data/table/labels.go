@@ -175,11 +175,8 @@ func (r *reader) findClasses() (classes []format.Label, err error) {
 func (t *task) learn(kind data.Kind, positive string, classes []format.Label, several bool) error {
 	t.task = &data.Task{Name: t.name, Kind: kind}
 	t.y = make([]float64, len(t.rows))
-	fault := func(format string, args ...any) error {
-		return data.Invalid("task %q: "+format, append([]any{t.name}, args...)...)
-	}
 	if len(t.rows) == 0 {
-		return fault("no row is labelled")
+		return data.Invalid("task %q: no row is labelled", t.name)
 	}
 	if kind == data.Regression {
 		for j, i := range t.rows {
@@ -187,16 +184,16 @@ func (t *task) learn(kind data.Kind, positive string, classes []format.Label, se
 		}
 		return nil
 	}
-	number := func(c format.Label) float64 { return float64(slices.Index(classes, c)) }
+	pair := slices.Clone(classes) // or more
 	if !several {
-		pair := slices.SortedFunc(maps.Keys(t.target.different), format.Label.Compare)
-		if len(classes) == 2 {
-			pair = slices.Clone(classes)
-		} else if len(pair) != 2 { // tasks may have pairs of their own
+		if len(pair) != 2 {
+			pair = slices.SortedFunc(maps.Keys(t.target.different), format.Label.Compare)
+		}
+		if len(pair) != 2 { // tasks may have pairs of their own
 			pair = slices.Clone(t.classes)
 		}
 		if len(pair) == 1 {
-			return fault("all its %d rows are %q; no other row says what else they could be", len(t.rows), pair[0])
+			return data.Invalid("task %q: all its %d rows are %q; no other row says what else they could be", t.name, len(t.rows), pair[0])
 		}
 		if format.Key(positive) == format.Key(pair[0].String()) {
 			slices.Reverse(pair)
@@ -204,12 +201,15 @@ func (t *task) learn(kind data.Kind, positive string, classes []format.Label, se
 		t.task.Negative = pair[0].String()
 		t.task.Positive = pair[1].String()
 		if positive != "" && format.Key(positive) != format.Key(t.task.Positive) {
-			return fault("its classes are %q and %q; %q cannot be the positive one", t.task.Negative, t.task.Positive, positive)
+			return data.Invalid("task %q: its classes are %q and %q; %q cannot be the positive one", t.name, t.task.Negative, t.task.Positive, positive)
 		}
-		number = func(c format.Label) float64 { return float64(2*slices.Index(pair, c) - 1) }
 	}
 	for j, k := range t.index {
-		t.y[j] = number(t.classes[k])
+		number := slices.Index(pair, t.classes[k])
+		if !several {
+			number = 2*number - 1
+		}
+		t.y[j] = float64(number)
 	}
 	return nil
 }

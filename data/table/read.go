@@ -370,11 +370,10 @@ func (r *reader) columnsOf(s sheet, names []string) (columns []*format.Column, e
 					columns = append(columns, of.one[k])
 				}
 				switch former := roles[j]; {
-				case of.role == isTime: // its role stays
-				case former == "":
+				case former == "" && of.role != isTime:
 					roles[j] = of.role
+				case of.role == isTime || of.role == isGroup: // its role stays
 				case former == isIgnored && of.role == isTarget: // a pattern matches it
-				case of.role == isGroup: // its role stays
 				default:
 					fault(data.Invalid("column %q: it cannot be %s and %s", names[j], former, of.role))
 				}

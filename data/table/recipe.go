@@ -309,9 +309,6 @@ func (r *Recipe) IsMissing(cell string) bool {
 	if r.NA != nil {
 		return cell == "" || format.FindName(r.NA, cell) >= 0
 	}
-	if len(cell) > 4 || cell != "" && cell[0] <= '9' && cell[0] != '#' {
-		return false
-	}
 	switch strings.ToLower(cell) {
 	case "", "na", "n/a", "#n/a", "nan", "null", "none", "?":
 		return true

@@ -15,14 +15,13 @@ func (r *reader) date() {
 	var problem fault
 	layout := layoutOf(r.time.Texts, layouts)
 	for i := range r.places {
-		var moment float64
-		if k := r.time.Text(i); k < 0 {
-			moment = r.time.Numbers[i]
-		} else if parts := dateParts(layout, r.time.Texts[k]); parts != nil {
+		moment := r.time.Numbers[i]
+		if k := r.time.Text(i); k >= 0 {
+			parts := dateParts(layout, r.time.Texts[k])
+			if parts == nil {
+				problem.add(i, data.Malformed("column %q, the time: %q is no number, nor are all rows dates of one form; write them as 2006-01-31", r.time.Name, r.time.Texts[k]))
+			}
 			moment = parts["day"]
-		} else {
-			text := r.time.Texts[k]
-			problem.add(i, data.Malformed("column %q, the time: %q is no number, nor are all rows dates of one form; write them as 2006-01-31", r.time.Name, text))
 		}
 		r.times = append(r.times, moment)
 	}
@@ -32,46 +31,36 @@ func (r *reader) date() {
 // suggestTime notes columns that may tell the time of rows: dates, years, and columns that ascend
 // within tasks.
 func (r *reader) suggestTime() {
-	asked := r.time != nil || r.groups != nil || len(r.Validation) > 0
-	if asked || data.IsSparse(r.x) {
-		return
-	}
 	var names []string
-	offsets := r.Recipe.Offsets()
-	j := 0
-	for _, c := range r.Recipe.Columns {
-		if c.Date != "" || len(c.Levels) == 0 && r.passes(j, offsets[j]) {
+	for c, values := range r.numbered() {
+		if c.Date != "" || len(c.Levels) == 0 && r.passes(values) {
 			names = append(names, c.Name)
 		}
-		j += c.width()
 	}
 	if names != nil {
 		r.note("column %s may be a time: if new rows come later than these, say --time %s, so that errors are those of the future", format.Abridge(names), names[0])
 	}
 }
 
-// passes says that a feature counts years, or that it ascends within tasks.
-func (r *reader) passes(feature int, offset float64) bool {
+// passes says that values count years, or that they ascend within tasks.
+func (r *reader) passes(values []float64) bool {
 	years := true
-	steps := 0
-	rises := 0
-	falls := 0
+	fall := false
+	var steps, rises int
 	for _, t := range r.tasks {
 		last := math.NaN()
-		for _, row := range t.rows {
-			v := float64(r.x.Row(row).Value[feature]) + offset
-			years = years && v > 1899.5 && v < 2100.5 && math.Abs(v-math.Round(v)) < 1e-3
-			switch steps++; {
-			case v > last:
+		for _, v := range picked(values, t.rows) {
+			years = years && v > 1899.5 && v < 2100.5 && !broken(v)
+			fall = fall || v < last
+			if v > last {
 				rises++
-			case v < last:
-				falls++
 			}
 			last = v
-			if falls > 0 && !years {
-				return false
-			}
+			steps++
 		}
 	}
-	return falls > 0 || rises >= enoughToTell && 2*rises >= steps
+	if fall {
+		return years
+	}
+	return rises >= enoughToTell && 2*rises >= steps
 }

@@ -40,8 +40,11 @@ func (r *reader) remark() error {
 	if columns != nil {
 		r.note("rows are in the order of the target by %s: leave such a column out with --ignore if it is the target in other units, or not known of new rows", format.Abridge(columns))
 	}
-	r.suggestTime()
-	r.suggestGroup()
+	asked := r.time != nil || r.groups != nil || len(r.Validation) > 0
+	if !asked && !data.IsSparse(r.x) {
+		r.suggestTime()
+		r.suggestGroup()
+	}
 	return nil
 }
 
@@ -60,8 +63,7 @@ func (r *reader) outliers(tasks []*task) {
 		centre, around := middle(t.y)
 		for j, v := range t.y {
 			if min(math.Abs(v-median)/deviation, math.Abs(v-centre)/around) > farOff {
-				place := r.fault(t.rows[j], fmt.Errorf("%v", v))
-				outliers = append(outliers, place.Error())
+				outliers = append(outliers, r.fault(t.rows[j], fmt.Errorf("%v", v)).Error())
 			}
 		}
 	}
