@@ -104,8 +104,8 @@ func (c *Column) newText(cell string) int32 {
 // Key is the same for all spellings of a name that differ in case, in how Unicode composes
 // their accents, or in zeros behind the point of a whole number.
 func Key(name string) string {
-	whole, zeros, point := strings.Cut(name, ".")
-	if _, err := strconv.Atoi(whole); err == nil && point && strings.Trim(zeros, "0") == "" {
+	whole, zeros, _ := strings.Cut(name, ".")
+	if _, err := strconv.Atoi(whole); err == nil && strings.Trim(zeros, "0") == "" {
 		name = whole
 	}
 	return strings.ToLower(norm.NFC.String(name))

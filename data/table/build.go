@@ -84,7 +84,6 @@ func (r *reader) together() []int {
 	numbers := make([]int, len(r.places))
 	first := map[string]int{}
 	for i := range numbers {
-		numbers[i] = i
 		key := ""
 		for _, c := range r.groups {
 			if r.gap(c, i) {
@@ -93,10 +92,10 @@ func (r *reader) together() []int {
 			}
 			key += fmt.Sprintln(c.Text(i))
 		}
-		if j, known := first[key]; known && key != "" {
-			numbers[i] = j
+		if _, known := first[key]; !known || key == "" {
+			first[key] = i
 		}
-		first[key] = numbers[i]
+		numbers[i] = first[key]
 	}
 	return numbers
 }
@@ -213,7 +212,7 @@ func (r *reader) finishTasks() error {
 	for _, t := range kept {
 		y = append(y, t.y...)
 	}
-	if slices.Min(y) == slices.Max(y) {
+	if differ(y, 1) == 1 {
 		return data.Invalid("target %q: all %d rows are the same; they must differ", kept[0].target.Name, len(y))
 	}
 	if fault != nil {

@@ -107,10 +107,8 @@ func (r *reader) suspect(values []float64, names ...string) bool {
 // tells says that the task of a row tells its rank.
 func (r *reader) tells(ranks []float64) bool {
 	for _, t := range r.tasks {
-		for _, row := range t.rows {
-			if ranks[row] != ranks[t.rows[0]] {
-				return false
-			}
+		if differ(picked(ranks, t.rows), 1) > 1 {
+			return false
 		}
 	}
 	return true
@@ -128,8 +126,9 @@ func (r *reader) repeats(ranks []float64) bool {
 		for j, row := range t.rows {
 			k := int(ranks[row])
 			rows[k]++
-			sums[k] += t.y[j] - mean
-			squares += (t.y[j] - mean) * (t.y[j] - mean)
+			v := t.y[j] - mean
+			sums[k] += v
+			squares += v * v
 			total++
 		}
 	}

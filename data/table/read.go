@@ -340,28 +340,27 @@ func (r *reader) columnsOf(s sheet, names []string) (columns []*format.Column, e
 	if r.wordsAreCategories() {
 		categorical = nil
 	}
-	another := len(r.sheets) > 0
 	roles := make([]string, len(names))
 	for _, of := range []struct {
 		flag, role string
 		asked      []string
-		optional   bool             // another file need not have it
 		one        []*format.Column // that each is, if it is one
 	}{
-		{"ignore", isIgnored, r.Ignore, another, nil},
-		{"task", isTask, []string{r.Task}, false, []*format.Column{r.task}},
-		{"time", isTime, []string{r.Time}, false, []*format.Column{r.time}},
-		{"weight", isWeight, []string{r.Weight}, false, []*format.Column{r.weight}},
-		{"group", isGroup, r.Group, false, r.groups},
-		{"target", isTarget, targets, false, nil},
-		{"categorical", isCategory, categorical, another, nil},
+		{"ignore", isIgnored, r.Ignore, nil},
+		{"task", isTask, []string{r.Task}, []*format.Column{r.task}},
+		{"time", isTime, []string{r.Time}, []*format.Column{r.time}},
+		{"weight", isWeight, []string{r.Weight}, []*format.Column{r.weight}},
+		{"group", isGroup, r.Group, r.groups},
+		{"target", isTarget, targets, nil},
+		{"categorical", isCategory, categorical, nil},
 	} {
 		for k, asked := range of.asked {
 			if asked == "" {
 				continue
 			}
 			found, unknown := match(names, asked, of.one == nil)
-			if unknown != nil && !of.optional {
+			optional := of.role == isIgnored || of.role == isCategory // in further files
+			if unknown != nil && !(optional && len(r.sheets) > 0) {
 				fault(fmt.Errorf("--%s: %w", cmp.Or(r.flags[of.flag], of.flag), unknown))
 			}
 			for _, j := range found {

@@ -52,16 +52,14 @@ func (r *reader) findWords() (any bool) {
 				filled -= n
 			} else {
 				words = append(words, c.Texts[k])
-				rows = rows + n
+				rows += n
 			}
 		}
-		if words == nil || c.AsText || r.After != nil {
+		if words == nil || c.AsText || r.After != nil || r.Strict && !r.wordsAreCategories() {
 			continue
 		}
 		layout := layoutOf(words, layouts)
 		switch {
-		case r.Strict && !r.wordsAreCategories():
-			continue
 		case layout != "":
 			r.dates[c.Name] = layout
 			dayFirst := strings.Replace(layout, "1/2/", "2/1/", 1)

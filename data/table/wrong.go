@@ -63,7 +63,8 @@ func (r *reader) outliers(tasks []*task) {
 		centre, around := middle(t.y)
 		for j, v := range t.y {
 			if min(math.Abs(v-median)/deviation, math.Abs(v-centre)/around) > farOff {
-				outliers = append(outliers, r.fault(t.rows[j], fmt.Errorf("%v", v)).Error())
+				outliers = append(outliers,
+					r.fault(t.rows[j], fmt.Errorf("%v", v)).Error())
 			}
 		}
 	}
@@ -76,10 +77,10 @@ func (r *reader) outliers(tasks []*task) {
 // middle is the median of values, and how far they deviate from it where few are wrong.
 func middle(values []float64) (median, deviation float64) {
 	half := len(values) / 2
-	median = slices.Sorted(slices.Values(values))[half]
-	var distances []float64
-	for _, v := range values {
-		distances = append(distances, math.Abs(v-median))
+	distances := slices.Sorted(slices.Values(values))
+	median = distances[half]
+	for i, v := range distances {
+		distances[i] = math.Abs(v - median)
 	}
 	slices.Sort(distances)
 	return median, robust * distances[half]

@@ -33,11 +33,11 @@ var budgets = map[string]int{
 	"data/experience":               5545,  // 46: what is missing is named
 	"data/fault":                    113,   // 46: kinds of errors
 	"data/files":                    3206,  // 46: folders are replaced whole
-	"data/format":                   14252, // issue 46: bounds, and names of arrays; 49: Parquet
+	"data/format":                   14250, // issue 46: bounds, and names of arrays; 49: Parquet
 	"data/images":                   2669,
 	"data/progress":                 75,
 	"data/safetensors":              2337,
-	"data/table":                    14954, // 46: columns are centred, and wrong data named; 48: columns of older models; 52: datasets; 49: time, groups, weights
+	"data/table":                    14907, // 46: columns are centred, and wrong data named; 48: columns of older models; 52: datasets; 49: time, groups, weights
 	"examples/own-estimator":        212,
 	"infer":                         1569,
 	"infer/compare":                 5282,  // 46: outcomes are checked
@@ -67,7 +67,7 @@ var budgets = map[string]int{
 const (
 	// whole bounds the sum of all packages, which issues 46 to 51 have brought from 207,895 to here.
 	// They might add 29,000: the rest is to be taken out again, and issue 52 goes to 210,000.
-	whole = 256606
+	whole = 256557
 	// testLines bounds the lines of all tests. Each fault of issue 46 has a test, and the models of
 	// issues 47 and 48 have some 2,300 lines; serve (51) has 600.
 	testLines = 29133
