@@ -144,12 +144,9 @@ func (b *Bench) scales() bool {
 }
 
 // residuals are the targets of rows held out less their predictions.
-func residuals(h *evidence.HeldOut) (missed []float64) {
-	for i, task := range h.Y {
-		for j, y := range task {
-			missed = append(missed, y-h.Scores[i][j])
-		}
-	}
+func residuals(h *evidence.HeldOut) []float64 {
+	missed := slices.Concat(h.Y...)
+	floats.Sub(missed, slices.Concat(h.Scores...))
 	return missed
 }
 

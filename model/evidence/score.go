@@ -166,10 +166,8 @@ func (h *HeldOut) Judge(s *saved.Fit) {
 	}
 	h.spread(s)
 	for i := range s.Tasks {
-		switch t := &s.Tasks[i]; len(h.Y[i]) {
-		case 0, 1: // which say little
-		default:
-			t.StandardError = float64(ScoreOf(s.Kind, h.Scores[i],
+		if len(h.Y[i]) > 1 { // one says little
+			s.Tasks[i].StandardError = float64(ScoreOf(s.Kind, h.Scores[i],
 				h.Y[i], h.Weight[i], 1, 0).Error)
 		}
 	}

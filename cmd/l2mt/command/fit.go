@@ -115,6 +115,9 @@ func (c *fitCmd) Run(e *env) error {
 			return err
 		}
 	}
+	if candidates != nil || c.Problems != "" { // of targets as they are
+		c.TargetScale = cmp.Or(c.TargetScale, solve.Identity)
+	}
 	candidates = c.few(candidates, t)
 	for _, note := range t.Notes {
 		e.remark("%s", note)
@@ -137,14 +140,6 @@ func (c *fitCmd) Run(e *env) error {
 		return err
 	}
 	return c.report(e, b, t, candidates)
-}
-
-// scale is the scale of the targets, empty where rows held out choose.
-func (c *fitCmd) scale(candidates []solve.Candidate) string {
-	if candidates != nil || c.Problems != "" {
-		return cmp.Or(c.TargetScale, solve.Identity)
-	}
-	return c.TargetScale
 }
 
 // collected is how much the heap of a fit may grow, in percent, before it is collected.

@@ -26,7 +26,7 @@ func (c *fitCmd) report(e *env, b *solve.Bench, t *table.Table,
 		defer folder.Close()
 	}
 	r, err := report.Fit(e, b, t, report.Options{Candidates: candidates,
-		View: c.View, Scale: c.scale(candidates), Threshold: c.Threshold})
+		View: c.View, Scale: c.TargetScale, Threshold: c.Threshold})
 	if err != nil {
 		return err
 	}
@@ -135,7 +135,7 @@ func beside(r *report.Report) *grid {
 		var saved []any
 		for _, share := range v.Saves() {
 			text := "-"
-			if !math.IsInf(share, 0) && !math.IsNaN(share) {
+			if math.Abs(share) <= math.MaxFloat64 { // NaN is not
 				text = fmt.Sprintf("%.1f %%", share)
 			}
 			saved = append(saved, text)
@@ -146,11 +146,9 @@ func beside(r *report.Report) *grid {
 }
 
 // answers say, a sentence a line, how well rows are predicted, what tasks share and whether it pays.
-func answers(r *report.Report) string {
-	var lines []string
-	add := func(format string, args ...any) { lines = append(lines, fmt.Sprintf(format, args...)) }
+func answers(r *report.Report) (text string) {
 	if r.Rivals != nil {
-		add("%s", answer(r.Measured, r.Kind, "rows held out"))
+		text = answer(r.Measured, r.Kind, "rows held out") + "\n"
 	}
 	common := 0.0
 	explained := 0.0
@@ -162,20 +160,21 @@ func answers(r *report.Report) string {
 	}
 	switch {
 	case len(r.Tasks) == 1:
-		add("There is a single task, and nothing to share.")
+		text += "There is a single task, and nothing to share.\n"
 	case r.Correlation == nil:
-		add("Nothing is shared: every task is on its own.")
+		text += "Nothing is shared: every task is on its own.\n"
 	case explained > 0:
-		add("Of what is explained %s is common to all tasks, and %s each task's own.", percent(common/explained), percent(1-common/explained))
+		common /= explained
+		text += fmt.Sprintf("Of what is explained %s is common to all tasks, and %s each task's own.\n", percent(common), percent(1-common))
 	}
 	if r.Rivals != nil && len(r.Tasks) > 1 {
-		lines = append(lines, verdicts(r)...)
+		text += verdicts(r)
 	}
-	return strings.Join(lines, "\n")
+	return strings.TrimSuffix(text, "\n")
 }
 
 // verdicts explain the differences by their intervals.
-func verdicts(r *report.Report) (lines []string) {
+func verdicts(r *report.Report) (lines string) {
 	_, _, loss := units(r.Kind)
 	for _, v := range r.Rivals {
 		verdict := v.Verdict()
@@ -188,12 +187,12 @@ func verdicts(r *report.Report) (lines []string) {
 			if r.Fit.Choice.LeftOut > 0 {
 				format = "There was no time to try whether the columns help."
 			}
-			lines = append(lines, format)
+			lines += format + "\n"
 			continue
 		case text == "" || v.Name == r.Model || v.By == report.BySTL && r.Correlation == nil:
 			continue
 		case v.By == report.BySTL && math.IsInf(saved[1], 0):
-			lines = append(lines, "Too few rows were held out to measure whether sharing pays.")
+			lines += "Too few rows were held out to measure whether sharing pays.\n"
 			continue
 		case verdict == report.Loses:
 			text += " (try --model " + v.Name + ")"
@@ -202,9 +201,8 @@ func verdicts(r *report.Report) (lines []string) {
 			format = "%s: the method has %.1f %% more %s than %s (95 %% from %.1f to %.1f %%)."
 			saved = [3]float64{-saved[0], -saved[2], -saved[1]}
 		}
-		text = fmt.Sprintf(format, text, saved[0], loss,
+		lines += fmt.Sprintf(format+"\n", text, saved[0], loss,
 			v.Title, saved[1], saved[2])
-		lines = append(lines, text)
 	}
 	return lines
 }

@@ -55,9 +55,8 @@ func answer(m report.Measured, kind data.Kind, rows string) string {
 	mean := m.Mean.By[report.ByModel].Error
 	switch {
 	case kind == data.Classification:
-		what += fmt.Sprintf(": %.1f %% of %s are predicted wrong", 100*s.Error, rows)
-		what += fmt.Sprintf(", as the mean of tasks %.1f %%; AUC %s", 100*mean, decimals(s.AUC))
-		what += fmt.Sprintf(", log loss %.4f, Brier score %.4f.", s.LogLoss, s.Brier)
+		what += fmt.Sprintf(": %.1f %% of %s are predicted wrong, as the mean of tasks %.1f %%; AUC %s, log loss %.4f, Brier score %.4f.",
+			100*s.Error, rows, 100*mean, decimals(s.AUC), s.LogLoss, s.Brier)
 		if !math.IsNaN(float64(s.AveragePrecision)) {
 			what += fmt.Sprintf(" Of %s %s are found (recall)", m.PositiveClass(), percent(float64(s.Recall)))
 			if s.Recall > 0 {
@@ -107,8 +106,12 @@ func (l listing) write(w io.Writer, m report.Measured, kind data.Kind) {
 		}
 	}
 	t := newGrid(append(heads, "task")...)
-	row := func(v report.Task, worth files.Float) {
+	row := func(v report.Task, judged bool) {
 		s := v.By[report.ByModel]
+		worth := report.Good(s, kind)
+		if !judged {
+			worth = files.Float(math.NaN())
+		}
 		cells := []any{s.Rows, number(s.Error), number(s.StandardError), worth}
 		for _, by := range rivals {
 			cells = append(cells, number(v.By[by].Error))
@@ -125,15 +128,12 @@ func (l listing) write(w io.Writer, m report.Measured, kind data.Kind) {
 			gap := slices.Repeat([]any{""}, len(heads))
 			t.row(append(gap, fmt.Sprintf("(%d more: --tasks)", hidden))...)
 		}
-		row(v, report.Good(v.By[report.ByModel], kind))
+		row(v, true)
 	}
-	worth := report.Good(m.Mean.By[report.ByModel], kind)
-	if len(m.Recipe.Targets) < 2 {
-		row(m.All, report.Good(m.All.By[report.ByModel], kind))
-		if kind == data.Regression {
-			worth = files.Float(math.NaN()) // a mean over tasks says nothing
-		}
+	several := len(m.Recipe.Targets) > 1
+	if !several {
+		row(m.All, true)
 	}
-	row(m.Mean, worth)
+	row(m.Mean, several || kind != data.Regression) // R^2 is no mean over tasks of one target
 	t.named(w)
 }

@@ -47,7 +47,7 @@ func (m *meter) Start(stage string, total int) {
 	m.done = 0
 	m.total = total
 	m.begin = m.now()
-	m.last = m.now()
+	m.last = m.begin
 	if m.terminal {
 		m.bar = progressbar.NewOptions(cmp.Or(total, -1),
 			progressbar.OptionSetWriter(m.w), progressbar.OptionThrottle(100*time.Millisecond),
@@ -92,10 +92,11 @@ func (m *meter) write() {
 	text += fmt.Sprintf(", %.1f s", elapsed.Seconds())
 	if elapsed > 0 && m.done > 0 {
 		format := ", %.3g/s"
-		if rate := float64(m.done) / elapsed.Seconds(); rate >= 100 {
+		rate := float64(m.done) / elapsed.Seconds()
+		if rate >= 100 {
 			format = ", %.0f/s"
 		}
-		text += fmt.Sprintf(format, float64(m.done)/elapsed.Seconds())
+		text += fmt.Sprintf(format, rate)
 	}
 	if m.done > 0 && m.done < m.total {
 		left := elapsed / time.Duration(m.done) * time.Duration(m.total-m.done)

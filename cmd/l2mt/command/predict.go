@@ -72,7 +72,13 @@ func (c *predictCmd) Run(e *env) error {
 			return err
 		}
 		return predictRows(e, rows, func(b *saved.Block) {
-			b.Text = lines(l, b)
+			var text bytes.Buffer
+			out := csv.NewWriter(&text)
+			for j := range b.Rows {
+				_ = out.Write(l.Row(b, j)) // a buffer has no errors
+			}
+			out.Flush()
+			b.Text = text.Bytes()
 		}, func(b *saved.Block) error {
 			for _, a := range b.Answers {
 				if !math.IsNaN(a.Label) {
@@ -118,17 +124,6 @@ func (c *predictCmd) encode(w io.Writer, words []bool, write func(io.Writer) err
 	}
 	table := format.NewParquetWriter(w, words)
 	return cmp.Or(write(table), table.Close())
-}
-
-// lines are the predictions of a block as lines of CSV.
-func lines(l *saved.Lines, b *saved.Block) []byte {
-	var text bytes.Buffer
-	out := csv.NewWriter(&text)
-	for j := range b.Rows {
-		_ = out.Write(l.Row(b, j)) // a buffer has no errors
-	}
-	out.Flush()
-	return text.Bytes()
 }
 
 // mostNotes bounds the notes that are printed.

@@ -47,15 +47,6 @@ type part struct {
 // Run gathers the results of commands in the directory and its folders, and writes the page there.
 func (c *reportCmd) Run(e *env) error {
 	p := page{filepath.Base(c.Dir), map[string][]part{}, versions()}
-	readers := map[string]func(dir string) (any, error){
-		saved.ReportFile: func(dir string) (any, error) { return openFit(dir) },
-		tableFile:        func(dir string) (any, error) { return loadTable(dir) },
-		sweepFile: func(dir string) (any, error) {
-			s := new(swept)
-			return s, loadJSON(filepath.Join(dir, sweepFile), s)
-		},
-		model.ConfigFile: func(dir string) (any, error) { return model.Load(dir) }, // saved models have weights too
-	}
 	err := filepath.WalkDir(c.Dir, func(path string, entry fs.DirEntry, err error) error {
 		if err != nil {
 			return err
@@ -83,11 +74,20 @@ func (c *reportCmd) Run(e *env) error {
 			}
 			return nil
 		}
-		read := readers[entry.Name()]
-		if read == nil {
+		var content any
+		switch entry.Name() {
+		case saved.ReportFile:
+			content, err = openFit(dir)
+		case tableFile:
+			content, err = loadTable(dir)
+		case sweepFile:
+			content = new(swept)
+			err = loadJSON(path, content)
+		case model.ConfigFile: // saved models have weights too
+			content, err = model.Load(dir)
+		default:
 			return nil
 		}
-		content, err := read(dir)
 		if err != nil {
 			return fmt.Errorf("%s: %w", dir, err)
 		}
@@ -116,10 +116,9 @@ func (c *reportCmd) Run(e *env) error {
 
 // fitPart is a fitted model with the report of its fit.
 type fitPart struct {
-	Report *report.Report
-	Most   float64 // the largest error drawn
-	Shown  *report.Model
-	Maps   []plot.Correlation
+	*report.Model
+	Most float64 // the largest error drawn
+	Maps []plot.Correlation
 }
 
 // mostCurves bounds the columns drawn, and mostDrawn the tasks of a heat map.
@@ -144,23 +143,24 @@ func openFit(dir string) (*fitPart, error) {
 	if sets > 1 && sets != len(shown.Classes) || sets > report.MostSets {
 		return nil, fmt.Errorf("%s has points of %d classes, and the model has %d; fit again", saved.ReportFile, sets, len(shown.Classes))
 	}
-	f := &fitPart{Report: &shown.Outcome, Shown: shown}
-	f.Report.Recipe = shown.Recipe
+	f := &fitPart{Model: shown}
+	r := &shown.Outcome
+	r.Recipe = shown.Recipe
 	gain := func(t report.Task) float64 {
-		return f.Report.Error(t, report.ByModel) - f.Report.Error(t, report.BySTL)
+		return r.Error(t, report.ByModel) - r.Error(t, report.BySTL)
 	}
-	slices.SortStableFunc(f.Report.Tasks, func(a, b report.Task) int {
+	slices.SortStableFunc(r.Tasks, func(a, b report.Task) int {
 		return cmp.Compare(gain(a), gain(b))
 	})
-	for _, t := range f.Report.Tasks {
+	for _, t := range r.Tasks {
 		for _, by := range []string{report.ByModel, report.BySTL, report.ByPooled} {
-			if v := f.Report.Error(t, by); v > f.Most { // NaN is not
+			if v := r.Error(t, by); v > f.Most { // NaN is not
 				f.Most = v
 			}
 		}
 	}
-	if tasks := f.Shown.TaskNames(); len(tasks) <= mostDrawn && !uniform(f.Shown.Correlation) {
-		f.Maps = []plot.Correlation{{Title: "Task correlations", Tasks: tasks, Correlation: f.Shown.Correlation}}
+	if tasks := f.TaskNames(); len(tasks) <= mostDrawn && !uniform(f.Correlation) {
+		f.Maps = []plot.Correlation{{Title: "Task correlations", Tasks: tasks, Correlation: f.Correlation}}
 	}
 	return f, nil
 }

@@ -61,19 +61,19 @@ func writeModel(w io.Writer, s *report.Model, task int) {
 	fmt.Fprintln(w)
 	t := newGrid("rows", "intercepts", "task")
 	var rows []int
-	for _, task := range s.Tasks {
+	for i, task := range s.Tasks {
 		rows = append(rows, task.Rows)
-	}
-	for i, task := range s.Tasks[:min(len(s.Tasks), mostListed)] {
-		name := task.Name
+		if i >= mostListed {
+			continue
+		}
 		biases := ""
 		if task.Positive != "" {
-			name = fmt.Sprintf("%s, %s against %s", task.Name, task.Positive, task.Negative)
+			task.Name += fmt.Sprintf(", %s against %s", task.Positive, task.Negative)
 		}
 		for _, b := range s.Linear(i).B {
 			biases += " " + number(b)
 		}
-		t.row(task.Rows, biases, name)
+		t.row(task.Rows, biases, task.Name)
 	}
 	t.named(w)
 	if rest := len(s.Tasks) - mostListed; rest > 0 {

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"time"
 
+	"gonum.org/v1/gonum/floats"
 	"gonum.org/v1/plot"
 	"gonum.org/v1/plot/plotter"
 	"gonum.org/v1/plot/plotutil"
@@ -110,16 +111,15 @@ func Bend(c report.Curve) *Picture {
 		p.X.Tick.Marker = plot.TimeTicks{Format: time.DateOnly, Time: report.Date}
 	}
 	p.Add(plotter.NewGrid())
-	var edge, upper plotter.XYs
-	for i, deviation := range c.Band {
-		low := c.Shared[i] - confident*deviation
-		high := c.Shared[i] + confident*deviation
-		edge = append(edge, plotter.XY{X: c.X[i], Y: low})
-		upper = append(upper, plotter.XY{X: c.X[i], Y: high})
+	side := func(deviations float64) plotter.XYs {
+		y := slices.Clone(c.Shared)
+		floats.AddScaled(y, deviations, c.Band)
+		return points(c.X, y)
 	}
-	if edge != nil {
+	if c.Band != nil {
+		upper := side(confident)
 		slices.Reverse(upper)
-		edge = append(edge, upper...)
+		edge := append(side(-confident), upper...)
 		blue := color.NRGBA{0, 114, 178, 70}
 		p.Add(&plotter.Polygon{XYs: []plotter.XYs{edge}, Color: blue})
 	}
