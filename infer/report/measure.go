@@ -28,9 +28,11 @@ type Task struct {
 	By   map[string]evidence.Score `json:"by"`
 }
 
+func newTask(name string) Task { return Task{name, map[string]evidence.Score{}} }
+
 // meanOf is the mean of tasks.
 func meanOf(tasks []Task) Task {
-	m := Task{Task: "mean of tasks", By: map[string]evidence.Score{}}
+	m := newTask("mean of tasks")
 	for by := range tasks[0].By {
 		var scores []evidence.Score
 		for _, t := range tasks {
@@ -158,7 +160,7 @@ func Score(models []*saved.Fit, answers []saved.Answer) *Scores {
 		}
 		temperature := map[string]float64{ByModel: m.Temperature, ByMean: 1,
 			BySTL: models[len(models)-1].Temperature}
-		report := Task{name, map[string]evidence.Score{}}
+		report := newTask(name)
 		for by, f := range scores {
 			cut := m.Cut() / m.Temperature * temperature[by]
 			score := evidence.ScoreOf(m.Kind, f, y, weights, temperature[by], cut)

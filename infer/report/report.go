@@ -125,9 +125,9 @@ func Fit(ctx context.Context, b *solve.Bench, t *table.Table, o Options) (*Repor
 		Structures: choice.Weighed, Shares: fit.Shares,
 		Notes: append(slices.Clip(t.Notes), choice.Recalled...)}
 	r.Recipe = t.Recipe
-	r.All = Task{"all rows", map[string]evidence.Score{}}
+	r.All = newTask("all rows")
 	for _, t := range p.Tasks {
-		r.add(Task{t.Name, map[string]evidence.Score{}}, t.Positive)
+		r.add(newTask(t.Name), t.Positive)
 	}
 	r.decided = r.score(ByModel, choice.HeldOut)
 	r.Rows = r.All.By[ByModel].Rows
@@ -142,9 +142,8 @@ func Fit(ctx context.Context, b *solve.Bench, t *table.Table, o Options) (*Repor
 	} else if err := r.warn(ctx, b, choice); err != nil {
 		return nil, err
 	}
-	if n := fit.Landmarks(); n > 0 {
-		r.note("the model contains %d of the rows that it was fitted on, to compare others with; --view curves does without", n)
-	}
+	n := fit.Landmarks()
+	r.note(n > 0, "the model contains %d of the rows that it was fitted on, to compare others with; --view curves does without", n)
 	if r.Kind == data.Classification {
 		r.Temperature = choice.Temperature()
 	}
@@ -156,8 +155,11 @@ func Fit(ctx context.Context, b *solve.Bench, t *table.Table, o Options) (*Repor
 	return r, nil
 }
 
-func (r *Report) note(format string, args ...any) {
-	r.Notes = append(r.Notes, fmt.Sprintf(format, args...))
+// note notes something where it holds.
+func (r *Report) note(holds bool, format string, args ...any) {
+	if holds {
+		r.Notes = append(r.Notes, fmt.Sprintf(format, args...))
+	}
 }
 
 // describe notes the special things about the fit of a problem.
@@ -177,40 +179,18 @@ func (r *Report) describe(p *data.ProblemData) {
 			kept++
 		}
 	}
-	if r.table.Held != nil || r.table.Times != nil {
-		kept = 0
-	}
-	if choice.Rows == 0 {
-		r.note("there are too few rows to hold some out: nothing is measured, and nothing compared")
-	}
-	for _, some := range []struct {
-		n    int
-		text string
-	}{
-		{choice.LeftOut, "%d ways to fit were left out by --time-limit"},
-		{single, "tasks of one row: %d; all else comes from the other tasks"},
-		{same, "tasks of one class: %d; the odds of the other come from the other tasks"},
-		{kept, "tasks with rows that no fold holds out, as no other row has their class: %d; errors are without these rows"},
-	} {
-		if some.n > 0 {
-			r.note(some.text, some.n)
-		}
-	}
-	if r.table.Times != nil {
-		r.note("folds hold out the rows that come later by %q: errors and intervals are those of the future, as far as half of the table goes", r.Recipe.Time)
-	}
-	if r.Recipe.Group != nil {
-		r.note("folds hold out rows of one %s together: errors are those of another", format.Abridge(r.Recipe.Group))
-	}
-	if r.Recipe.Weight != "" {
-		r.note("rows count as column %q says", r.Recipe.Weight)
-	}
-	if r.decided > 0 {
-		r.note("rows are taken for %s from a probability of %.3g on, which suits the rows held out best (--threshold %s)", r.PositiveClass(), r.decided, r.threshold)
-	}
-	if how := scaleWords[r.Fit.Scale()]; how != "" {
-		r.note("%s; --target-scale identity takes targets as they are", how)
-	}
+	later := r.table.Times != nil
+	r.note(choice.Rows == 0, "there are too few rows to hold some out: nothing is measured, and nothing compared")
+	r.note(choice.LeftOut > 0, "%d ways to fit were left out by --time-limit", choice.LeftOut)
+	r.note(single > 0, "tasks of one row: %d; all else comes from the other tasks", single)
+	r.note(same > 0, "tasks of one class: %d; the odds of the other come from the other tasks", same)
+	r.note(kept > 0 && r.table.Held == nil && !later, "tasks with rows that no fold holds out, as no other row has their class: %d; errors are without these rows", kept)
+	r.note(later, "folds hold out the rows that come later by %q: errors and intervals are those of the future, as far as half of the table goes", r.Recipe.Time)
+	r.note(r.Recipe.Group != nil, "folds hold out rows of one %s together: errors are those of another", format.Abridge(r.Recipe.Group))
+	r.note(r.Recipe.Weight != "", "rows count as column %q says", r.Recipe.Weight)
+	r.note(r.decided > 0, "rows are taken for %s from a probability of %.3g on, which suits the rows held out best (--threshold %s)", r.PositiveClass(), r.decided, r.threshold)
+	how := scaleWords[r.Fit.Scale()]
+	r.note(how != "", "%s; --target-scale identity takes targets as they are", how)
 }
 
 // scaleWords say how targets are fitted.
@@ -310,7 +290,7 @@ func (r *Report) warn(ctx context.Context, b *solve.Bench, choice *solve.Choice)
 	if r.Kind == data.Classification {
 		what = "error rate"
 	}
-	r.note("rows with the same %s are alike: of rows with another expect an %s of about %.3g, not %.3g; --group %s fits and measures for these",
+	r.note(true, "rows with the same %s are alike: of rows with another expect an %s of about %.3g, not %.3g; --group %s fits and measures for these",
 		format.Abridge(r.table.Suspects), what, total.Error,
 		r.All.By[ByModel].Error, strings.Join(r.table.Suspects, ","))
 	return nil

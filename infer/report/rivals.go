@@ -103,8 +103,6 @@ func (r *Report) judgeRivals(ctx context.Context, b *solve.Bench, choice *solve.
 // late says that there was no time for something, and notes it.
 func (r *Report) late(b *solve.Bench, err error, what string) bool {
 	late := b.CutOff(err)
-	if late {
-		r.note("--time-limit left no time to %s", what)
-	}
+	r.note(late, "--time-limit left no time to %s", what)
 	return late
 }
