@@ -59,9 +59,21 @@ func (c *fitCmd) write(w io.Writer, r *report.Report) {
 	}
 	wrap(w, fmt.Sprintf("the method: %s (%.2g s)\n", r.Title, r.Seconds))
 	if c.Structures {
-		writeStructures(w, r)
+		t := newGrid("loss", "weight", "structure")
+		for _, s := range r.Structures {
+			t.row(s.Loss, s.Weight, s.Titled)
+		}
+		t.named(w)
+		fmt.Fprintln(w)
 	}
-	writeShares(w, r)
+	if shares := r.LargeShares(); shares != nil {
+		t := newGrid("common", "of each task", "shares of the variance")
+		for _, s := range shares {
+			t.row(percent(s.Common), percent(s.Own), s.Name)
+		}
+		t.named(w)
+		fmt.Fprintln(w)
+	}
 	c.listing.write(w, r.Measured, r.Kind)
 	if r.Correlation != nil {
 		fmt.Fprintln(w)
@@ -88,30 +100,6 @@ func size(r *report.Report) string {
 		size += fmt.Sprintf(", %d classes", len(r.Classes))
 	}
 	return size
-}
-
-// writeStructures lists the structures and their weights.
-func writeStructures(w io.Writer, r *report.Report) {
-	t := newGrid("loss", "weight", "structure")
-	for _, c := range r.Structures {
-		t.row(c.Loss, c.Weight, c.Titled)
-	}
-	t.named(w)
-	fmt.Fprintln(w)
-}
-
-// writeShares says where the targets vary.
-func writeShares(w io.Writer, r *report.Report) {
-	shares := r.LargeShares()
-	if shares == nil {
-		return
-	}
-	t := newGrid("common", "of each task", "shares of the variance")
-	for _, s := range shares {
-		t.row(percent(s.Common), percent(s.Own), s.Name)
-	}
-	t.named(w)
-	fmt.Fprintln(w)
 }
 
 func percent(share float64) string {
