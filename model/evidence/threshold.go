@@ -78,15 +78,12 @@ func (s *Score) decide(f, y, w []float64, cut float64) (rate float64) {
 	s.Recall = files.Float(hits / positives)
 	area := 0.0
 	last := 0.0
-	cuts(f, y, w, func(hits, alarms, positives, _ float64) {
+	cuts(f, y, w, func(hits, alarms, _, _ float64) {
 		if hits > last {
-			area += (hits - last) / positives * hits / (hits + alarms)
+			area += (hits - last) * hits / (hits + alarms)
 		}
 		last = hits
 	})
-	if positives == 0 {
-		area = math.NaN()
-	}
-	s.AveragePrecision = files.Float(area)
+	s.AveragePrecision = files.Float(area / positives)
 	return (positives + found - 2*hits) / floats.Sum(w)
 }
