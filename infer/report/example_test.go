@@ -38,7 +38,7 @@ func Example() {
 	// 53 % of the variance: all columns
 	// 13 % of the variance: level
 	// 7 % of the variance: similar rows
-// 27 % of the variance: noise
+	// 27 % of the variance: noise
 	// temperature changes predictions by 9
 	// discount changes predictions by 7
 }
