@@ -9,6 +9,7 @@ import (
 	"gonum.org/v1/gonum/stat"
 
 	"l2mt/data"
+	"l2mt/data/format"
 )
 
 const (
@@ -21,37 +22,50 @@ const (
 	alike = 0.5
 )
 
-// suggestGroup finds columns that name things which rows repeat, such as the visits of a patient:
-// a category, a whole number, or three columns of numbers together.
-func (r *reader) suggestGroup() {
-	if len(r.targets) > 1 {
-		return
-	}
-	type column struct {
-		name   string
-		values []float64
-		levels int
-	}
-	var numbers []column
+// suggestFlags notes columns that may tell the time of rows: dates, years, and columns that ascend within
+// tasks. And it finds columns that name things which rows repeat, such as the visits of a patient: a
+// category, a whole number, or three columns of numbers together.
+func (r *reader) suggestFlags() {
+	var times []string
+	var numbers []agreed
+	told := len(r.targets) > 1
 	for c, values := range r.numbered() {
-		if c.Date != "" {
+		if c.Date != "" || len(c.Levels) == 0 && r.passes(values) {
+			times = append(times, c.Name)
+		}
+		if told || c.Date != "" {
 			continue
 		}
-		if slices.ContainsFunc(values, broken) {
-			bound := (len(values) + 1) / fewestRepeats
-			if levels := differ(values, bound); levels <= bound && !r.tells(values) {
-				numbers = append(numbers, column{c.Name, values, levels})
-			}
+		if !slices.ContainsFunc(values, broken) {
+			told = r.suspect(values, c.Name)
 			continue
 		}
-		if r.suspect(values, c.Name) {
-			return
+		bound := (len(values) + 1) / fewestRepeats
+		if r.tells(values) {
+			continue
+		}
+		if levels := differ(values, bound); levels <= bound {
+			numbers = append(numbers, agreed{c.Name, values, levels})
 		}
 	}
-	if len(numbers) < agreeing {
-		return
+	if times != nil {
+		r.note("column %s may be a time: if new rows come later than these, say --time %s, so that errors are those of the future", format.Abridge(times), times[0])
 	}
-	slices.SortStableFunc(numbers, func(a, b column) int { return cmp.Compare(b.levels, a.levels) })
+	if !told && len(numbers) >= agreeing {
+		r.agree(numbers)
+	}
+}
+
+// agreed is a column of numbers that rows may agree in.
+type agreed struct {
+	name   string
+	values []float64
+	levels int
+}
+
+// agree suspects things that the columns of most numbers tell apart together.
+func (r *reader) agree(numbers []agreed) {
+	slices.SortStableFunc(numbers, func(a, b agreed) int { return cmp.Compare(b.levels, a.levels) })
 	together := make([]float64, r.x.Rows())
 	var names []string
 	for _, c := range numbers[:agreeing] {
@@ -64,7 +78,7 @@ func (r *reader) suggestGroup() {
 }
 
 // broken says that a number is not whole.
-func broken(v float64) bool { return math.Abs(v-math.Round(v)) >= 1e-3 }
+func broken(v float64) bool { return !(math.Abs(v-math.Round(v)) < 1e-3) }
 
 // numbered are the columns, and a number of every row that tells the parts of each apart.
 func (r *reader) numbered() iter.Seq2[Column, []float64] {

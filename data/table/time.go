@@ -4,7 +4,6 @@ import (
 	"math"
 
 	"l2mt/data"
-	"l2mt/data/format"
 )
 
 // date finds out when the rows are from.
@@ -28,20 +27,6 @@ func (r *reader) date() {
 	r.faults = append(r.faults, problem)
 }
 
-// suggestTime notes columns that may tell the time of rows: dates, years, and columns that ascend
-// within tasks.
-func (r *reader) suggestTime() {
-	var names []string
-	for c, values := range r.numbered() {
-		if c.Date != "" || len(c.Levels) == 0 && r.passes(values) {
-			names = append(names, c.Name)
-		}
-	}
-	if names != nil {
-		r.note("column %s may be a time: if new rows come later than these, say --time %s, so that errors are those of the future", format.Abridge(names), names[0])
-	}
-}
-
 // passes says that values count years, or that they ascend within tasks.
 func (r *reader) passes(values []float64) bool {
 	years := true
@@ -57,6 +42,9 @@ func (r *reader) passes(values []float64) bool {
 			}
 			last = v
 			steps++
+			if fall && !years {
+				return false
+			}
 		}
 	}
 	if fall {

@@ -28,10 +28,10 @@ const (
 
 // differ counts the different numbers of a column, until they are more than a bound.
 func differ(numbers []float64, bound int) int {
-	different := map[float64]bool{}
+	different := make(map[uint64]bool, min(bound, len(numbers)))
 	for _, v := range numbers {
 		if !math.IsNaN(v) {
-			different[v] = true
+			different[math.Float64bits(v+0)] = true // -0 is 0
 		}
 		if len(different) > bound {
 			break

@@ -42,8 +42,7 @@ func (r *reader) remark() error {
 	}
 	asked := r.time != nil || r.groups != nil || len(r.Validation) > 0
 	if !asked && !data.IsSparse(r.x) {
-		r.suggestTime()
-		r.suggestGroup()
+		r.suggestFlags()
 	}
 	return nil
 }
