@@ -88,7 +88,7 @@ const (
 	// to which each has variances of its own.
 	mostCurved   = 100
 	mostSeparate = 40
-	// mostCorrelated is the number of columns up to which slopes of tasks correlate.
+	// mostCorrelated is how many weights of a task may correlate: its level and its slopes.
 	mostCorrelated = 12
 	// kernelWidth is the width of the Laplace kernel, over the sum of the columns' deviations.
 	kernelWidth = 0.6
@@ -415,8 +415,8 @@ func (f *features) components(s Structure) (p mixed.Problem, chosen []int) {
 func (f *features) correlate(p *mixed.Problem, chosen []int) {
 	var correlated []int
 	for i, j := range chosen {
-		column := f.columns[j]
-		if column.view == Level || column.view == Straight && !strings.Contains(f.names[column.column], "=") {
+		origin := f.columns[j]
+		if origin.view == Level || origin.view == Straight && !strings.Contains(f.names[origin.column], "=") {
 			correlated = append(correlated, p.Part[i])
 		}
 	}

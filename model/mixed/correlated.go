@@ -64,14 +64,14 @@ func (s *search) expectProducts(b *block, rows []float64) {
 // shape 2 that is usual.
 const independent = 2.0
 
-// turn takes the step of move for the covariance D = L^2 of correlated own weights,
+// moveCovariance takes the step of move for the covariance D = L^2 of correlated own weights,
 //
 //	D <- P M P + independent Q Q',   Q = L K,   P = Q L,
 //	K^-2 = L (E + prior + independent diag(D)^-1) L
 //
 // with symmetric roots, the products M of slopes and their expectation E. It returns how far the
 // variances of f moved.
-func (s *search) turn(prior float64) (moved float64) {
+func (s *search) moveCovariance(prior float64) (moved float64) {
 	if s.covariance == nil {
 		return 0
 	}

@@ -658,7 +658,7 @@ func (s *search) move() (moved float64) {
 		moved = max(moved, math.Abs(noise-s.Noise)/(s.Noise+littleNoise))
 		s.Noise = noise
 	}
-	moved = max(moved, s.turn(prior)/total)
+	moved = max(moved, s.moveCovariance(prior)/total)
 	s.spread()
 	return moved
 }

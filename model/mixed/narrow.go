@@ -93,7 +93,7 @@ func (n *narrowing) turn(t *turn, rows int) []float64 {
 		size += gram[i*rows+i] / float64(rows)
 	}
 	for i := range rows {
-		gram[i*rows+i] += jitter*size + math.SmallestNonzeroFloat32
+		gram[i*rows+i] += jitter*size + tiny
 	}
 	linalg.Cholesky(n.ker, rows, gram, rows)
 	part := lower(gram, rows)
