@@ -14,18 +14,18 @@ import (
 // Test none: the other set then draws on all class pairs or groups, and its problems have no more
 // tasks than there are. The number of tasks is uniform between its bounds.
 type SampleConfig struct {
-	Seed               uint64   `json:"seed" default:"1" help:"Seed of everything that is random."`
-	Train              int      `json:"train" default:"100" help:"Number of training problems. Without any the test problems have all there is to draw from, and as few of it do."`
+	Seed               uint64   `json:"seed" default:"1" help:"Seed of all random draws."`
+	Train              int      `json:"train" default:"100" help:"Number of training problems. With 0, test problems may use all classes or groups."`
 	Test               int      `json:"test" default:"50" help:"Number of test problems."`
 	MinTasks           int      `json:"min_tasks" default:"4" help:"Fewest tasks of a problem."`
 	MaxTasks           int      `json:"max_tasks" default:"8" help:"Most tasks of a problem."`
 	TrainFraction      float64  `json:"train_fraction" default:"0.3" help:"Share of a task's rows to train on."`
-	ValidationFraction float64  `json:"validation_fraction" default:"0.3" help:"Share of a task's rows to choose hyperparameters on. The rest is the test split."`
-	Prepare            []string `json:"prepare,omitempty" enum:"standardise,unit" help:"Steps fitted on the training rows of each problem (${enum})."`
+	ValidationFraction float64  `json:"validation_fraction" default:"0.3" help:"Share of a task's rows to choose hyperparameters on. The remaining rows are test rows."`
+	Prepare            []string `json:"prepare,omitempty" enum:"standardise,unit" help:"Steps to apply to the features, fitted on the training rows of each problem (${enum})."`
 	DisjointClasses    bool     `json:"disjoint_classes,omitempty" help:"Training and test problems share no class: measures how well new classes are predicted."`
 	// The fractions remain shares of all rows of a class.
-	DisjointRows bool `json:"disjoint_rows,omitempty" help:"No row is in training and in test problems, which share out the rows of every class: what training problems teach of rows then tells nothing of test rows."`
-	All          bool `json:"all,omitempty" help:"One problem of all groups, in train.json, instead of sampling."`
+	DisjointRows bool `json:"disjoint_rows,omitempty" help:"Training and test problems share no row: each gets half of the rows of every class."`
+	All          bool `json:"all,omitempty" help:"Make one problem of all groups, in train.json, and sample none."`
 
 	several []string // the classes of groups that have more than two
 }

@@ -49,7 +49,7 @@ var (
 type Options struct {
 	// Format is the file's format. If empty, the file's name decides:
 	// .svmlight, .libsvm, .svm, .csv, .txt, .tsv (each also with .gz) or .npz.
-	Format Format `enum:",svmlight,csv,tsv,npz,parquet" default:"" help:"csv, tsv, parquet, npz or svmlight; by default from the file's extension."`
+	Format Format `enum:",svmlight,csv,tsv,npz,parquet" default:"" help:"Format of the files: csv, tsv, parquet, npz or svmlight; by default from the extension."`
 	// Header, Separator and Decimal are for CSV and TSV files.
 	Header    Header `enum:",yes,no" default:"" help:"Whether a table has a header, yes or no; by default from the first line."`
 	Separator string `help:"The separator of cells: a comma, a semicolon, a bar or tab; by default from the first line."`

@@ -19,22 +19,22 @@ import (
 // number from 0; lists of columns may have patterns, such as "tox*". Tags explain the fields,
 // here and as flags of a command line.
 type Options struct {
-	Task           string    `help:"Column that names the task of a row. Without it every target or, of several files, every file is a task."`
-	Targets        []string  `name:"target" help:"Columns of the labels, by name or pattern (tox*); blanks where a row has none. By default the column called label, class, y or target."`
-	Validation     []string  `xor:"validation,group" type:"path" help:"Files of rows to choose by, instead of a cross-validation. The model is fitted on these rows too in the end."`
-	Group          []string  `xor:"group" help:"Columns of what belongs together, such as a patient: folds do not part rows that have the same values in all of them, of whichever tasks."`
-	Time           string    `xor:"group" help:"Column of when a row is from, a number or a date: folds hold out what comes later, so that errors and intervals are those of the future. It stays a feature unless it is ignored."`
-	Weight         string    `help:"Column of how much a row counts, beside the others, in the fit, the folds and all errors: numbers of 0 or more. Rows of 0 are left out; predict predicts them. It is no feature."`
-	Kind           data.Kind `enum:",classification,regression" default:"" help:"Classification or regression, if the labels do not tell: words and pairs of numbers are classes, other numbers are targets of a regression."`
-	Positive       string    `help:"The class that is +1; by default the larger number, or the word that is later in the alphabet."`
+	Task           string    `help:"Column that names the task of each row. Without it each target is a task or, with several files, each file."`
+	Targets        []string  `name:"target" help:"Columns of the labels, by name or pattern (tox*); a blank cell is a missing label. By default the column called label, class, y or target."`
+	Validation     []string  `xor:"validation,group" type:"path" help:"Files of rows on which the model is chosen, in place of a cross-validation. In the end it is fitted on these rows too."`
+	Group          []string  `xor:"group" help:"Columns that say which rows belong together, such as a patient. Folds hold out rows with the same values together, whatever their tasks."`
+	Time           string    `xor:"group" help:"Column of the time of each row, a number or a date. Folds hold out later rows, so that errors and intervals hold for the future. The column stays a feature unless ignored."`
+	Weight         string    `help:"Column of the weight of each row, 0 or more, in the fit, the folds and all errors. Rows of weight 0 are left out. The column is no feature."`
+	Kind           data.Kind `enum:",classification,regression" default:"" help:"Kind of the labels, classification or regression. By default words, and numbers of which there are two, are classes; other numbers are targets of a regression."`
+	Positive       string    `help:"The positive one of two classes; by default the larger number, or the word later in the alphabet."`
 	Ignore         []string  `help:"Columns to leave out, by name or pattern."`
-	Categorical    []string  `help:"Columns of categories, by name or pattern; * means all that have words in them. By default those that have mostly words."`
-	Strict         bool      `help:"Refuse words, dates and missing values in columns of features, rather than make categories, numbers and means of them."`
-	NA             []string  `name:"na" help:"Cells that mean that there is no value, beside empty ones; by default NA, N/A, #N/A, NaN, null, none and ?. --na= leaves the empty ones alone."`
-	MissingColumns string    `enum:",mean" default:"" help:"\"mean\" puts the mean of a column where a file lacks it."`
+	Categorical    []string  `help:"Columns whose values are categories, by name or pattern; * means all columns with words. By default columns of mostly words."`
+	Strict         bool      `help:"Refuse words, dates and missing values in features. By default they become categories, numbers and means."`
+	NA             []string  `name:"na" help:"Words that mark a missing value, besides empty cells; by default NA, N/A, #N/A, NaN, null, none and ?. With --na= only empty cells are missing values."`
+	MissingColumns string    `enum:",mean" default:"" help:"\"mean\" fills a column that one of several files lacks with its mean."`
 	Steps          []string  `name:"step" xor:"after" help:"Steps to apply to the features: standardise, unit, tfidf, or none. By default dense features of unlike scales are standardised."`
-	SkipUnlabelled bool      `help:"Leave out rows without a label; among several targets some may always be missing."`
-	SkipTasks      bool      `help:"Leave out tasks that borrow all from the others: with a single row, or one class."`
+	SkipUnlabelled bool      `help:"Leave out rows without a label. With several targets a row may always lack some labels."`
+	SkipTasks      bool      `help:"Leave out tasks with a single row or a single class, which learn from the other tasks alone."`
 	// After is the recipe of an older model, which makes the features; nil for none.
 	After *Recipe `kong:"-"`
 	// Format is how the files are read. Its labels, groups and kinds are for formats that

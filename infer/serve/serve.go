@@ -17,11 +17,11 @@ import (
 
 // Options bound what a server takes. Tags explain the fields, here and as flags of a command line.
 type Options struct {
-	Listen      string        `default:"127.0.0.1:5000" help:"Address to listen on. By default only programs of this machine can ask; :5000 opens the server to others, who need no password."`
-	MaxBody     int           `default:"16" help:"Mebibytes that a request may have."`
-	MaxRows     int           `default:"100000" help:"Rows that a request may have."`
-	Timeout     time.Duration `default:"30s" help:"How long a request may take to come in, and to be answered."`
-	Connections int           `default:"256" help:"Connections at a time; more wait."`
+	Listen      string        `default:"127.0.0.1:5000" help:"Address to listen on. By default only programs on this machine can connect; :5000 lets other machines connect too, without a password."`
+	MaxBody     int           `default:"16" help:"Largest size of a request, in mebibytes."`
+	MaxRows     int           `default:"100000" help:"Largest number of rows in a request."`
+	Timeout     time.Duration `default:"30s" help:"How long a request may take to arrive, and how long its answer may take."`
+	Connections int           `default:"256" help:"Largest number of connections at the same time; further ones wait."`
 	// Version is the answer to GET /version.
 	Version string `kong:"-"`
 	// Log takes remarks on what happens to models.

@@ -19,10 +19,10 @@ import (
 // gives columns the roles that they had in the tables fitted, and refuses a table that lacks one. Tags
 // explain the fields, here and as flags of a command line.
 type RowOptions struct {
-	Task           string `help:"Column that names the task of a row, or the name of one task for all rows. By default the column that named it in the tables fitted; where these had a target column for every task, every row is one of each."`
-	Target         string `help:"Column of the labels, if it is not called as in the tables fitted."`
-	MissingColumns string `enum:",mean" default:"" help:"\"mean\" puts the mean of the tables fitted for columns that the table lacks."`
-	Workers        int    `help:"Blocks of rows at a time; 0 means one per CPU."`
+	Task           string `help:"Column that names the task of each row, or the task of all rows. By default the fitted tables' task column; where each target was a task, each row is predicted for all tasks."`
+	Target         string `help:"Column of the labels, where its name differs from the fitted tables'."`
+	MissingColumns string `enum:",mean" default:"" help:"\"mean\" fills columns that the table lacks with their means in the fitted tables."`
+	Workers        int    `help:"Number of blocks of rows predicted at the same time; 0 means one per CPU."`
 	// Format is the format of the table. The fit names its labels and tasks.
 	Format format.Options `embed:""`
 }

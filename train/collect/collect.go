@@ -70,13 +70,13 @@ const (
 type Config struct {
 	// Single-task learning is always among them: it is the denominator.
 	Models  []string `help:"Multitask models to try (${models}); by default the paper's ten."`
-	Draws   int      `default:"1" help:"Draws of hyperparameters for each model."`
-	Explore int      `default:"8" help:"Random covariances to try on each problem."`
+	Draws   int      `default:"1" help:"Number of draws of hyperparameters for each model."`
+	Explore int      `default:"8" help:"Number of random covariances to try on each problem."`
 	// Near are of networks with the body "pairwise", untrained except for their weights of the
 	// cosines and their diagonal, which are drawn.
-	Near     int      `default:"0" help:"Covariances to try near those made by hand from cosines of the tasks' signed means."`
-	Measured Measured `name:"o" default:"refit" enum:"refit,labelled,model" help:"What the relative error belongs to: the covariance, refitted with Lambda1 tuned on the validation rows (refit) or by leave-one-out on all labelled rows, which are then trained on (labelled), or the fit that it came from (model, the paper)."`
-	Seed     uint64   `default:"1" help:"Seed of everything drawn."`
+	Near     int      `default:"0" help:"Number of covariances to try near the ones that cosines of the tasks' signed means give."`
+	Measured Measured `name:"o" default:"refit" enum:"refit,labelled,model" help:"Fit whose relative error is kept: refit (with the covariance, and Lambda1 tuned on the validation rows), labelled (with Lambda1 tuned by leave-one-out, on all labelled rows) or model (the model's own, as in the paper)."`
+	Seed     uint64   `default:"1" help:"Seed of all random draws."`
 	// Shard of Shards is the part of the problems to work on, from 0; no Shards
 	// are all problems. Parts of one number of shards may be worked on at the same
 	// time. Parts of different numbers overlap, and do not know of each other.

@@ -89,7 +89,7 @@ func (u usedRun) save(dir string) error {
 
 // buildFlags guard the directory of a command that resumes its work there.
 type buildFlags struct {
-	AnyBuild bool `help:"Go on with what another build of the program made in --out, and write down both."`
+	AnyBuild bool `help:"Continue a run that another build of the program began in --out, and record both builds."`
 
 	this build
 	// outer begins the command that this one is a stage of.

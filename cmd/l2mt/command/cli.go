@@ -34,24 +34,24 @@ var errUsage = fault.New("wrong usage")
 // cli is the command line. Each command is a struct of flags with a Run method.
 type cli struct {
 	JSON  bool `help:"Print results as JSON."`
-	Quiet bool `short:"q" help:"No progress and no remarks on stderr."`
+	Quiet bool `short:"q" help:"Print neither progress nor remarks on stderr."`
 
-	Fit     fitCmd     `cmd:"" group:"tables" help:"Fit a table in which a column names the tasks, and say whether sharing between them pays."`
-	Predict predictCmd `cmd:"" group:"tables" help:"Predict the rows of a table with a model that fit has saved, and measure it where they have labels."`
-	Report  reportCmd  `cmd:"" group:"tables" help:"Make a page of saved models, and of all else that commands wrote."`
-	Show    showCmd    `cmd:"" group:"tables" help:"Show what is in a model that fit has saved."`
-	Serve   serveCmd   `cmd:"" group:"tables" help:"Answer over HTTP with models that fit has saved."`
-	Data    dataCmd    `cmd:"" group:"tables" help:"Look at, convert and prepare datasets."`
+	Fit     fitCmd     `cmd:"" group:"tables" help:"Fit a model to a table of related tasks, and say whether sharing between the tasks pays."`
+	Predict predictCmd `cmd:"" group:"tables" help:"Predict the rows of a table with a saved model, and print its errors where rows have labels."`
+	Report  reportCmd  `cmd:"" group:"tables" help:"Make an HTML page of saved models, evaluations, sweeps and networks."`
+	Show    showCmd    `cmd:"" group:"tables" help:"Show the coefficients, curves and task correlations of a saved model."`
+	Serve   serveCmd   `cmd:"" group:"tables" help:"Answer requests for predictions over HTTP with saved models."`
+	Data    dataCmd    `cmd:"" group:"tables" help:"Describe, convert and prepare datasets."`
 
-	Demo       demoCmd       `cmd:"" group:"experience" help:"Do all of it on one dataset, from problems to a report."`
-	Problems   problemsCmd   `cmd:"" group:"experience" help:"Make and check multitask problems."`
-	Collect    collectCmd    `cmd:"" group:"experience" help:"Make experience: try covariances on problems."`
-	Experience experienceCmd `cmd:"" group:"experience" help:"Look after experience."`
+	Demo       demoCmd       `cmd:"" group:"experience" help:"Run the whole method on one dataset, from problems to a report."`
+	Problems   problemsCmd   `cmd:"" group:"experience" help:"Draw and check multitask problems."`
+	Collect    collectCmd    `cmd:"" group:"experience" help:"Make experience: try covariances on problems, and keep their errors."`
+	Experience experienceCmd `cmd:"" group:"experience" help:"Check experience."`
 	Train      trainCmd      `cmd:"" group:"experience" help:"Train a network on experience."`
-	Runs       runsCmd       `cmd:"" group:"experience" help:"Compare training runs: settings that differ, best epochs, held-out figures over seeds."`
+	Runs       runsCmd       `cmd:"" group:"experience" help:"Compare training runs: their settings, best epochs, and errors on held-out problems."`
 	Eval       evalCmd       `cmd:"" group:"experience" help:"Compare a network with the multitask models on test problems."`
-	Sweep      sweepCmd      `cmd:"" group:"experience" help:"Run an experiment: vary settings, repeat over seeds, and draw what comes of it."`
-	Version    versionCmd    `cmd:"" group:"experience" help:"Print the versions of everything that decides results."`
+	Sweep      sweepCmd      `cmd:"" group:"experience" help:"Run an experiment: vary settings, repeat over seeds, and draw the results."`
+	Version    versionCmd    `cmd:"" group:"experience" help:"Print the versions of all parts that results depend on."`
 }
 
 // env is the environment of a command: results go to stdout, all else to stderr.

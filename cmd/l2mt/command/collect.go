@@ -10,12 +10,12 @@ import (
 )
 
 type collectCmd struct {
-	Problems       string `required:"" type:"path" help:"Problem file."`
+	Problems       string `required:"" type:"path" help:"File of the problems to try covariances on."`
 	dataFlags      `embed:""`
-	Out            string `required:"" type:"path" help:"Directory of the experience. If it has some, only what is missing is added."`
-	Head           string `placeholder:"FILE" help:"Fully connected layers that the features go through first (see l2mt train --head): the experience is that of the features that they make."`
-	Part           string `name:"shard" placeholder:"I/N" help:"Work on the I-th of N parts of the problems, counted from 0. Parts of different N overlap: run them one after the other. By default everything."`
-	Workers        int    `help:"Tuples made at a time; 0 means one per CPU."`
+	Out            string `required:"" type:"path" help:"Directory to write the experience to. Tuples that it has are kept, and missing ones added."`
+	Head           string `placeholder:"FILE" help:"Fully connected layers to put the features through (see l2mt train --head): covariances are tried on the features that they make."`
+	Part           string `name:"shard" placeholder:"I/N" help:"Work on part I of N of the problems, counted from 0; by default on all. Processes that run at the same time need the same N."`
+	Workers        int    `help:"Number of tuples made at the same time; 0 means one per CPU."`
 	buildFlags     `embed:""`
 	collect.Config `embed:""`
 }

@@ -19,22 +19,22 @@ import (
 )
 
 type dataCmd struct {
-	Info     dataInfoCmd     `cmd:"" help:"Describe a dataset."`
-	Import   dataImportCmd   `cmd:"" help:"Convert a dataset, with every option of its format, into a file that needs none."`
-	Features dataFeaturesCmd `cmd:"" help:"Make a dataset of the features that a network finds in pictures."`
+	Info     dataInfoCmd     `cmd:"" help:"Describe a dataset: its rows, features, labels and groups."`
+	Import   dataImportCmd   `cmd:"" help:"Convert a dataset into an .npz file, which other commands read without options."`
+	Features dataFeaturesCmd `cmd:"" help:"Make a dataset of pictures, with the activations of a network as features."`
 }
 
 // readFlags say how to read a dataset where the file itself does not.
 type readFlags struct {
-	Format         format.Format `enum:",svmlight,csv,tsv,npz,parquet" default:"" help:"svmlight, csv, tsv, parquet or npz, if the name does not say."`
-	Kind           data.Kind     `enum:",classification,regression" default:"" help:"classification or regression, if the labels do not say."`
-	Header         format.Header `enum:",yes,no" default:"" help:"Whether a table has a header: yes or no."`
+	Format         format.Format `enum:",svmlight,csv,tsv,npz,parquet" default:"" help:"Format of the file: svmlight, csv, tsv, parquet or npz; by default from its extension."`
+	Kind           data.Kind     `enum:",classification,regression" default:"" help:"Kind of the labels: classification or regression; by default from the labels."`
+	Header         format.Header `enum:",yes,no" default:"" help:"Whether a table has a header, yes or no; by default from its first line."`
 	Label          string        `help:"Column or array of the labels: a name, or a number from 0."`
-	Target         string        `help:"Which of several targets: a name, or a number from 0."`
+	Target         string        `help:"Target to take of several: a name, or a number from 0."`
 	Group          string        `help:"Column or array of the groups (tasks)."`
 	Ignore         []string      `help:"Columns of a table to leave out, by name or pattern."`
-	Categorical    []string      `help:"Columns of categories, by name or pattern; * means all that have words in them."`
-	NA             []string      `name:"na" help:"Cells that mean that there is no value, beside empty ones."`
+	Categorical    []string      `help:"Columns whose values are categories, by name or pattern; * means all columns with words."`
+	NA             []string      `name:"na" help:"Words that mark a missing value, besides empty cells."`
 	SkipUnlabelled bool          `help:"Leave out rows without a label."`
 	ClassNames     string        `type:"existingfile" help:"File with the names of the classes, one a line."`
 	FeatureNames   string        `type:"existingfile" help:"File with the names of the features, one a line."`
@@ -59,7 +59,7 @@ func (f *readFlags) read(e *env, path string) (*data.Dataset, error) {
 }
 
 type dataInfoCmd struct {
-	File      string `arg:"" optional:"" default:"digits" help:"File or folder, or the embedded \"digits\"."`
+	File      string `arg:"" optional:"" default:"digits" help:"File of the dataset, or the embedded \"digits\"."`
 	readFlags `embed:""`
 }
 
@@ -154,13 +154,13 @@ func (info datasetInfo) write(w io.Writer) {
 }
 
 type dataImportCmd struct {
-	File      string   `arg:"" help:"File."`
-	Out       string   `required:"" type:"path" help:"File to write, .npz, or - for stdout."`
-	MinClass  int      `help:"Drop classes with fewer rows."`
-	MaxClass  int      `help:"Drop classes with more rows."`
-	Words     bool     `help:"Drop features that are stop words or shorter than two letters by their names."`
-	MinRows   int      `help:"Drop features that fewer rows have."`
-	Step      []string `help:"Steps to apply then, in order: tfidf, unit, standardise, and ridgeN, such as ridge1000, which keeps the N features that ridge regression finds most important. They are fitted on all rows; problems have --prepare for training rows alone."`
+	File      string   `arg:"" help:"File of the dataset."`
+	Out       string   `required:"" type:"path" help:"File to write, whose name ends in .npz, or - for stdout."`
+	MinClass  int      `help:"Drop classes with fewer rows than this."`
+	MaxClass  int      `help:"Drop classes with more rows than this."`
+	Words     bool     `help:"Drop features whose names are stop words or shorter than two letters."`
+	MinRows   int      `help:"Drop features that fewer rows than this have."`
+	Step      []string `help:"Steps to apply after that, in this order: tfidf, unit, standardise, or ridgeN, such as ridge1000, which keeps the N features most important to ridge regression. Steps are fitted on all rows; l2mt problems sample --prepare fits them on training rows alone."`
 	readFlags `embed:""`
 }
 

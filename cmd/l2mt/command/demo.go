@@ -13,10 +13,10 @@ import (
 // user would give, so its directories can be looked at and gone on from.
 type demoCmd struct {
 	Dataset string `default:"digits" help:"Dataset: a file, or the embedded \"digits\"."`
-	Out     string `default:"runs/demo" type:"path" help:"Directory for everything. What is there already is not made again."`
-	Train   int    `default:"40" help:"Training problems."`
-	Test    int    `default:"10" help:"Test problems that all methods solve, which is most of the time."`
-	Seed    uint64 `default:"1" help:"Seed of everything random."`
+	Out     string `default:"runs/demo" type:"path" help:"Directory to write all files to. Finished steps there are not repeated."`
+	Train   int    `default:"40" help:"Number of training problems."`
+	Test    int    `default:"10" help:"Number of test problems, on which all methods are compared; they take most of the time."`
+	Seed    uint64 `default:"1" help:"Seed of all random draws."`
 
 	buildFlags `embed:""`
 }
@@ -60,7 +60,7 @@ func (c *demoCmd) Run(e *env) error {
 	}{
 		{"drawing multitask problems from " + c.Dataset, s.sample.Run},
 		{"trying covariances on the training problems", s.collect.Run},
-		{"training a network on what came of them", s.learn.Run},
+		{"training a network on their errors", s.learn.Run},
 		{"comparing it with ten multitask models on the test problems", s.evaluate.Run},
 		{"looking at one test problem", explain.Run},
 		{"writing the page", page.Run},

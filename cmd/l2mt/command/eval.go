@@ -20,16 +20,16 @@ import (
 )
 
 type evalCmd struct {
-	Network    []string `sep:"none" placeholder:"DIR" help:"Trained network, or \"pretrained\", the default, which serves all features (l2mt version names it). Of several, given one by one, every one is compared with every other: DIR/start is the network before training."`
+	Network    []string `sep:"none" placeholder:"DIR" help:"Directory of a trained network; by default \"pretrained\", which takes any features. Given again for further networks, all are compared with each other. DIR/start is the network before training."`
 	Problems   string   `required:"" type:"path" help:"File of the test problems."`
 	dataFlags  `embed:""`
 	Models     []string `default:"all" help:"Multitask models to compare with (${models}); \"all\" means the paper's ten."`
-	Labelled   []string `placeholder:"MODELS" help:"Those of the models that are also tuned, by leaving them out in turn, and fitted on all labelled rows, as L2MT is and STL always: slow for models that are fitted by iterations."`
-	Joint      string   `type:"path" help:"File of training problems: also fit each model to a test problem together with all of these, and take the fit with the lower validation error. Slow for models without a spectral form (glmtl, amtl, spats): choose --models."`
-	Out        string   `type:"path" help:"Directory for the table, the chart and every outcome. What an interrupted run left there is gone on with."`
-	Part       string   `name:"shard" placeholder:"I/N" help:"Keep the outcomes of the I-th of N parts of the problems, counted from 0, in --out. Without it what parts have left there is gone on with, and the table is made of all."`
+	Labelled   []string `placeholder:"MODELS" help:"Models that are also tuned by leave-one-out and fitted on all labelled rows, as L2MT and STL always are; slow for models that are fitted by iterations."`
+	Joint      string   `type:"path" help:"File of training problems: each model is also fitted to a test problem together with all of them, and the fit with the lower validation error is taken. Slow for glmtl, amtl and spats: choose --models."`
+	Out        string   `type:"path" help:"Directory for the table, the chart and all outcomes. An interrupted run resumes there."`
+	Part       string   `name:"shard" placeholder:"I/N" help:"Work on part I of N of the problems, counted from 0, and keep its outcomes in --out. A run without --shard then makes the table of all parts."`
 	buildFlags `embed:""`
-	Workers    int `help:"Fits at a time; 0 means one per CPU."`
+	Workers    int `help:"Number of fits at the same time; 0 means one per CPU."`
 
 	first int // so many problems only, if not 0
 }

@@ -11,7 +11,7 @@ import (
 )
 
 type experienceCmd struct {
-	Check experienceCheckCmd `cmd:"" help:"Look for damage and contradictions, count tuples and average o by source, and say why tuples failed. --json lists all tuples."`
+	Check experienceCheckCmd `cmd:"" help:"Look for damage and contradictions, count tuples and average o by source, and say why tuples failed; --json lists all tuples."`
 }
 
 type experienceCheckCmd struct {

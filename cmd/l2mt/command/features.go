@@ -19,13 +19,13 @@ import (
 var extractor = vgg.VGG19()
 
 type dataFeaturesCmd struct {
-	Images    string    `required:"" type:"existingdir" help:"Folder with a sub-folder of JPEG or PNG files for every class, or in which MIT-Indoor-67, Caltech-101 or Caltech256 was unpacked."`
-	Weights   string    `required:"" type:"existingfile" help:"File of the weights of VGG-19, .safetensors, with the names of torchvision, which decides how pictures are prepared."`
+	Images    string    `required:"" type:"existingdir" help:"Folder with a sub-folder of JPEG or PNG files for each class, as MIT-Indoor-67, Caltech-101 and Caltech256 have."`
+	Weights   string    `required:"" type:"existingfile" help:"File of VGG-19's weights, .safetensors, as torchvision names them. Pictures are prepared as torchvision prepares them."`
 	Layer     vgg.Layer `default:"fc8" enum:"pool5,fc6,fc7,fc8" help:"Layer whose activations are the features: ${enum}."`
-	Out       string    `required:"" type:"path" help:"File to write, .npz. What is done is kept beside it until it is whole: the same command goes on from there."`
+	Out       string    `required:"" type:"path" help:"File to write, .npz. An interrupted run keeps finished pictures beside it, and the same command resumes there."`
 	LeaveOut  []string  `help:"Classes to leave out, such as BACKGROUND_Google or 257.clutter."`
-	MaxPixels uint      `default:"33554432" help:"Pictures with more pixels are skipped, not decoded."`
-	Workers   uint      `help:"Pictures at a time; 0 means one per CPU."`
+	MaxPixels uint      `default:"33554432" help:"Skip pictures with more pixels than this."`
+	Workers   uint      `help:"Number of pictures at the same time; 0 means one per CPU."`
 }
 
 func (c *dataFeaturesCmd) Validate() error {

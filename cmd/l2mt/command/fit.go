@@ -26,24 +26,24 @@ import (
 )
 
 type fitCmd struct {
-	Files         []string `arg:"" optional:"" name:"table" help:"Labelled tables: CSV, TSV, Parquet, or datasets with groups; - for one that comes in through stdin."`
+	Files         []string `arg:"" optional:"" name:"table" help:"Labelled tables: CSV, TSV, Parquet, or datasets with groups; - reads one from stdin."`
 	table.Options `embed:""`
-	Folds         int     `xor:"validation" help:"Folds of the cross-validation; 0 means 5."`
+	Folds         int     `xor:"validation" help:"Number of folds of the cross-validation; 0 means 5."`
 	Seed          uint64  `help:"Seed of the folds."`
-	Network       string  `xor:"omega" type:"existingdir" help:"Trained network, which l2mt asks in place of the pretrained one, with features as they are."`
-	Model         string  `xor:"model" help:"A multitask model (${models}), \"best\" of all by the rows held out, a structure by the name that --structures gives it, such as \"curves-pooled\", or \"l2mt\", the default."`
-	Omega         string  `xor:"model,omega" type:"existingfile" help:"Fit with this covariance of the tasks: a CSV file of numbers, a row a task."`
-	View          string  `enum:",${views}" default:"" help:"How columns are seen: ${views}. By default the rows held out choose. A kernel compares rows with some of those fitted on, which the model then contains."`
-	ClassWeight   string  `enum:",balanced" default:"" help:"\"balanced\" weighs rows so that the classes of a task count the same in a fit. Probabilities mean the frequencies in the tables all the same, and the class predicted is the likeliest."`
-	Threshold     string  `help:"When a row is taken for the positive of two classes: cost=10 where one that is missed costs as much as 10 false alarms, or f1. Rows held out choose the probability, which predict then takes. By default the likeliest class."`
-	TargetScale   string  `enum:",identity,log,count,huber" default:"" help:"Fit the targets as they are (identity), their logarithms (log), or as counts (count), whole numbers of which the logarithm is expected, or with rows that are far off counting by their distance, not its square (huber). By default rows held out choose, where targets are skewed or some are far off."`
-	Lambda1       float64 `name:"lambda1" help:"Strength of tr(W Omega^-1 W')/2; by default the rows held out choose."`
-	After         string  `type:"existingdir" xor:"after,problems" help:"Saved model of older tasks of the same kind: rows held out say how much the new tasks take of it. Columns are matched by name."`
+	Network       string  `xor:"omega" type:"existingdir" help:"Directory of a trained network to use in place of the pretrained one. Features are then not standardised, except by --step."`
+	Model         string  `xor:"model" help:"How to fit: \"l2mt\", the default; a multitask model (${models}); \"best\", the model with the least loss on rows held out; or a structure as --structures names it, such as \"curves-pooled\"."`
+	Omega         string  `xor:"model,omega" type:"existingfile" help:"CSV file of the task covariance to fit with: a row and a column for each task, without names."`
+	View          string  `enum:",${views}" default:"" help:"How predictions follow the columns: ${views}. By default rows held out choose. A kernel compares rows with fitted rows, some of which the saved model then contains."`
+	ClassWeight   string  `enum:",balanced" default:"" help:"\"balanced\" weighs rows so that the classes of a task count the same in a fit. Probabilities still follow the frequencies in the tables, and the likeliest class is predicted."`
+	Threshold     string  `help:"When to predict the positive of two classes: cost=10 where missing one costs as much as 10 false alarms, or f1 for the best F1. Rows held out choose the probability from which predict does so. By default the likeliest class is predicted."`
+	TargetScale   string  `enum:",identity,log,count,huber" default:"" help:"How targets are fitted: identity (as they are), log (their logarithms), count (whole numbers, by the logarithm of their mean) or huber (outliers count by their distance, not its square). By default rows held out choose where targets are skewed or have outliers."`
+	Lambda1       float64 `name:"lambda1" help:"Strength of the penalty tr(W Omega^-1 W')/2; by default rows held out choose."`
+	After         string  `type:"existingdir" xor:"after,problems" help:"Directory of a saved model of older tasks of the same kind; rows held out choose how much the new tasks take from it. Columns are matched by name."`
 	listing       `embed:""`
-	Structures    bool          `help:"List what was weighed, with its loss on rows held out and its weight."`
-	TimeLimit     time.Duration `help:"About how long a fit may take, such as 60s: what rows held out would measure later is left out, and said. The level of each task is always measured. Results then depend on the machine."`
-	Workers       int           `help:"Fits at a time; 0 means one per CPU."`
-	OmegaOnly     bool          `xor:"model,out" help:"Stop at the covariance that the network finds."`
+	Structures    bool          `help:"List the structures that were weighed, with their losses on rows held out and their weights."`
+	TimeLimit     time.Duration `help:"About how long a fit may take, such as 60s. Structures not measured by then are left out, and the output says so. Results then depend on the machine's speed."`
+	Workers       int           `help:"Number of fits at the same time; 0 means one per CPU."`
+	OmegaOnly     bool          `xor:"model,out" help:"Print the task covariance that the network finds, and fit nothing."`
 	Out           string        `type:"path" xor:"out" help:"Directory to save the model to."`
 	givenProblem  `embed:"" group:"A problem of a file in place of tables:"`
 }
@@ -274,8 +274,8 @@ func readOmega(path string, m int) (multitask.Model, error) {
 
 // givenProblem is a problem of a file in place of tables.
 type givenProblem struct {
-	Problems  string `type:"path" xor:"problems" placeholder:"FILE" help:"Problem file, as problems sample makes it."`
-	Name      string `help:"Name of the problem, of several in the file."`
+	Problems  string `type:"path" xor:"problems" placeholder:"FILE" help:"Problem file, as l2mt problems sample writes it."`
+	Name      string `help:"Name of the problem to fit, where the file has several."`
 	dataFlags `embed:""`
 }
 

@@ -18,14 +18,14 @@ import (
 )
 
 type predictCmd struct {
-	File             string `arg:"" help:"CSV, TSV or Parquet file of rows to predict, or - for a table that comes in through stdin."`
-	Model            string `required:"" type:"path" help:"Directory that fit has saved a model to."`
+	File             string `arg:"" help:"CSV, TSV or Parquet file of rows to predict; - reads it from stdin."`
+	Model            string `required:"" type:"path" help:"Directory of a saved model, which l2mt fit --out wrote."`
 	saved.RowOptions `embed:""`
 	listing          `embed:""`
-	Adapt            string   `type:"existingfile" help:"Table of a few labelled rows of new tasks, which the model then predicts as if it had been fitted to them too."`
-	Interval         float64  `help:"Adds columns low and high, between which a fresh row lies with this probability, 0.9 say; regression only."`
-	Keep             []string `help:"Columns of the table to carry along, such as an id."`
-	Out              string   `type:"path" help:"CSV file to write, or Parquet by its name (.parquet), by default stdout, as -. Where the table has labels, the errors of the model then go to stdout, and else to stderr."`
+	Adapt            string   `type:"existingfile" help:"Table of a few labelled rows of new tasks, from which the model learns before it predicts."`
+	Interval         float64  `help:"Add columns low and high, between which a new row lies with this probability, such as 0.9; for regression only."`
+	Keep             []string `help:"Columns of the table to copy to the output, such as an id."`
+	Out              string   `type:"path" help:"CSV file to write, or Parquet by its name (.parquet). By default, or with -, predictions go to stdout, and the errors on labelled rows to stderr."`
 }
 
 func (c *predictCmd) Run(e *env) error {

@@ -18,14 +18,14 @@ import (
 )
 
 type problemsCmd struct {
-	Sample problemsSampleCmd `cmd:"" help:"Draw problems whose tasks tell pairs of classes apart. No pair is in training and in test problems, but rows of a class may be: they say how new pairs of known classes will do. With --groups tasks are the groups of a dataset."`
-	Check  problemsCheckCmd  `cmd:"" help:"Check problem files: the first fault of each is named with problem, task and field."`
+	Sample problemsSampleCmd `cmd:"" help:"Draw training and test problems from a dataset. A task tells a pair of classes apart, or is a group of the dataset (--groups). Training and test problems share no task, but may share classes and rows."`
+	Check  problemsCheckCmd  `cmd:"" help:"Check problem files, and name the problem, task and field of the first fault in each."`
 }
 
 // dataFlags say where the data of a problem file is.
 type dataFlags struct {
 	Dataset      string `help:"Dataset to use instead of the one that the file names."`
-	AllowOutside bool   `help:"Let the problem file name any data outside of its directory. Without this only a dataset whose SHA-256 it states may lie elsewhere."`
+	AllowOutside bool   `help:"Let the problem file name data outside of its directory. By default only a dataset whose SHA-256 the file states may lie elsewhere."`
 }
 
 func (f dataFlags) problems(path string) (*experience.Problems, error) {
@@ -42,11 +42,11 @@ func (f dataFlags) all(path string) ([]*data.ProblemData, error) {
 }
 
 type problemsSampleCmd struct {
-	Dataset           string    `default:"digits" help:"Dataset: a file or directory, or the embedded \"digits\"."`
-	Out               string    `required:"" type:"path" help:"Directory for train.json and test.json."`
-	Groups            bool      `help:"Tasks are the groups of the dataset, such as schools."`
-	Case              []string  `placeholder:"CLASSES" help:"Make one test problem, whose tasks tell the first of these classes from each other one, and leave these tasks out of the training problems."`
-	Kind              data.Kind `enum:",classification,regression" default:"" help:"Of groups: what their labels are, if these do not tell."`
+	Dataset           string    `default:"digits" help:"Dataset: a file, or the embedded \"digits\"."`
+	Out               string    `required:"" type:"path" help:"Directory to write train.json and test.json to."`
+	Groups            bool      `help:"Make each group of the dataset, such as a school, a task."`
+	Case              []string  `placeholder:"CLASSES" help:"Make one test problem, whose tasks tell the first of these classes from each of the others. Training problems leave these tasks out."`
+	Kind              data.Kind `enum:",classification,regression" default:"" help:"Kind of the labels with --groups: classification or regression; by default from the labels."`
 	data.SampleConfig `embed:""`
 }
 
@@ -176,7 +176,7 @@ func (c *problemsSampleCmd) save(e *env, train, test *data.ProblemFile) error {
 }
 
 type problemsCheckCmd struct {
-	Files     []string `arg:"" name:"file" type:"path" help:"Problem files."`
+	Files     []string `arg:"" name:"file" type:"path" help:"Problem files to check."`
 	dataFlags `embed:""`
 }
 

@@ -25,7 +25,7 @@ import (
 )
 
 type reportCmd struct {
-	Dir string `arg:"" type:"path" help:"Directory with what the other commands wrote, itself or in folders: fitted models, evaluations, sweeps, networks."`
+	Dir string `arg:"" type:"path" help:"Directory that holds saved models, evaluations, sweeps or networks, directly or in folders."`
 }
 
 //go:embed report.html.tmpl

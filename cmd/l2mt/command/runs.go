@@ -19,8 +19,8 @@ import (
 )
 
 type runsCmd struct {
-	Dirs []string `arg:"" name:"dir" type:"existingdir" help:"Directories of networks that l2mt train wrote. Those that differ in their seed alone are one row."`
-	Out  string   `type:"path" placeholder:"FILE" help:"Picture of their curves laid over each other, .png or .svg."`
+	Dirs []string `arg:"" name:"dir" type:"existingdir" help:"Directories of networks that l2mt train wrote. Runs that differ in their seed alone make one row."`
+	Out  string   `type:"path" placeholder:"FILE" help:"File for a picture of the runs' learning curves, .png or .svg."`
 }
 
 // seeds are the runs that differ in their seed alone, a number for each.

@@ -5,7 +5,7 @@ import (
 )
 
 type serveCmd struct {
-	Model         []string `required:"" sep:"none" help:"Directory that fit has saved a model to, or NAME=DIRECTORY, once for every model. The first answers where a request names none."`
+	Model         []string `required:"" sep:"none" help:"Directory of a saved model, or NAME=DIRECTORY; give one for each model. The first answers requests that name no model."`
 	serve.Options `embed:""`
 }
 

@@ -14,9 +14,9 @@ import (
 )
 
 type showCmd struct {
-	Model string `arg:"" type:"path" help:"Directory that fit has saved a model to."`
-	Task  string `help:"Only this task."`
-	Top   int    `default:"10" help:"How many coefficients to show, the largest first."`
+	Model string `arg:"" type:"path" help:"Directory of a saved model, which l2mt fit --out wrote."`
+	Task  string `help:"Task to show; by default all tasks."`
+	Top   int    `default:"10" help:"Number of coefficients to show, the largest first."`
 }
 
 func (c *showCmd) Run(e *env) error {

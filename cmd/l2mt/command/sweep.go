@@ -19,19 +19,19 @@ import (
 )
 
 type sweepCmd struct {
-	Experiment string   `arg:"" optional:"" help:"TOML file, or a shipped experiment: ${experiments}. Without one the flags say it all."`
-	Show       bool     `help:"Print the experiment, as a file to begin with."`
-	Vary       []string `sep:"none" placeholder:"SETTING=VALUES" help:"What to vary instead of what the experiment varies: a setting of the network, such as model.estimator=kernel,linear, or a flag of a command, such as \"problems --train-fraction=0.1,0.3\". Given several times, every value of one goes with every value of the others."`
-	Set        []string `sep:"none" placeholder:"SETTING=VALUE" help:"What all runs have, named as for --vary."`
-	Seeds      int      `placeholder:"N" help:"Repeat with the seeds 1 to N, instead of those of the experiment."`
-	Experience []string `sep:"none" type:"existingdir" placeholder:"DIR" help:"Experience to train on, as in l2mt train, instead of problems that are drawn and experience that is made."`
-	Problems   string   `type:"existingfile" placeholder:"FILE" help:"Test problems to compare networks on that are trained on --experience. Without any, they are compared on the problems that training holds out."`
+	Experiment string   `arg:"" optional:"" help:"TOML file of an experiment, or the name of a shipped one: ${experiments}. Not needed with --vary."`
+	Show       bool     `help:"Print the experiment as a TOML file to start from, and run nothing."`
+	Vary       []string `sep:"none" placeholder:"SETTING=VALUES" help:"Setting to vary, in place of the experiment's: one of the network, such as model.estimator=kernel,linear, or a flag of a command, such as \"problems --train-fraction=0.1,0.3\". Given again for further settings, all combinations are run."`
+	Set        []string `sep:"none" placeholder:"SETTING=VALUE" help:"Setting of all runs, written as for --vary."`
+	Seeds      int      `placeholder:"N" help:"Repeat each run with the seeds 1 to N, in place of the experiment's seeds."`
+	Experience []string `sep:"none" type:"existingdir" placeholder:"DIR" help:"Directory of experience to train on (see l2mt train). No problems are then drawn and no experience is made."`
+	Problems   string   `type:"existingfile" placeholder:"FILE" help:"File of test problems for networks trained on --experience. By default they are compared on the problems that training holds out."`
 	Dataset    string   `help:"Dataset to use instead of the one that the experiment names."`
 	Head       string   `placeholder:"FILE" help:"Head to use instead of the one that the experiment names (see l2mt train --head)."`
-	Out        string   `type:"path" placeholder:"runs/sweep/NAME" help:"Directory for tables, pictures, and a folder for every run. What is there is not made again."`
-	Part       string   `name:"shard" placeholder:"I/N" help:"Make the I-th of N parts of the runs, counted from 0; runs that share experience are one part's. Without it the tables are made of all runs, and the runs that are missing."`
+	Out        string   `type:"path" placeholder:"runs/sweep/NAME" help:"Directory for tables, pictures and a folder for each run. Finished runs there are not repeated."`
+	Part       string   `name:"shard" placeholder:"I/N" help:"Make part I of N of the runs, counted from 0; runs that share experience are in one part. A run without --shard makes missing runs, and the tables of all."`
 	buildFlags `embed:""`
-	Workers    int `help:"Fits at a time; 0 means one per CPU."`
+	Workers    int `help:"Number of fits at the same time; 0 means one per CPU."`
 }
 
 func (c *sweepCmd) Validate() error {

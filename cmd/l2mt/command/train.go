@@ -21,13 +21,13 @@ import (
 )
 
 type trainCmd struct {
-	Experience []string `required:"" sep:"none" type:"path" help:"Directory of the experience. Of several, given one by one, all count for the same; their datasets may differ in their features if the network is free of these (--preset pairwise)."`
+	Experience []string `required:"" sep:"none" type:"path" help:"Directory of the experience. Give the flag again for each further one; all count the same. With --preset pairwise their features may differ."`
 	Dataset    string   `help:"Dataset to use instead of the one that the experience names."`
-	Head       string   `placeholder:"FILE" help:"Fully connected layers in front of the network, with ReLU between them: .safetensors with arrays W0, b0, W1, ... (W and b), or 0.weight, 0.bias, ... (also classifier.0.weight); or random:64-32-16 for random ones of these widths, from the features on."`
-	Out        string   `required:"" type:"path" help:"Directory of the network. A run that is there already is gone on with."`
-	Seed       uint64   `default:"1" help:"Seed of everything random."`
+	Head       string   `placeholder:"FILE" help:"Fully connected layers in front of the network, with ReLU between them: a .safetensors file with arrays W0, b0, W1, ... (one layer: W and b) or 0.weight, 0.bias, ... (or classifier.0.weight, ...); or random:64-32-16 for random layers of these widths, the number of features first."`
+	Out        string   `required:"" type:"path" help:"Directory to write the network to. An interrupted run resumes there."`
+	Seed       uint64   `default:"1" help:"Seed of all random draws."`
 	First      int      `placeholder:"N" help:"Train on the first N problems of the experience only."`
-	Preset     string   `default:"default" enum:"${presets}" help:"Where the settings that are not given come from: ${enum} (paper: to the letter)."`
+	Preset     string   `default:"default" enum:"${presets}" help:"Values of the settings that are not given: ${enum}. paper follows the paper to the letter."`
 	buildFlags `embed:""`
 	Model      networkFlags  `embed:"" prefix:"model." group:"Settings of the network, and the values of the default preset:"`
 	Training   trainingFlags `embed:"" prefix:"train." group:"Settings of the training:"`
