@@ -10,6 +10,8 @@ import (
 	"runtime"
 	"slices"
 
+	"gonum.org/v1/gonum/stat"
+
 	"l2mt/data"
 	"l2mt/data/view"
 	"l2mt/infer/solve"
@@ -33,6 +35,9 @@ const (
 	fewestClasses = 4
 	// mostAsked bounds the rows of each class that such a problem predicts.
 	mostAsked = 60
+	// fewestDeviations is how far below the mean of the distances of strange classes a class is
+	// known at most.
+	fewestDeviations = 3
 	// mostKept is how many numbers of the experience's rows a network keeps.
 	mostKept = 1 << 21
 )
@@ -171,18 +176,18 @@ func (t *trainer) learnSigma(ctx context.Context, source Source) error {
 	}
 	best := slices.Index(errs, slices.Min(errs))
 	taught := model.Taught{Ridge: ridges[best], Few: k.labelled, Columns: k.names}
-	var nearest []float64
-	limit := math.MaxFloat64
+	var known, strange []float64
 	for part := range parts {
 		inner, outer := split(part)
-		known, unknown := k.distances(taught, inner, outer)
-		nearest = append(nearest, known...)
-		limit = min(limit, unknown)
+		near, far := k.distances(taught, inner, outer)
+		known = append(known, near...)
+		strange = append(strange, far...)
 	}
-	for _, d := range nearest {
-		if d < limit && limit < math.MaxFloat64 {
-			taught.Far = max(taught.Far, math.Sqrt(d*limit))
-		}
+	if len(known) > 1 && len(strange) > 1 {
+		near, nearSpread := stat.MeanStdDev(known, nil)
+		far, farSpread := stat.MeanStdDev(strange, nil)
+		apart := max(fewestDeviations, (far-near)/(nearSpread+farSpread))
+		taught.Far = math.Exp(far - apart*farSpread)
 	}
 	if s := model.NewSigma(k.ProblemData, taught); s != nil {
 		t.takeSigma(s, fmt.Sprintf("how rows of %d classes scatter, ridge %g", len(k.Tasks), taught.Ridge))
@@ -190,11 +195,11 @@ func (t *trainer) learnSigma(ctx context.Context, source Source) error {
 	return nil
 }
 
-// distances from the nearest of the outer classes: of other rows of these classes, and the least of
-// rows of the inner classes.
+// distances are the logarithms of distances from the nearest of the outer classes, of other rows of
+// these classes and of rows of the inner classes.
 func (k *known) distances(
 	t model.Taught, inner, outer []data.TaskData,
-) (known []float64, unknown float64) {
+) (known, strange []float64) {
 	var fresh []data.Matrix
 	var learned []data.TaskData
 	for _, class := range outer {
@@ -202,34 +207,33 @@ func (k *known) distances(
 		fresh = append(fresh, rows[0])
 		learned = append(learned, model.ClassOf(class.Name, data.Stack(rows[1:])))
 	}
-	unknown = math.MaxFloat64
 	s := model.NewSigma(k.with(learned), t)
 	if s == nil {
-		return nil, unknown
+		return nil, nil
 	}
 	for _, x := range fresh {
 		_, d := s.Nearest(x)
-		known = append(known, d)
+		known = append(known, math.Log(d))
 	}
 	for _, class := range inner {
 		for _, x := range some(class, k.labelled) {
-			if _, d := s.Nearest(x); x.Rows() == k.labelled {
-				unknown = min(unknown, d)
-			}
+			_, d := s.Nearest(x)
+			strange = append(strange, math.Log(d))
 		}
 	}
-	return known, unknown
+	return known, strange
 }
 
-// some has the rows of a class, some at a time.
+// some has the rows of a class in parts of a size or more, each from its first to its last.
 func some(class data.TaskData, size int) (parts []data.Matrix) {
 	x := class.TrainSet.X
-	rows := make([]int, x.Rows())
-	for i := range rows {
-		rows[i] = i
-	}
-	for part := range slices.Chunk(rows, size) {
-		parts = append(parts, x.Take(part))
+	count := max(1, x.Rows()/size)
+	for part := range count {
+		var rows []int
+		for i := part; i < x.Rows(); i += count {
+			rows = append(rows, i)
+		}
+		parts = append(parts, x.Take(rows))
 	}
 	return parts
 }
