@@ -9,7 +9,7 @@ import (
 // problem, task and field.
 func (f *ProblemFile) Bind(d *Dataset) ([]*ProblemData, error) {
 	if want, got := f.Dataset.SHA256, d.Fingerprint(); want != "" && want != got {
-		return nil, Mismatch("problems: they were made on a dataset with SHA-256 %s, but %s has %s", want, d.Name, got)
+		return nil, Mismatch("problems: they were made on a dataset with SHA-256 %s, but %s has %s; give the dataset that they were made on", want, d.Name, got)
 	}
 	bound := make([]*ProblemData, len(f.Problems))
 	for i, p := range f.Problems {
@@ -108,7 +108,7 @@ func (p *ProblemData) learnable() error {
 		y = append(y, t.TrainSet.Y...)
 	}
 	if len(y) == 0 || p.Kind() == Classification && slices.Min(y) == slices.Max(y) {
-		return Invalid("field \"train\": %d rows of all tasks; it takes rows, and of classes two", len(y))
+		return Invalid("field \"train\": all tasks together have %d rows; they need some, and of classes at least two", len(y))
 	}
 	return nil
 }

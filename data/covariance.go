@@ -73,7 +73,7 @@ func ProjectCovariance(omega *mat.SymDense) (*mat.SymDense, error) {
 		return omega, nil
 	}
 	if size := max(mat.Max(omega), -mat.Min(omega)); size > largest {
-		return nil, Invalid("its largest entry is %v; entries lie within %v, but for covariances that are positive definite", size, largest)
+		return nil, Invalid("its largest entry is %v; entries must lie within %v unless the covariance is positive definite", size, largest)
 	}
 	e, err := linalg.Eigen(omega)
 	if err != nil {

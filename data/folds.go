@@ -61,7 +61,7 @@ type Fold struct {
 // names and units, change the parts.
 func (p *ProblemData) Folds(k int, seed uint64, together [][]int) ([]Fold, error) {
 	if k < 2 {
-		return nil, Invalid("folds: %d parts; it takes at least 2", k)
+		return nil, Invalid("folds: there are %d parts; there must be at least 2", k)
 	}
 	if err := p.CheckTogether(together); err != nil {
 		return nil, err
@@ -114,7 +114,7 @@ func (p *ProblemData) Folds(k int, seed uint64, together [][]int) ([]Fold, error
 func (p *ProblemData) Later(k int, times [][]float64) (folds []Fold, err error) {
 	sorted := slices.Sorted(slices.Values(slices.Concat(times...)))
 	if len(sorted) == 0 || sorted[0] == sorted[len(sorted)-1] {
-		return nil, Invalid("folds: all rows are from one time; nothing comes later")
+		return nil, Invalid("folds: all rows have the same time; some must be later than others")
 	}
 	last := sorted[0]
 	for part := k; part < 2*k; part++ {
@@ -274,11 +274,11 @@ func scrambled(seed, number, salt uint64) uint64 {
 // no groups.
 func (p *ProblemData) CheckTogether(together [][]int) error {
 	if together != nil && len(together) != len(p.Tasks) {
-		return Invalid("folds: %d tasks have numbers of what belongs together; the problem has %d tasks", len(together), len(p.Tasks))
+		return Invalid("folds: there are numbers of groups for %d tasks; the problem has %d tasks", len(together), len(p.Tasks))
 	}
 	for i, numbers := range together {
 		if t := p.Tasks[i]; len(numbers) != len(t.TrainSet.Y) {
-			return Invalid("folds: task %q: %d numbers of what belongs together; it has %d training rows", t.Name, len(numbers), len(t.TrainSet.Y))
+			return Invalid("folds: task %q: there are %d numbers of groups; it has %d training rows", t.Name, len(numbers), len(t.TrainSet.Y))
 		}
 	}
 	return nil
@@ -288,14 +288,14 @@ func (p *ProblemData) CheckTogether(together [][]int) error {
 // on the others.
 func (p *ProblemData) Hold(rows [][]int) (Fold, error) {
 	if len(rows) != len(p.Tasks) {
-		return Fold{}, Invalid("%d tasks have validation rows or none; the problem has %d tasks", len(rows), len(p.Tasks))
+		return Fold{}, Invalid("there are lists of validation rows for %d tasks; the problem has %d tasks", len(rows), len(p.Tasks))
 	}
 	for i, t := range p.Tasks {
 		n := len(t.TrainSet.Y)
 		if j := slices.IndexFunc(rows[i], func(j int) bool {
 			return j < 0 || j >= n
 		}); j >= 0 {
-			return Fold{}, Invalid("task %q: validation row %d; it has %d training rows", t.Name, rows[i][j], n)
+			return Fold{}, Invalid("task %q: there is no row %d to validate on; it has %d training rows", t.Name, rows[i][j], n)
 		}
 	}
 	if len(slices.Concat(rows...)) == 0 {

@@ -184,10 +184,10 @@ func TestHoldLeavesTwoClasses(t *testing.T) {
 		t.Errorf("rows %v, held out %v", got.TrainSet.Y, got.ValidationSet)
 	}
 	for want, rows := range map[string][][]int{
-		"and of classes two":     {{0}, nil},
-		"no task has validation": {nil, nil},
-		"it has 9 training rows": {{9}, nil},
-		"the problem has 2":      {{1}},
+		"of classes at least two": {{0}, nil},
+		"no task has validation":  {nil, nil},
+		"it has 9 training rows":  {{9}, nil},
+		"the problem has 2":       {{1}},
 	} {
 		datatest.Refused(p.Hold(rows))(t, ErrInvalid, want)
 	}
@@ -252,7 +252,7 @@ func TestLaterRowsAreHeldOut(t *testing.T) {
 		}
 	}
 	p := &ProblemData{Tasks: []TaskData{labelled(t, Regression, 0, 0, 4)}}
-	datatest.Refused(p.Later(5, [][]float64{{3, 3, 3, 3}}))(t, nil, "nothing comes later")
+	datatest.Refused(p.Later(5, [][]float64{{3, 3, 3, 3}}))(t, nil, "some must be later")
 }
 
 // Rows of a task that differ in their class alone are dealt at random: no fold has its share of each.

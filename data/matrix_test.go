@@ -138,7 +138,7 @@ func TestCovariancesAreChecked(t *testing.T) {
 		"NaN":                          {[][]float64{{1, nan}, {nan, 1}}, "entry (1, 0) is NaN"},
 		"infinite":                     {[][]float64{{inf, 0}, {0, 1}}, "entry (0, 0) is +Inf"},
 		"not symmetric":                {[][]float64{{1, 0.5}, {0.4, 1}}, "entry (1, 0) is 0.4, entry (0, 1) is 0.5"},
-		"negative, of any size":        {[][]float64{{1e308, 0}, {0, -1e308}}, "entries lie within 1e+100"},
+		"negative, of any size":        {[][]float64{{1e308, 0}, {0, -1e308}}, "entries must lie within 1e+100"},
 		"not positive semidefinite":    {[][]float64{{1, 2}, {2, 1}}, "reach from -1 to 3"},
 		"all zero":                     {[][]float64{{0, 0}, {0, 0}}, "one must be positive"},
 		"negative":                     {[][]float64{{-1}}, "reach from -1 to -1"},

@@ -27,11 +27,11 @@ func (f *ProblemFile) DatasetFile(dir string, anywhere bool) (string, error) {
 	}
 	if !anywhere && f.Dataset.SHA256 == "" {
 		if err := inside(dir, f.Dataset.Path); err != nil {
-			return "", fmt.Errorf("field \"dataset\": %s: %w; move it there, or state its \"sha256\", which tells that you know it", f.Dataset.Path, err)
+			return "", fmt.Errorf("field \"dataset\": %s: %w; move it there, or state its \"sha256\" beside its path", f.Dataset.Path, err)
 		}
 	}
 	if info, err := os.Stat(path); err == nil && !info.Mode().IsRegular() {
-		return "", Invalid("field \"dataset\": %s: it is no file", f.Dataset.Path)
+		return "", Invalid("field \"dataset\": %s: it is not a file", f.Dataset.Path)
 	}
 	return path, nil
 }

@@ -127,7 +127,7 @@ func (p *ProblemData) clone() *ProblemData {
 // features, and a label for every row.
 func (p *ProblemData) Check() error {
 	if p == nil || p.Problem == nil || len(p.Tasks) == 0 {
-		return Invalid("there is no problem, or none with tasks")
+		return Invalid("there is no problem with tasks")
 	}
 	var fault error
 	for i, t := range p.Tasks {

@@ -238,7 +238,7 @@ func TestProblemFileFaultsAreNamed(t *testing.T) {
 		{"a class twice", file(`{"name": "p", "classes": ["a", "b", "a"], "tasks": [{"name": "t", "kind": "classification", "train": [0, 1]}]}`), `field "classes": 3 names, 2 of them different`},
 		{"a positive class of several", file(`{"name": "p", "classes": ["a", "b", "c"], "tasks": [` + task + `]}`), `field "positive": the problem lists its classes`},
 		{"classes of a regression", file(`{"name": "p", "classes": ["a", "b", "c"], "tasks": [{"name": "t", "kind": "regression", "train": [0]}]}`), `regression has no classes`},
-		{"rows without dataset", `{"schema": 1, "problems": [{"name": "p", "tasks": [` + task + `]}]}`, `need a "dataset"`},
+		{"rows without dataset", `{"schema": 1, "problems": [{"name": "p", "tasks": [` + task + `]}]}`, `it names no "dataset"`},
 	} {
 		datatest.Refused(parseProblems([]byte(c.text)))(t, nil, c.want)
 	}
@@ -259,7 +259,7 @@ func TestBindFaultsAreNamed(t *testing.T) {
 		{"row too large", task(rows[0][0], 99), `field "train": entry 1 is row 99; made has rows 0..14`, ErrInvalid},
 		{"row negative", task(-1), "row -1", ErrInvalid},
 		{"label of neither class", task(rows[0][0], rows[1][0], rows[2][0]), `entry 2: row ` + fmt.Sprint(rows[2][0]) + ` has the class "c2"`, ErrInvalid},
-		{"one class only", task(rows[0]...), `it takes rows, and of classes two`, ErrInvalid},
+		{"one class only", task(rows[0]...), `they need some, and of classes at least two`, ErrInvalid},
 		{"regression on classes", &Task{Name: "t", Kind: Regression, Train: []int{0, 1}}, "has 3 classes", ErrMismatch},
 	} {
 		f := &ProblemFile{Schema: 1, Dataset: &DatasetRef{Path: "made"}, Problems: []*Problem{{Name: "p", Tasks: []*Task{c.task}}}}

@@ -63,7 +63,7 @@ func (f *ProblemFile) Encode() ([]byte, error) {
 // check returns the first fault that the file has whatever its data is.
 func (f *ProblemFile) check() error {
 	if f.Dataset == nil {
-		return Invalid("it names no dataset; the row indices of tasks need a \"dataset\"")
+		return Invalid("it names no \"dataset\", whose rows the tasks list")
 	}
 	if len(f.Problems) == 0 {
 		return Invalid("the list \"problems\" is empty")
@@ -71,7 +71,7 @@ func (f *ProblemFile) check() error {
 	names := map[string]bool{}
 	for i, p := range f.Problems {
 		if p == nil || p.Name == "" || names[p.Name] {
-			return Invalid("problem %d of the list: it is null, or its name is empty or taken; names are unique", i+1)
+			return Invalid("problem %d of the list: it is null, or its name is empty or taken; every problem needs a name of its own", i+1)
 		}
 		names[p.Name] = true
 		if err := p.check(); err != nil {
@@ -87,12 +87,12 @@ func (p *Problem) check() error {
 	}
 	distinct := len(slices.Compact(slices.Sorted(slices.Values(p.Classes))))
 	if k := len(p.Classes); k > 0 && (k < 3 || distinct < k) {
-		return Invalid("field \"classes\": %d names, %d of them different; it lists all classes, each once, where tasks have more than two", k, distinct)
+		return Invalid("field \"classes\": %d names, %d of them different; it must list each class once, of tasks with more than two", k, distinct)
 	}
 	names := map[string]bool{}
 	for i, t := range p.Tasks {
 		if t == nil || t.Name == "" || names[t.Name] {
-			return Invalid("task %d of the list: it is null, or its name is empty or taken; names are unique", i+1)
+			return Invalid("task %d of the list: it is null, or its name is empty or taken; every task needs a name of its own", i+1)
 		}
 		names[t.Name] = true
 		if field, err := t.check(p); err != nil {
@@ -105,17 +105,17 @@ func (p *Problem) check() error {
 // check returns the first field that has a fault, and the fault.
 func (t *Task) check(p *Problem) (field string, fault error) {
 	if first := p.Tasks[0]; t.Kind != first.Kind {
-		return "kind", fmt.Errorf("%q, but the first task is %q; one problem has one loss", t.Kind, first.Kind)
+		return "kind", fmt.Errorf("%q, but the first task is %q; all tasks of a problem must be of one kind", t.Kind, first.Kind)
 	}
 	several := len(p.Classes) > 0
 	classes := t.Positive != "" || t.Negative != ""
 	switch {
 	case t.Kind != Classification && t.Kind != Regression:
-		return "kind", fmt.Errorf("%q; it can be %q or %q", t.Kind, Classification, Regression)
+		return "kind", fmt.Errorf("%q; it must be %q or %q", t.Kind, Classification, Regression)
 	case t.Kind == Regression && (classes || several):
 		return "positive", fmt.Errorf("regression has no classes, not %q and %q", t.Positive, t.Negative)
 	case several && classes:
-		return "positive", fmt.Errorf("the problem lists its classes, so that a task has no positive one (%q) and no negative one (%q)", t.Positive, t.Negative)
+		return "positive", fmt.Errorf("the problem lists its classes; then a task must name no positive class (%q) and no negative one (%q)", t.Positive, t.Negative)
 	case t.Kind == Classification && !several &&
 		(t.Positive == "" || t.Negative == "" || t.Positive == t.Negative):
 		return "positive", fmt.Errorf("classification needs two different classes, not %q and %q", t.Positive, t.Negative)
@@ -126,7 +126,7 @@ func (t *Task) check(p *Problem) (field string, fault error) {
 	for _, split := range t.splits() {
 		for i, r := range split.rows {
 			if place, twice := where[r]; twice {
-				return split.field, fmt.Errorf("row %d (entry %d of the list) is in %q too; a row serves once", r, i, place)
+				return split.field, fmt.Errorf("row %d (entry %d of the list) is in %q too; a row must be in one list", r, i, place)
 			}
 			where[r] = split.field
 		}

@@ -44,13 +44,13 @@ func (c SampleConfig) Validate() error {
 	switch {
 	case min(c.Train, c.Test) < 0 ||
 		max(c.Train, c.Test) == 0 && !c.All:
-		return Invalid("sample: %d training and %d test problems; there must be some of either", c.Train, c.Test)
+		return Invalid("sample: %d training and %d test problems; neither may be below 0, and one must be above", c.Train, c.Test)
 	case c.MinTasks < 1 || c.MaxTasks < c.MinTasks:
 		return Invalid("sample: between %d and %d tasks; it must be 1 <= min <= max", c.MinTasks, c.MaxTasks)
 	case !(c.TrainFraction > 0 && c.ValidationFraction > 0 && c.TrainFraction+c.ValidationFraction < 1):
 		return Invalid("sample: training fraction %v and validation fraction %v; both must be positive and leave rows for the test", c.TrainFraction, c.ValidationFraction)
 	case c.DisjointRows && c.TrainFraction+c.ValidationFraction >= 0.5:
-		return Invalid("sample: training fraction %v and validation fraction %v; with rows of their own, half of every class, training and test problems need less than half for both", c.TrainFraction, c.ValidationFraction)
+		return Invalid("sample: training fraction %v and validation fraction %v; with disjoint rows each problem has half of every class, so that together they must be below 0.5", c.TrainFraction, c.ValidationFraction)
 	}
 	return nil
 }
@@ -70,7 +70,7 @@ type candidate struct {
 // one.
 func SampleProblems(d *Dataset, c SampleConfig) (train, test *ProblemFile, err error) {
 	if d.Regression() {
-		return nil, nil, Invalid("sample: %s: class pairs need class labels; it has real targets (GroupProblems takes them)", d.Name)
+		return nil, nil, Invalid("sample: %s: it has real targets; pairs of classes need class labels, but groups (--groups) take targets", d.Name)
 	}
 	c = c.Defaults()
 	if err := c.Validate(); err != nil {

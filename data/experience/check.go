@@ -85,13 +85,13 @@ func (s *Store) Check() (sources []SourceStats, faults []*Fault, err error) {
 			d.unit = unit
 		}
 		if math.Abs(unit-d.unit) > 1e-12*unit { // far above rounding
-			err := ErrConflict.Errorf("o has the denominator %v, but %v at %v, on the same problem", unit, d.unit, d.first.Place)
+			err := ErrConflict.Errorf("the test error divided by o is %v, but %v at %v; on one problem it must be the same, single-task learning's", unit, d.unit, d.first.Place)
 			faults = append(faults, &Fault{e.Place, err})
 		}
 	}
 	for _, id := range slices.Sorted(maps.Keys(problems)) {
 		if d := problems[id]; !d.found {
-			err := data.Invalid("problem %q has %d tuples that are ok, but none of source %q, their denominator", d.first.Problem, d.tuples, STL)
+			err := data.Invalid("problem %q has %d tuples that are ok, but none of source %q, by whose error o divides", d.first.Problem, d.tuples, STL)
 			faults = append(faults, &Fault{d.first.Place, err})
 		}
 	}

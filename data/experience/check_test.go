@@ -96,7 +96,7 @@ func TestCheckFindsWhatRecordsTellTogether(t *testing.T) {
 
 	p[2].Result.O /= 2
 	dir, shard = writeRaw(t, encodeAll(t, p[0], p[1], p[2])...)
-	wantFault(t, "another denominator", dir, shard, 3, experience.ErrConflict, " at "+shard+":1, on the same problem")
+	wantFault(t, "another denominator", dir, shard, 3, experience.ErrConflict, " at "+shard+":1; on one problem it must be the same")
 }
 
 // Check reports everything it finds and goes on after it.
@@ -130,7 +130,7 @@ func TestUnusableFolders(t *testing.T) {
 	}{
 		{"a file", aFile, "one", syscall.ENOTDIR, aFile},
 		{"below a file", filepath.Join(aFile, "store"), "one", syscall.ENOTDIR, aFile},
-		{"shards without manifest", orphans, "one", fs.ErrNotExist, "manifest.json: no such file or directory; there are shards"},
+		{"shards without manifest", orphans, "one", fs.ErrNotExist, "manifest.json: no such file or directory; without this file the shards"},
 		{"shard is a directory", shardIsADir, "one", syscall.EISDIR, "one.jsonl"},
 		{"shard name with a slash", base, "../one", data.ErrInvalid, `shard "../one"`},
 		{"empty shard name", base, "", data.ErrInvalid, `shard ""`},

@@ -131,7 +131,7 @@ func (p *Problems) Keep(dir string) error {
 		return err
 	}
 	if len(present) > 0 && !slices.Contains(present, path) {
-		return data.Mismatch("%s has tuples on other problems than %s; take another directory: training takes several", dir, p.path)
+		return data.Mismatch("%s has tuples on other problems than %s; give another directory (train takes several)", dir, p.path)
 	}
 	kept := *p.file
 	kept.Dataset = &data.DatasetRef{SHA256: p.dataset.Fingerprint()}
@@ -189,7 +189,7 @@ func (s *Store) Problems(dataset string, t *Transform) (kept *Problems, through 
 func (s *Store) problemFile() (string, error) {
 	paths, err := list(s.dir, problemsPattern)
 	if err == nil && len(paths) != 1 {
-		err = data.Invalid("%s: there are %d files %s beside the tuples; collecting keeps the problems there, in one", s.dir, len(paths), problemsPattern)
+		err = data.Invalid("%s: there are %d files %s beside the tuples; there must be one, which collect writes", s.dir, len(paths), problemsPattern)
 	}
 	if err != nil {
 		return "", err

@@ -75,7 +75,7 @@ func (r *Result) MeanTest() float64 { return stat.Mean(r.Test, nil) }
 
 // Perfect is the reason why a problem on which single-task learning makes no test
 // error has no results.
-const Perfect = "the test error of single-task learning is 0, so no error is relative to it"
+const Perfect = "the test error of single-task learning is 0, by which no error can be divided"
 
 // Relate fills in O, given the mean test error of single-task learning. It returns an
 // error that wraps data.ErrInvalid if that is 0, because then no relative error exists.
@@ -131,7 +131,7 @@ func (r *Record) Validate() error {
 		}
 	}
 	must(r.Problem != "" && r.ProblemID != "" && r.Source != "" && r.Draw >= 0,
-		"problem is %q, problem_id %q, source %q and draw %d; it needs texts and a number from 0",
+		"problem is %q, problem_id %q, source %q and draw %d; they must be texts and a number from 0",
 		r.Problem, r.ProblemID, r.Source, r.Draw)
 	want, err := TupleID(r.ProblemID, r.Source, r.Draw, r.Hyper)
 	must(err == nil, "hyper: %v", err)
@@ -140,9 +140,9 @@ func (r *Record) Validate() error {
 	failed := r.Status == Failed
 	must(ok || failed, "status is %q; it must be %q or %q", r.Status, OK, Failed)
 	must(!ok || r.Reason == "", "status is ok, yet there is a reason for failure: %q", r.Reason)
-	must(!failed || r.Reason != "", "status is failed, but the reason is %q; it must be a text", r.Reason)
+	must(!failed || r.Reason != "", "status is failed, but the reason is %q; it must not be empty", r.Reason)
 	must(!ok || len(r.Omega) > 0, "omega is missing; a tuple that is ok has one")
-	must(ok == (r.Result != nil), "status is %q, and a result there is: %v; a tuple that is ok has one, and no other", r.Status, r.Result != nil)
+	must(ok == (r.Result != nil), "status is %q, but whether there is a result is %v; tuples that are ok have one, others none", r.Status, r.Result != nil)
 	if len(r.Omega) > 0 {
 		omega, err := data.NewCovariance(r.Omega)
 		if must(err == nil, "omega: %v", err); err == nil {

@@ -49,7 +49,7 @@ type Manifest struct {
 // Validate checks that a store can be made with m.
 func (m Manifest) Validate() error {
 	if m.Dataset.SHA256 == "" {
-		return data.Invalid("manifest: dataset.sha256: it is missing; it must be the fingerprint of the dataset")
+		return data.Invalid("manifest: dataset.sha256: it is missing; it must be the SHA-256 of the dataset")
 	}
 	return nil
 }
@@ -117,7 +117,7 @@ func establish(dir string, m Manifest) error {
 	}
 	have, err := readManifest(dir)
 	if errors.Is(err, fs.ErrNotExist) {
-		err = fmt.Errorf("%w; there are shards, and nobody knows what they are", err)
+		err = fmt.Errorf("%w; without this file the shards beside it cannot be used", err)
 	}
 	if err != nil {
 		return err

@@ -143,7 +143,7 @@ func (w *Writer) Append(r *Record) (err error) {
 	}
 	w.synced = time.Now()
 	if err := w.log.Sync(); err != nil {
-		return fmt.Errorf("the record is written, but not yet safe: %w", err)
+		return fmt.Errorf("the record is written, but may be lost if the machine stops: %w", err)
 	}
 	return nil
 }

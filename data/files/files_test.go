@@ -143,8 +143,8 @@ func TestDecodeJSONSaysWhere(t *testing.T) {
 		"{\"name\": \"x\"\n \"parts\": []}":        "line 2, column 2: invalid character '\"'",
 		"{\"name\": \"x\",\n":                      "line 2, column 0: unexpected end of JSON input",
 		"":                                         "line 1, column 0: unexpected end of JSON input",
-		"{\"name\": \"x\"}\n{\"name\": \"y\"}":     "line 2, column 1: something follows",
-		"{\"name\": \"x\"} rest":                   "line 1, column 14: something follows",
+		"{\"name\": \"x\"}\n{\"name\": \"y\"}":     "line 2, column 1: there is more text after",
+		"{\"name\": \"x\"} rest":                   "line 1, column 14: there is more text after",
 		"{\"a\\\"b\": 1}":                          `json: unknown field "a\"b"`,
 	} {
 		if err := DecodeJSON([]byte(text), new(document)); err == nil || !strings.HasPrefix(err.Error(), want) {

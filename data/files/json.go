@@ -23,7 +23,7 @@ func DecodeJSON(raw []byte, into any) error {
 		return located(raw, err)
 	}
 	if _, err := d.Token(); err != io.EOF {
-		return at(raw, d.InputOffset(), errors.New("something follows the JSON value"))
+		return at(raw, d.InputOffset(), errors.New("there is more text after the JSON value"))
 	}
 	return nil
 }

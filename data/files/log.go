@@ -59,7 +59,7 @@ func (l *Log) Append(record []byte) error {
 		return nil
 	}
 	if cutErr := l.file.Truncate(l.size); cutErr != nil {
-		l.torn = errors.Join(err, fmt.Errorf("the file now ends in a torn record, which whoever opens it next cuts off: %w", cutErr))
+		l.torn = errors.Join(err, fmt.Errorf("the file now ends in a torn record, which is cut off when the file is next opened: %w", cutErr))
 		return l.torn
 	}
 	return err

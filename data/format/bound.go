@@ -21,5 +21,5 @@ func bounded(rows, cols, cells int, stored int64) error {
 	if size <= max(freeCells, cellsPerByte*float64(stored)) {
 		return nil
 	}
-	return data.Invalid("%d cells, in %d rows and %d columns, are more than %d bytes on disk may hold; if that is right, divide the file, or unpack it if it is packed", cells, rows, cols, stored)
+	return data.Invalid("it has %d cells, in %d rows and %d columns, more than a file of %d bytes may have; divide the file, or unpack it if it is packed", cells, rows, cols, stored)
 }

@@ -99,7 +99,7 @@ func (c *Column) rename(names []string) error {
 	}
 	once := len(slices.Compact(slices.Sorted(slices.Values(names))))
 	if once < len(names) {
-		return data.Invalid("the %d names are only %d different ones", len(names), once)
+		return data.Invalid("there are %d names, but only %d different ones; every class needs a name of its own", len(names), once)
 	}
 	first := 1 // the number of the first name
 	if slices.Contains(c.Numbers, 0) {
@@ -122,7 +122,7 @@ func (c *Column) rename(names []string) error {
 	for i := range c.Len() {
 		name, ok := known[c.Label(i).String()]
 		if !ok {
-			return data.Invalid("row %d: %q is not one of the %d names, which begin with %q, nor a number of one, %d..%d",
+			return data.Invalid("row %d: %q is neither one of the %d names, such as %q, nor the number of a name, %d..%d",
 				i, c.Label(i), len(names), names[0], first, first+len(names)-1)
 		}
 		renamed.Add(name)

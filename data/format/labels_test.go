@@ -64,9 +64,9 @@ func TestFaultyLabelsAreNamed(t *testing.T) {
 		want  string
 	}{
 		{"too large", &Column{Numbers: []float64{1 << 53}}, nil, "2^53"},
-		{"few names", &Column{Numbers: []float64{1, 3}}, []string{"a", "b"}, `row 1: "3" is not one of the 2 names`},
-		{"fraction", &Column{Numbers: []float64{1, 1.5}}, []string{"a", "b"}, `"1.5" is not one of`},
-		{"unknown name", wordsOf("a", "x"), []string{"a", "b"}, `row 1: "x" is not one of the 2 names`},
+		{"few names", &Column{Numbers: []float64{1, 3}}, []string{"a", "b"}, `row 1: "3" is neither one of the 2 names`},
+		{"fraction", &Column{Numbers: []float64{1, 1.5}}, []string{"a", "b"}, `"1.5" is neither one of`},
+		{"unknown name", wordsOf("a", "x"), []string{"a", "b"}, `row 1: "x" is neither one of the 2 names`},
 		{"names twice", &Column{Numbers: []float64{1}}, []string{"a", "a"}, "only 1 different"},
 	} {
 		err := c.c.rename(c.names)
@@ -115,7 +115,7 @@ func TestTwoArraysOfOneNameAreRefused(t *testing.T) {
 
 func TestArraysThatArePassedOverAreNamed(t *testing.T) {
 	d := mustReadBytes(t, "a.npz", []byte(arraysFile(t, map[string]string{"grp": "\x01\x01\x02\x02"})), Options{})
-	datatest.Equal(t, d.Notes, []string{"arrays that are passed over: grp"}, "notes")
+	datatest.Equal(t, d.Notes, []string{"arrays that are not read: grp"}, "notes")
 }
 
 // Scikit-learn's splitters call the groups of rows groups.

@@ -129,7 +129,7 @@ func newArray(r io.Reader, length, stored int64) (*array, error) {
 	}
 	switch a.kind {
 	case "":
-		return fault("entries of the NumPy type %q; they must be numbers (<f4, <f8, <i4, |b1, ...) or text (<U, |S), which NumPy's astype makes of them", header[1])
+		return fault("its entries have the NumPy type %q; they must be numbers (<f4, <f8, <i4, |b1, ...) or text (<U, |S), to which NumPy's astype converts them", header[1])
 	case textKind:
 		a.size, _ = strconv.Atoi(match[3])
 		if a.code == "U" {
@@ -144,7 +144,7 @@ func newArray(r io.Reader, length, stored int64) (*array, error) {
 		n, err := strconv.ParseInt(dimension, 10, 64)
 		var overflow uint64
 		if overflow, bytes = bits.Mul64(bytes, uint64(n)); err != nil || overflow > 0 {
-			return fault("the array's shape (%s) is beyond all memory", header[3])
+			return fault("the array's shape (%s) is too large for any memory", header[3])
 		}
 		a.shape = append(a.shape, int(n))
 	}

@@ -155,7 +155,7 @@ func TestBadArraysAreRefused(t *testing.T) {
 		"negative shape":              {edit("(8, 6)", "(-8, 6)"), "fortran_order or shape"},
 		"complex":                     {edit("<f8", "<c8"), `"<c8"`},
 		"odd size":                    {edit("<f8", "<f3"), `"<f3"`},
-		"quarter precision":           {edit("<f8", "|f1"), `"|f1"; they must be numbers (<f4, <f8, <i4, |b1, ...) or text (<U, |S), which NumPy's astype makes of them`},
+		"quarter precision":           {edit("<f8", "|f1"), `"|f1"; they must be numbers (<f4, <f8, <i4, |b1, ...) or text (<U, |S), to which NumPy's astype converts them`},
 		"highest byte first":          {edit("<f8", ">f8"), `">f8"`},
 		"objects":                     {edit("<f8", "|O"), `"|O"`},
 		"records":                     {edit("'<f8'", "[('x', '<f8')]"), "lacks a simple type"},
@@ -196,7 +196,7 @@ func TestNPZRefusesBadArchives(t *testing.T) {
 		{name: "single label", content: archiveOf(t, x, floats("y", nil, 1)), is: data.ErrInvalid, want: "array y: it is float64"},
 		{name: "NaN", content: archiveOf(t, y, floats("X", []int{2, 2}, 1, 2, 3, math.NaN())), is: data.ErrInvalid, want: "row 1, column 1: the feature is NaN"},
 		{name: "beyond float32", content: archiveOf(t, y, floats("X", []int{2, 2}, 1, 1e300, 3, 4)), is: data.ErrInvalid, want: "row 0, column 1: the feature is +Inf"},
-		{name: "too few class names", content: archiveOf(t, x, y, namesArray("classes", []string{"a"})), is: data.ErrInvalid, want: `"2" is not one of the 1 names`},
+		{name: "too few class names", content: archiveOf(t, x, y, namesArray("classes", []string{"a"})), is: data.ErrInvalid, want: `"2" is neither one of the 1 names`},
 		{name: "too few feature names", content: archiveOf(t, x, y, namesArray("features", []string{"a"})), is: data.ErrInvalid, want: "3 columns but 1 feature names"},
 		{name: "sparse columns", content: csr("csc", []float64{0, 1, 2}, []float64{0, 1}, []float64{2, 2}), is: data.ErrFormat, want: `stored as ["csc"]`},
 		{name: "sparse out of order", content: csr("csr", []float64{0, 2, 2}, []float64{1, 0}, []float64{2, 2}), is: data.ErrFormat, want: "column 0 after column 1"},
@@ -204,7 +204,7 @@ func TestNPZRefusesBadArchives(t *testing.T) {
 		{name: "sparse out of range", content: csr("csr", []float64{0, 1, 2}, []float64{0, 2}, []float64{2, 2}), is: data.ErrFormat, want: "within 0..1"},
 		{name: "sparse negative", content: csr("csr", []float64{0, 1, 2}, []float64{0, -1}, []float64{2, 2}), is: data.ErrFormat, want: "array indices: entry 1 is -1"},
 		{name: "sparse pointers", content: csr("csr", []float64{0, 2, 1}, []float64{0, 1}, []float64{2, 2}), is: data.ErrFormat, want: "row pointers"},
-		{name: "sparse rows", content: csr("csr", []float64{0, 1, 2}, []float64{0, 1}, []float64{3, 2}), is: data.ErrFormat, want: "array shape: it says [3 2] but indptr has 3 entries"},
+		{name: "sparse rows", content: csr("csr", []float64{0, 1, 2}, []float64{0, 1}, []float64{3, 2}), is: data.ErrFormat, want: "array shape: it is [3 2], but indptr has 3 entries"},
 		{name: "sparse shape", content: csr("csr", []float64{0, 1, 2}, []float64{0, 1}, []float64{2}), is: data.ErrFormat, want: "array shape"},
 	})
 }

@@ -67,7 +67,7 @@ func parseNPZ(r io.ReaderAt, size int64, o Options) (*Frame, error) {
 		return slices.Contains(p.taken, name)
 	})
 	if len(unused) > 0 {
-		t.Notes = []string{"arrays that are passed over: " + Abridge(unused)}
+		t.Notes = []string{"arrays that are not read: " + Abridge(unused)}
 	}
 	return t, p.err
 }
@@ -179,14 +179,14 @@ func (p *npzParser) csr() *data.Stored {
 	value := take(p, "data", numbersOf[float32])
 	if p.err == nil &&
 		(len(shape) != 2 || int(shape[0]) != len(begin)-1) {
-		p.err = data.Malformed("array shape: it says %v but indptr has %d entries, one more than rows", shape, len(begin))
+		p.err = data.Malformed("array shape: it is %v, but indptr has %d entries, which must be one more than there are rows", shape, len(begin))
 	}
 	if p.err != nil {
 		return nil
 	}
 	x, err := data.NewCSR(int(shape[1]), begin, index, value)
 	if err != nil {
-		p.err = data.Malformed("the sparse matrix is not in order (SciPy's sum_duplicates puts it so): %w", err)
+		p.err = data.Malformed("the entries of the sparse matrix are not in order (SciPy's sum_duplicates sorts them): %w", err)
 	}
 	return x
 }
@@ -295,7 +295,7 @@ func (p *npzParser) columns(name string) []*Column {
 // whole or not at all.
 func Write(path string, d *data.Dataset) error {
 	if strings.ToLower(filepath.Ext(path)) != ".npz" {
-		return data.Malformed("%s: datasets are written as .npz; name it so", path)
+		return data.Malformed("%s: datasets are written as .npz; give a name that ends in .npz", path)
 	}
 	return files.Write(path, func(w io.Writer) error { return WriteNPZ(w, d) })
 }

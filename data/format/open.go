@@ -33,7 +33,7 @@ func unpack(f io.Reader, name string) (*text, error) {
 	if string(start) == gzipMagic || strings.HasSuffix(strings.ToLower(name), ".gz") {
 		z, err := gzip.NewReader(in)
 		if err != nil {
-			return nil, data.Malformed("it is not a sound gzip file: %w", err)
+			return nil, data.Malformed("it is not a gzip file, or damaged: %w", err)
 		}
 		t.Reader = &inflated{gzip: z, packed: packed}
 	}

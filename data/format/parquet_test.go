@@ -129,9 +129,9 @@ func TestParquetRefusals(t *testing.T) {
 	}
 	datatest.Check(t, w.Close())
 	for want, content := range map[string]*bytes.Buffer{
-		`column "Tags" is a list or a struct`:                 &lists,
-		`line 1: it is not UTF-8`:                             &binary,
-		fmt.Sprintf("more than %d bytes on disk", many.Len()): &many,
+		`column "Tags" is a list or a struct`:                   &lists,
+		`line 1: it is not UTF-8`:                               &binary,
+		fmt.Sprintf("more than a file of %d bytes", many.Len()): &many,
 	} {
 		var err error
 		got := datatest.Allocated(func() { _, _, err = columnsOf(contentOf(content.Bytes()), false) })

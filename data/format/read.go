@@ -94,7 +94,7 @@ func Read(path string, o Options) (*Frame, error) {
 	case NPZ:
 		f, err = readNPZ(path, o)
 	default:
-		err = data.Invalid("its format is called %s; there are svmlight, csv, tsv, npz and parquet", format)
+		err = data.Invalid("there is no format %s; there are svmlight, csv, tsv, npz and parquet", format)
 	}
 	if err == nil {
 		err = f.Name(o)
@@ -126,7 +126,7 @@ func Of(path string, o Options) (Format, error) {
 	case o.Format != "":
 		return o.Format, nil
 	case info.IsDir():
-		return "", data.Malformed("%s: it is a folder; texts are counted by other programs, such as scikit-learn's CountVectorizer and dump_svmlight_file", path)
+		return "", data.Malformed("%s: it is a folder, not a file; the words of texts are counted by other programs, such as scikit-learn's CountVectorizer and dump_svmlight_file", path)
 	}
 	return formatOfName(path)
 }

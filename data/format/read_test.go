@@ -139,7 +139,7 @@ func TestReadRefusesWhatItCannotFindOrName(t *testing.T) {
 		{"nameless format", formats + "make.py", Options{}, data.ErrFormat, "does not say what it is"},
 		{"a single array", formats + "array.npy", Options{}, data.ErrFormat, `array.npy: single arrays are not read; NumPy makes an .npz of one`},
 		{"a MATLAB file", matlab, Options{}, data.ErrFormat, `a.mat: MATLAB files are not read; SciPy makes an .npz of it: m = scipy.io.loadmat("a.mat")`},
-		{"unknown format", table, Options{Format: "xls"}, data.ErrInvalid, "its format is called xls"},
+		{"unknown format", table, Options{Format: "xls"}, data.ErrInvalid, "there is no format xls"},
 		{"unknown decimal", formats + "table.csv", Options{Decimal: ":"}, data.ErrInvalid, `decimal ":": it must be a point or a comma`},
 		{"long separator", formats + "table.csv", Options{Separator: "::"}, data.ErrInvalid, `separator "::": it must be a character, or tab`},
 	} {
@@ -158,8 +158,8 @@ func TestDamagedGzipIsRefused(t *testing.T) {
 	flipped := []byte(whole)
 	flipped[len(flipped)/2] ^= 0x10
 	checkRefusals(t, ".svmlight.gz", []refusal{
-		{name: "text instead", content: "1 1:2\n", is: data.ErrFormat, want: "not a sound gzip file"},
-		{name: "empty", content: "", is: data.ErrFormat, want: "not a sound gzip file"},
+		{name: "text instead", content: "1 1:2\n", is: data.ErrFormat, want: "not a gzip file, or damaged"},
+		{name: "empty", content: "", is: data.ErrFormat, want: "not a gzip file, or damaged"},
 		{name: "cut short", content: whole[:len(whole)-9], is: data.ErrFormat, want: "damaged or cut short"},
 		{name: "without its end", content: whole[:len(whole)-1], is: data.ErrFormat, want: "damaged or cut short"},
 		{name: "flipped bit", content: string(flipped), is: data.ErrFormat, want: "damaged or cut short"},
@@ -238,24 +238,24 @@ func TestLyingFilesDoNotFillTheMemory(t *testing.T) {
 		limit               uint64
 	}{
 		{"rows.npz", array("<f4", "(1000000000000, 3)"), "promises", 1 << 20},
-		{"overflow.npz", array("<f8", "(4611686018427387904, 4611686018427387904)"), "beyond all memory", 1 << 20},
+		{"overflow.npz", array("<f8", "(4611686018427387904, 4611686018427387904)"), "too large for any memory", 1 << 20},
 		{"columns.npz", array("<f8", "(0, 4611686018427387904)"), "features are n x d", 1 << 20},
 		{"nothing.npz", array("<f8", "(1000000000000, 0)"), "features are n x d", 1 << 20},
 		{"wide.npz", array("<U0", "(1000000000000, 2)"), "U0", 1 << 20},
 		{"header.npz", packedArrays(t, map[string]string{"X": "\x93NUMPY\x01\x00\xff\xff"}), "cut short", 1 << 20},
-		{"claimed.npz", zipped(uint64(len(header("<f4", "(274877906, 1000)")))+1099511624000, header("<f4", "(274877906, 1000)")), "are more than", 1 << 20},
+		{"claimed.npz", zipped(uint64(len(header("<f4", "(274877906, 1000)")))+1099511624000, header("<f4", "(274877906, 1000)")), "more than a file of", 1 << 20},
 		{"claim.npz", zipped(uint64(len(header("<f4", "(4000, 1000)")))+16e6, header("<f4", "(4000, 1000)")), "cut short after 0 of 4000000", 1 << 20},
 		{"texts.npz", texts, "15728640 cells", 4 << 20},
 		{"comments.svm.gz", comments, "unpacks to more", 4 << 20},
 		{"endless.svm.gz", endless, "line 1: the row is longer than 16777216 bytes", 8 * minInflated},
 		{"endless.csv.gz", endless, "unpacks to more", 8 * minInflated},
-		{"commas.csv.gz", packed(t, strings.Repeat(",", 15<<20)), "line 1: 47185923 cells", 8 * minInflated},
+		{"commas.csv.gz", packed(t, strings.Repeat(",", 15<<20)), "line 1: it has 47185923 cells", 8 * minInflated},
 		{"ones.csv.gz", packed(t, strings.Repeat("1,", 7<<20)), "more than", 8 * minInflated},
 		{"commas.csv", strings.Repeat(",", 1<<20), "in 1 rows and 1048577 columns", 16 * minInflated},
 		{"tabs.tsv.gz", packed(t, strings.Repeat("\t", 15<<20)), "more than", 8 * minInflated},
-		{"rows.csv.gz", packed(t, "a,y\n"+strings.Repeat("1,2\n", 3<<20)), "2 columns, are more than", 8 * minInflated},
+		{"rows.csv.gz", packed(t, "a,y\n"+strings.Repeat("1,2\n", 3<<20)), "2 columns, more than", 8 * minInflated},
 		{"rows.svm.gz", packed(t, strings.Repeat("1\n", 5<<20)), "line 524288: ", 8 * minInflated},
-		{"bytes.npz", packedArrays(t, map[string]string{"X": header("|u1", "(15728640, 1)") + strings.Repeat("a", 15728640)}), "array X: 15728640 cells", 1 << 20},
+		{"bytes.npz", packedArrays(t, map[string]string{"X": header("|u1", "(15728640, 1)") + strings.Repeat("a", 15728640)}), "array X: it has 15728640 cells", 1 << 20},
 	} {
 		t.Run(c.file, func(t *testing.T) {
 			path := inFile(t, c.file, c.content)

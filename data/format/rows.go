@@ -106,7 +106,7 @@ func (r *Rows) begin(in *bufio.Reader, o Options) error {
 	case bytes.HasPrefix(start, []byte("\xff\xfe")) || bytes.HasPrefix(start, []byte("\xfe\xff")):
 		return data.Malformed("line 1: it is UTF-16; save it as UTF-8")
 	case bytes.IndexByte(start, 0) >= 0:
-		return data.Malformed("it has zero bytes, which no text has")
+		return data.Malformed("it has zero bytes, so that it is no text")
 	}
 	r.in = lines{in}
 	b, err := r.next()

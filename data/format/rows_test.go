@@ -248,8 +248,8 @@ func TestSVMLightRefusesBadLines(t *testing.T) {
 		{name: "indices descend", content: good + "1 3:1 2:1\n", is: data.ErrFormat, want: "line 4: the index 2 comes after 3"},
 		{name: "several labels", content: good + "1,2 3:1\n", is: data.ErrFormat, want: `line 4: it begins with "1,2"; it must begin with the row's label`},
 		{name: "no label", content: good + "1:1 3:1\n", is: data.ErrFormat, want: `line 4: it begins with "1:1"`},
-		{name: "qid missing", content: "1 qid:1 1:1\n" + good, is: data.ErrFormat, want: "line 2: either every row has a qid or none"},
-		{name: "qid added", content: good + "1 qid:1 1:1\n", is: data.ErrFormat, want: "line 4: either every row has a qid or none"},
+		{name: "qid missing", content: "1 qid:1 1:1\n" + good, is: data.ErrFormat, want: "line 2: the row has a qid and rows before have none"},
+		{name: "qid added", content: good + "1 qid:1 1:1\n", is: data.ErrFormat, want: "line 4: the row has a qid and rows before have none"},
 		{name: "qid without number", content: "1 qid:a 1:1\n", is: data.ErrFormat, want: `line 1: the qid "a"`},
 	})
 }

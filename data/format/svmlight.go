@@ -95,7 +95,7 @@ func (p *svmlightParser) row(line []byte) error {
 		qid, found = bytes.CutPrefix(pairs[0], []byte("qid:"))
 	}
 	if len(p.Lines) > 0 && found != (p.Group != nil) {
-		return data.Malformed("either every row has a qid or none")
+		return data.Malformed("the row has a qid and rows before have none, or the other way round; give all rows one, or none")
 	}
 	if found {
 		if _, err := strconv.ParseInt(string(qid), 10, 64); err != nil {

@@ -45,7 +45,7 @@ func decode(path string, maxPixels int) (image.Image, error) {
 	defer f.Close()
 	config, _, err := image.DecodeConfig(bufio.NewReader(f))
 	if err != nil {
-		return nil, data.Malformed("%s: it is no sound JPEG or PNG file: %w", path, err)
+		return nil, data.Malformed("%s: it is not a JPEG or PNG file, or damaged: %w", path, err)
 	}
 	if config.Width < 1 || config.Height < 1 || config.Width > maxPixels/config.Height {
 		return nil, data.Invalid("%s: %d x %d pixels; a picture must have 1 to %d", path, config.Width, config.Height, maxPixels)

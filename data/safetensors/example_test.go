@@ -20,5 +20,5 @@ func Example() {
 	fmt.Println(err)
 	// Output:
 	// W [2 2] [1 2 3 4] 12 <nil>
-	// tensor "W": data at bytes 0 to 16 of 15; it must begin at 0
+	// tensor "W": its data is at bytes 0 to 16 of 15; it must begin at 0
 }

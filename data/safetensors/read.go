@@ -33,7 +33,7 @@ func Read(path string, pick func(name string) DType) ([]Tensor, map[string]strin
 	}
 	tensors, metadata, err := read(file, info.Size(), pick)
 	if err != nil {
-		return nil, nil, fmt.Errorf("%s: it is not a sound safetensors file: %w", path, err)
+		return nil, nil, fmt.Errorf("%s: it is not a safetensors file, or damaged: %w", path, err)
 	}
 	return tensors, metadata, nil
 }
@@ -49,10 +49,10 @@ func read(file io.ReaderAt, size int64, pick func(name string) DType) (
 	in := io.NewSectionReader(file, 0, size)
 	var length uint64
 	if err := binary.Read(in, binary.LittleEndian, &length); err != nil {
-		return nil, nil, ErrFormat.Errorf("%d bytes, less than the length of the header takes: %w", size, err)
+		return nil, nil, ErrFormat.Errorf("it has %d bytes, less than the length of its header takes: %w", size, err)
 	}
 	if length > min(uint64(size-lengthSize), maxHeader) {
-		return nil, nil, ErrFormat.Errorf("a header of %d bytes in a file of %d; Python writes such files with safetensors.numpy.save_file", length, size)
+		return nil, nil, ErrFormat.Errorf("its header has %d bytes by its length, but the file has %d; Python writes such files with safetensors.numpy.save_file", length, size)
 	}
 	header := make([]byte, length)
 	if _, err := io.ReadFull(in, header); err != nil {
@@ -162,7 +162,7 @@ func (e entry) check(begin, limit int) error {
 		return fmt.Errorf("dtype %q is not one of %s, %s", e.DType, F32, F64)
 	}
 	if e.Offsets[0] != begin || e.Offsets[1] < begin || e.Offsets[1] > limit {
-		return fmt.Errorf("data at bytes %d to %d of %d; it must begin at %d", e.Offsets[0], e.Offsets[1], limit, begin)
+		return fmt.Errorf("its data is at bytes %d to %d of %d; it must begin at %d", e.Offsets[0], e.Offsets[1], limit, begin)
 	}
 	size, ok := product(append([]int{e.DType.size()}, e.Shape...))
 	if have := e.Offsets[1] - begin; !ok || size != have {

@@ -120,7 +120,7 @@ func header(tensors []Tensor, metadata map[string]string) ([]byte, error) {
 			return nil, fmt.Errorf("tensor %q has shape %v but %d numbers, and dtype %q, which can be %s or %s", t.Name, t.Shape, count, t.DType, F32, F64)
 		}
 		if _, taken := entries[t.Name]; taken || t.Name == "" {
-			return nil, fmt.Errorf("tensor name %q is empty or taken; names are unique", t.Name)
+			return nil, fmt.Errorf("tensor name %q is empty or taken; every tensor needs a name of its own", t.Name)
 		}
 		end += count * t.DType.size()
 		shape := append([]int{}, t.Shape...) // never null in JSON

@@ -88,7 +88,7 @@ func TestMalformedFilesAreRefused(t *testing.T) {
 			t.Errorf("%s: the error is %v", name, err)
 		}
 	}
-	for name, want := range map[string]string{"a gap": `tensor "a"`, "a huge header": "a header of"} {
+	for name, want := range map[string]string{"a gap": `tensor "a"`, "a huge header": "its header has"} {
 		datatest.Check(t, os.WriteFile(path, malformed[name], 0o644))
 		if _, _, err := Read(path, nil); err == nil || !strings.Contains(err.Error(), path) || !strings.Contains(err.Error(), want) {
 			t.Errorf("the error does not name file and place: %v", err)

@@ -275,7 +275,7 @@ func (r *reader) expand() error {
 	}
 	r.tell()
 	if r.blurred != nil {
-		r.note("single precision, in which features are kept, cannot tell values of %s apart: subtract a start from the column; without --step a column is centred before", format.Abridge(r.blurred))
+		r.note("values of %s differ by too little for single precision, in which features are kept: subtract their mean first, or leave --step out, which does", format.Abridge(r.blurred))
 	}
 	r.x, err = data.NewDense(rows, width, value)
 	return err
@@ -401,7 +401,7 @@ func (r *reader) makes(c *format.Column) (Column, error) {
 	slices.SortFunc(column.Levels, CompareNames)
 	if n := len(column.Levels); n > mostLevels ||
 		r.found[c.Name] && n >= enoughToTell && 2*n > count {
-		return column, data.Invalid("column %q: %d of its %d values are different words; is it an identifier? then leave it out with --ignore, or say --categorical", c.Name, n, count)
+		return column, data.Invalid("column %q: %d of its %d values are different words; leave it out with --ignore if it is an identifier, or else say --categorical", c.Name, n, count)
 	}
 	var weights []float64
 	values := make([][]float64, column.parts())

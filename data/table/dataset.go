@@ -81,11 +81,11 @@ func (r *reader) usual(names []string) {
 func (r *reader) readFrame(paths []string) (err error) {
 	lists := slices.Concat(r.Validation, r.Ignore, r.Categorical, r.NA, r.Group)
 	if len(paths) > 1 || lists != nil || r.Time+r.Weight+r.MissingColumns != "" {
-		return data.Invalid("%s: several files, files for validation, groups, times, weights, and columns to ignore, of categories or missing go with CSV and TSV; of this format there is one file, in which groups are tasks", paths[0])
+		return data.Invalid("%s: of this format fit takes one file, whose groups are the tasks; more files, and --validation, --group, --time, --weight, --ignore, --categorical, --na and --missing-columns, go with CSV, TSV and Parquet", paths[0])
 	}
 	path := paths[0]
 	if r.After != nil {
-		return data.Invalid("%s: an older model (--after) goes with CSV and TSV, whose columns have names", path)
+		return data.Invalid("%s: an older model (--after) goes with CSV, TSV and Parquet, whose columns have names", path)
 	}
 	o := r.Format
 	o.Group = cmp.Or(r.Task, o.Group)

@@ -106,7 +106,7 @@ func (r *reader) kind() (kind data.Kind, err error) {
 			first = t
 			kind = k
 		case k != kind:
-			return "", data.Invalid("columns %q and %q: one is %s (%s), the other %s (%s); fit them separately, or say the kind of both", first.Name, t.Name,
+			return "", data.Invalid("columns %q and %q: one is %s (%s), the other %s (%s); fit them separately, or give both one --kind", first.Name, t.Name,
 				kind, first.contents(), k, t.contents())
 		}
 	}
@@ -157,10 +157,10 @@ func (r *reader) findClasses() (classes []format.Label, err error) {
 	classes = slices.Compact(classes)
 	switch {
 	case several && len(classes) > mostClasses:
-		return nil, data.Invalid("target %q: it has %d classes, from %q to %q; there can be %d, and regression takes numbers", r.tasks[0].target.Name,
+		return nil, data.Invalid("target %q: it has %d classes, from %q to %q; there can be %d, but numbers can be fitted with --kind regression", r.tasks[0].target.Name,
 			len(classes), classes[0], classes[len(classes)-1], mostClasses)
 	case several && r.Positive != "":
-		return nil, data.Invalid("--positive: %q: there are %d classes, from %q to %q; of two one is positive", r.Positive,
+		return nil, data.Invalid("--positive: %q: there are %d classes, from %q to %q; only with two is one of them positive", r.Positive,
 			len(classes), classes[0], classes[len(classes)-1])
 	case several:
 		for _, c := range classes {
@@ -193,7 +193,7 @@ func (t *task) learn(kind data.Kind, positive string, classes []format.Label, se
 			pair = slices.Clone(t.classes)
 		}
 		if len(pair) == 1 {
-			return data.Invalid("task %q: all its %d rows are %q; no other row says what else they could be", t.name, len(t.rows), pair[0])
+			return data.Invalid("task %q: all its %d rows are %q, and so are all others; some rows must have another class", t.name, len(t.rows), pair[0])
 		}
 		if format.Key(positive) == format.Key(pair[0].String()) {
 			slices.Reverse(pair)

@@ -251,7 +251,7 @@ func (r *reader) readText(paths []string) error {
 	}
 	r.perFile = r.Task == "" && len(paths) > 1 && len(r.targets) == 1
 	if r.perFile && len(r.Validation) > 0 {
-		return data.Invalid("%s: every file is a task, so that it does not say of which its rows are; put the tasks into one file with a column that names them", r.Validation[0])
+		return data.Invalid("%s: it does not say which tasks its rows are of, as each file is a task; put the tasks into one file with a column that names them", r.Validation[0])
 	}
 	if r.findWords() {
 		if err := read(); err != nil { // numbers among words as they are written
@@ -295,7 +295,7 @@ func (r *reader) readSheet(path string) error {
 	s := sheet{path: path, bare: rows.Names == nil, names: map[string]bool{}}
 	names := rows.Names
 	if len(r.sheets) > 0 && s.bare != r.sheets[0].bare {
-		return data.Mismatch("%s: it has a header and %s has none, or the other way round", path, r.sheets[0].path)
+		return data.Mismatch("%s: either it or %s has a header, and the other has none; give both a header, or neither", path, r.sheets[0].path)
 	}
 	if s.bare {
 		names = format.Numbered(rows.Width)
@@ -335,7 +335,7 @@ func (r *reader) columnsOf(s sheet, names []string) (columns []*format.Column, e
 	if j := format.LabelColumn(names); len(targets) == 0 && j >= 0 {
 		targets = names[j : j+1]
 	} else if len(targets) == 0 {
-		fault(data.Invalid("--target: no column is called label, class, y or target, so say which it is; there are %s", format.Abridge(names)))
+		fault(data.Invalid("--target: no column is called label, class, y or target; name the column of the labels, one of %s", format.Abridge(names)))
 	}
 	if r.wordsAreCategories() {
 		categorical = nil
@@ -386,7 +386,7 @@ func (r *reader) columnsOf(s sheet, names []string) (columns []*format.Column, e
 		case role == isIgnored:
 			continue
 		case role == "" && name == "":
-			fault(data.Invalid("column %d has no name, as if it were the numbers of the rows; name it, or leave it out with --ignore %d", j, j))
+			fault(data.Invalid("column %d has no name, as columns of row numbers have none; name it, or leave it out with --ignore %d", j, j))
 			continue
 		case s.names[name]:
 			fault(data.Invalid("two columns are called %q; rename one, or leave it out by its number with --ignore %d", name, j))
@@ -402,11 +402,11 @@ func (r *reader) columnsOf(s sheet, names []string) (columns []*format.Column, e
 	switch {
 	case err != nil:
 	case count[isTarget] == 0:
-		fault(data.Invalid("the target is ignored"))
+		fault(data.Invalid("the target is among the columns to --ignore; leave it out there"))
 	case r.Task != "" && count[isTarget] > 1:
 		fault(data.Invalid("a column names the task, and %d are targets; give one target", count[isTarget]))
 	case count[""]+count[isCategory] == 0:
-		fault(data.Invalid("no column is left for features"))
+		fault(data.Invalid("no column is left for features; --ignore fewer"))
 	}
 	return columns, err
 }

@@ -161,30 +161,30 @@ func TestBadTables(t *testing.T) {
 		is    error
 		want  string
 	}{
-		{"no target", []string{"a.csv", "x,z\n1,2\n"}, Options{}, data.ErrInvalid, "a.csv: --target: no column is called label, class, y or target, so say which it is; there are x, z"},
+		{"no target", []string{"a.csv", "x,z\n1,2\n"}, Options{}, data.ErrInvalid, "a.csv: --target: no column is called label, class, y or target; name the column of the labels, one of x, z"},
 		{"no such target", []string{"a.csv", "x,z\n1,2\n"}, Options{Targets: []string{"tox*"}}, data.ErrInvalid, `a.csv: --target: there is no column "tox*"; there are x, z`},
 		{"no such thing to ignore", []string{"a.csv", "x,y\n1,2\n"}, Options{Ignore: []string{"w"}}, data.ErrInvalid, `a.csv: --ignore: there is no column "w"`},
 		{"no such group", []string{"a.csv", "x,y\n1,2\n"}, Options{Group: []string{"w"}}, data.ErrInvalid, `a.csv: --group: there is no column "w"`},
 		{"a group that is the target", []string{"a.csv", "x,y\n1,2\n"}, Options{Group: []string{"y"}}, data.ErrInvalid, `a.csv: column "y": it cannot be the group and a target`},
-		{"a time that is a word", []string{"a.csv", "x,w,y\n1,2024-01-01,2.5\n2,May,3.5\n3,2024-01-03,4.5\n"}, Options{Time: "w", Categorical: []string{"*"}}, data.ErrFormat, `a.csv: line 2: column "w", the time: "2024-01-01" is no number, nor are all rows dates of one form; write them as 2006-01-31`},
+		{"a time that is a word", []string{"a.csv", "x,w,y\n1,2024-01-01,2.5\n2,May,3.5\n3,2024-01-03,4.5\n"}, Options{Time: "w", Categorical: []string{"*"}}, data.ErrFormat, `a.csv: line 2: column "w", the time: "2024-01-01" is not a number, and not all rows are dates of one form; write dates as 2006-01-31`},
 		{"target that is categorical", []string{"a.csv", "x,y\n1,2\n"}, Options{Categorical: []string{"y"}}, data.ErrInvalid, `a.csv: column "y": it cannot be a target and a category`},
 		{"two targets of one name", []string{"a.csv", "x,tox,tox\n1,0,1\n"}, Options{Targets: []string{"tox"}}, data.ErrInvalid, `a.csv: two columns are called "tox"; rename one, or leave it out by its number with --ignore 2`},
 		{"task column and several targets", []string{"a.csv", "t,x,y1,y2\n1,2,3,4\n"}, Options{Task: "t", Targets: []string{"y*"}}, data.ErrInvalid, "a.csv: a column names the task, and 2 are targets; give one target"},
-		{"mixed kinds", []string{"a.csv", "x,y1,y2\n1,0,1.5\n2,1,2.5\n3,0,3.5\n"}, Options{Targets: []string{"y*"}}, data.ErrInvalid, `columns "y1" and "y2": one is classification (2 different whole numbers), the other regression (3 different numbers); fit them separately, or say the kind of both`},
+		{"mixed kinds", []string{"a.csv", "x,y1,y2\n1,0,1.5\n2,1,2.5\n3,0,3.5\n"}, Options{Targets: []string{"y*"}}, data.ErrInvalid, `columns "y1" and "y2": one is classification (2 different whole numbers), the other regression (3 different numbers); fit them separately, or give both one --kind`},
 		{"a word for a regression", []string{"a.csv", "x,y\n1,yes\n2,no\n"}, Options{Kind: data.Regression}, data.ErrFormat, `a.csv: line 2: column "y": "yes": it is not a number`},
 		{"infinite target", []string{"a.csv", "x,y\n1,inf\n"}, Options{}, data.ErrInvalid, `a.csv: line 2: column "y", the target: it is inf; it must be finite`},
 		{"NaN target", []string{"a.csv", "x,y\n1,NaN\n"}, Options{}, data.ErrInvalid, `a.csv: line 2: column "y", the target: it is missing ("NaN"); fill it in, leave such rows out with --skip-unlabelled`},
 		{"one value", []string{"a.csv", "x,y\n1,7\n2,7\n"}, Options{Kind: data.Regression}, data.ErrInvalid, `target "y": all 2 rows are the same; they must differ`},
 		{"no labels", []string{"a.csv", "x,y1,y2\n1,,2\n2,,3\n3,,4\n"}, Options{Targets: []string{"y1", "y2"}}, data.ErrInvalid, `task "y1": no row is labelled`},
-		{"a positive one of three classes", []string{"a.csv", "x,y\n1,a\n2,b\n3,c\n"}, Options{Positive: "b"}, data.ErrInvalid, `--positive: "b": there are 3 classes, from "a" to "c"; of two one is positive`},
-		{"identifiers for classes", []string{"a.csv", "x,y\n" + many("%d,id%d\n", mostClasses+1)}, Options{}, data.ErrInvalid, `target "y": it has 1001 classes, from "id0" to "id999"; there can be 1000, and regression takes numbers`},
+		{"a positive one of three classes", []string{"a.csv", "x,y\n1,a\n2,b\n3,c\n"}, Options{Positive: "b"}, data.ErrInvalid, `--positive: "b": there are 3 classes, from "a" to "c"; only with two is one of them positive`},
+		{"identifiers for classes", []string{"a.csv", "x,y\n" + many("%d,id%d\n", mostClasses+1)}, Options{}, data.ErrInvalid, `target "y": it has 1001 classes, from "id0" to "id999"; there can be 1000, but numbers can be fitted with --kind regression`},
 		{"no such class", []string{"a.csv", "x,y\n1,a\n2,b\n"}, Options{Positive: "c"}, data.ErrInvalid, `task "y": its classes are "a" and "b"; "c" cannot be the positive one`},
 		{"a header with numbers in it", []string{"a.csv", "x,2019,2020\n1,2,3\n"}, Options{Targets: []string{"2"}}, data.ErrFormat, `a.csv: line 1: column "0": "x" is not a number; correct it, say --na if it means that there is none, or fit with the column as --categorical or without it (--ignore) (if this line names the columns say --header yes)`},
 		{"tasks of one name", []string{"a/x.csv", "x,y\n1,2\n", "b/x.csv", "x,y\n1,2\n"}, Options{}, data.ErrInvalid, `b/x.csv: two files make a task "x"`},
 		{"column that one file lacks", []string{"a.csv", "x,y\n1,2\n", "b.csv", "x,z,y\n1,2,3\n"}, Options{}, data.ErrMismatch, `a.csv: there is no column "z", which `},
-		{"one header of two", []string{"a.csv", "x,y\n1,2\n", "b.csv", "1,3\n"}, Options{Targets: []string{"1"}}, data.ErrMismatch, "b.csv: it has a header and "},
+		{"one header of two", []string{"a.csv", "x,y\n1,2\n", "b.csv", "1,3\n"}, Options{Targets: []string{"1"}}, data.ErrMismatch, "b.csv: either it or "},
 		{"formats", []string{"a.csv", "x,y\n1,2\n", "b.npz", "x"}, Options{}, data.ErrInvalid, "b.npz: its format is npz; rows are read from csv, tsv and parquet"},
-		{"identifier", []string{"a.csv", "x,y\n" + many("id%d,%d\n", mostLevels+1)}, Options{Categorical: []string{"x"}}, data.ErrInvalid, `column "x": 1001 of its 1001 values are different words; is it an identifier? then leave it out with --ignore`},
+		{"identifier", []string{"a.csv", "x,y\n" + many("id%d,%d\n", mostLevels+1)}, Options{Categorical: []string{"x"}}, data.ErrInvalid, `column "x": 1001 of its 1001 values are different words; leave it out with --ignore if it is an identifier`},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			_, err := Read(inFiles(t, c.files...), c.o)

@@ -18,7 +18,7 @@ func (r *reader) date() {
 		if k := r.time.Text(i); k >= 0 {
 			parts := dateParts(layout, r.time.Texts[k])
 			if parts == nil {
-				problem.add(i, data.Malformed("column %q, the time: %q is no number, nor are all rows dates of one form; write them as 2006-01-31", r.time.Name, r.time.Texts[k]))
+				problem.add(i, data.Malformed("column %q, the time: %q is not a number, and not all rows are dates of one form; write dates as 2006-01-31", r.time.Name, r.time.Texts[k]))
 			}
 			moment = parts["day"]
 		}

@@ -38,7 +38,7 @@ func (r *reader) remark() error {
 		}
 	}
 	if columns != nil {
-		r.note("rows are in the order of the target by %s: leave such a column out with --ignore if it is the target in other units, or not known of new rows", format.Abridge(columns))
+		r.note("columns that sort the rows as the target does: %s; leave such a column out with --ignore if it is the target in other units, or not known of new rows", format.Abridge(columns))
 	}
 	asked := r.time != nil || r.groups != nil || len(r.Validation) > 0
 	if !asked && !data.IsSparse(r.x) {
@@ -68,7 +68,7 @@ func (r *reader) outliers(tasks []*task) {
 		}
 	}
 	if outliers != nil {
-		r.note("target %q: %d values are more than %d robust deviations from the median of their task and of all; correct those that are wrong, as they decide the fit: %s",
+		r.note("target %q: %d values are more than %d robust deviations from the median of their task and of all tasks; correct the wrong ones, as they decide the fit: %s",
 			tasks[0].target.Name, len(outliers), farOff, format.Abridge(outliers))
 	}
 }

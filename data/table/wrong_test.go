@@ -81,7 +81,7 @@ func TestTargetsFarOffAreNamed(t *testing.T) {
 
 // The target in other units puts rows into its order; what is only like it does not.
 func TestColumnsInTheOrderOfTheTargetAreNamed(t *testing.T) {
-	const begin = "rows are in the order of the target by "
+	const begin = "columns that sort the rows as the target does: "
 	random := rand.New(rand.NewPCG(7, 8))
 	for _, n := range []int{30, 3000} {
 		var b strings.Builder
@@ -95,7 +95,7 @@ func TestColumnsInTheOrderOfTheTargetAreNamed(t *testing.T) {
 			fmt.Fprintf(&b, "%.6f,%.6f,%.6f,%.6f,%s\n", 100*y+3, math.Exp(-y), y+0.1*random.NormFloat64(), y, word)
 		}
 		paths := inFiles(t, "a.csv", b.String())
-		want := begin + `"cents" (target "y"), "falls" (target "y"): `
+		want := begin + `"cents" (target "y"), "falls" (target "y"); `
 		note := noted(datatest.Must(Read(paths, Options{Ignore: []string{"word"}}))(t), begin)
 		datatest.Holds(t, strings.HasPrefix(note, want), "%d rows: note %q, want %q", n, note, want)
 		datatest.Equal(t, noted(datatest.Must(Read(paths, Options{Targets: []string{"word"}}))(t), begin), "", "%d rows of classes: note", n)
@@ -155,7 +155,7 @@ func TestFaultsAreNamedTogether(t *testing.T) {
 	lines := strings.Split(err.Error(), "\n")
 	want := [][2]string{
 		{`a.csv: line 6: column "y", the target: it is missing ("")`, "(3 such rows)"},
-		{`a.csv: line 6: column "when", the time: "May" is no number`, "2006-01-31"},
+		{`a.csv: line 6: column "when", the time: "May" is not a number`, "2006-01-31"},
 		{`column "id": 30 of its 30 values are different words`, "--categorical"},
 		{`column "none": all its values are missing`, "--ignore"},
 		{`a.csv: line 5: column "x": "old" is not a number`, "(3 such rows)"},
@@ -176,7 +176,7 @@ func TestFaultsOfHeadersAreNamedTogether(t *testing.T) {
 		`a.csv: --task: there is no column "school"; there are id, id, , y`,
 		`a.csv: --target: there is no column "z"; there are id, id, , y`,
 		`a.csv: two columns are called "id"; rename one, or leave it out by its number with --ignore 1`,
-		`a.csv: column 2 has no name, as if it were the numbers of the rows; name it, or leave it out with --ignore 2`,
+		`a.csv: column 2 has no name, as columns of row numbers have none; name it, or leave it out with --ignore 2`,
 	}
 	said := strings.ReplaceAll(fmt.Sprint(err), files[0], "a.csv")
 	datatest.Equal(t, said, strings.Join(want, "\n"), "faults of a header")
@@ -268,7 +268,7 @@ func TestOffsetsOfNewRows(t *testing.T) {
 
 // Where a column is not centred, what single precision loses is said.
 func TestWhatSinglePrecisionLosesIsNamed(t *testing.T) {
-	const said = "single precision, in which features are kept, cannot tell values of "
+	const said = "values of "
 	for _, c := range []struct {
 		name, cells, steps, named string
 	}{
@@ -292,7 +292,7 @@ func TestWhatSinglePrecisionLosesIsNamed(t *testing.T) {
 		switch {
 		case (i >= 0) != (c.named != ""):
 			t.Errorf("%s: notes %q", c.name, tab.Notes)
-		case i >= 0 && !strings.HasPrefix(tab.Notes[i], said+c.named+" apart"):
+		case i >= 0 && !strings.HasPrefix(tab.Notes[i], said+c.named+" differ"):
 			t.Errorf("%s: note %q", c.name, tab.Notes[i])
 		}
 	}

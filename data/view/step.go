@@ -115,7 +115,7 @@ func (s Step) Validate(cols int) error {
 	const around = Curves + Laplace + Views
 	kinds := []string{Unit, TFIDF, Standardise, Curves, Laplace, Views}
 	if !slices.Contains(kinds, s.Kind) {
-		return data.Invalid("models have no step %q", s.Kind)
+		return data.Invalid("there is no step %q", s.Kind)
 	}
 	sizes := []int{s.Cols}
 	add := func(n int, kinds string) { // a list that the kind does not need may be absent
@@ -149,7 +149,7 @@ func (s Step) Validate(cols int) error {
 	}
 	for _, part := range s.Parts {
 		if part.Kind == Views {
-			return data.Invalid("step %q: a part is one too", s.Kind)
+			return data.Invalid("step %q: one of its parts has parts itself", s.Kind)
 		}
 		if err := part.Validate(cols); err != nil {
 			return err
@@ -177,7 +177,7 @@ func Fit(kind string, x data.Matrix) (Step, error) {
 	case Standardise:
 		s.Mean, s.Deviation = moments(x)
 	default:
-		return Step{}, data.Invalid("fit %q: Fit knows %s, %s and %s", kind, TFIDF, Unit, Standardise)
+		return Step{}, data.Invalid("there is no step %q to fit; there are %s, %s and %s", kind, TFIDF, Unit, Standardise)
 	}
 	return s, nil
 }

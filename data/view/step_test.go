@@ -192,8 +192,8 @@ func TestStepsRefuseWhatDoesNotFit(t *testing.T) {
 		is   error
 		want string
 	}{
-		{"unknown kind to fit", fit("whiten", []int{0}), data.ErrInvalid, `fit "whiten"`},
-		{"select is not fitted", fit(Select, []int{0}), data.ErrInvalid, `fit "select"`},
+		{"unknown kind to fit", fit("whiten", []int{0}), data.ErrInvalid, `there is no step "whiten" to fit`},
+		{"select is not fitted", fit(Select, []int{0}), data.ErrInvalid, `there is no step "select" to fit`},
 		{"no rows", fit(Unit, nil), data.ErrInvalid, "no rows"},
 		{"other width", apply(wide, x), data.ErrMismatch, "fitted on 4 columns and the matrix has 2"},
 		{"half a count", apply(mustFit(t, TFIDF, x, nil), x), data.ErrInvalid, "row 0, column 1: the value 0.5"},

@@ -43,5 +43,5 @@ func TestPreparedRows(t *testing.T) {
 		}
 	}
 	p.Prepare = []string{"whiten"}
-	datatest.Refused(Prepared(p))(t, data.ErrInvalid, `problem "p": field "prepare": fit "whiten"`)
+	datatest.Refused(Prepared(p))(t, data.ErrInvalid, `problem "p": field "prepare": there is no step "whiten"`)
 }

@@ -229,7 +229,7 @@ func TestLoadChecksAllThatAModelHolds(t *testing.T) {
 		"temperature is -1":                  func(s *Fit) { s.Temperature = -1 },
 		`kind is "bogus"; it can be`:         func(s *Fit) { s.Kind = "bogus" },
 		"features are others":                func(s *Fit) { s.Features[0] = "other" },
-		`models have no step "bogus"`:        func(s *Fit) { s.Recipe.Steps = []view.Step{{Kind: "bogus"}} },
+		`there is no step "bogus"`:           func(s *Fit) { s.Recipe.Steps = []view.Step{{Kind: "bogus"}} },
 		"for 1 columns; there are 2":         func(s *Fit) { s.Recipe.Steps = []view.Step{{Kind: view.Unit, Cols: 1}} },
 		"no columns":                         func(s *Fit) { s.Recipe.Columns = nil },
 		"mean is [2 -1 0]; it has the share": func(s *Fit) { s.Tasks[0].Mean = []float64{2, -1, 0} },
