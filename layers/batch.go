@@ -86,7 +86,7 @@ func NewBatch(dtype DType, norm Norm, tasks []Task) (*Batch, error) {
 		n := t.X.Rows()
 		switch {
 		case n == 0 || len(t.Weights) != n:
-			return nil, data.Invalid("task %d: %d rows and %d readout weights; it needs as many, at least one",
+			return nil, data.Invalid("task %d: %d rows and %d readout weights; the numbers must be equal, and at least 1",
 				j, n, len(t.Weights))
 		case t.X.Cols() != tasks[0].X.Cols():
 			return nil, data.Mismatch("task %d: %d features, but task 0 has %d",
@@ -202,7 +202,7 @@ func (s *Slot) fit(what string, in Shape) {
 // Put makes b the batch of the next runs.
 func (s *Slot) Put(b *Batch) error {
 	if !slices.Equal(b.start, s.start) {
-		return data.Mismatch("a problem whose tasks start at rows %v in a graph for tasks that start at rows %v", b.start, s.start)
+		return data.Mismatch("the problem's tasks start at rows %v, but the graph is for tasks that start at rows %v", b.start, s.start)
 	}
 	s.batch = b
 	s.graph = nil

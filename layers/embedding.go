@@ -66,7 +66,7 @@ func Slice(x *Node, from, to int) *Node {
 		Name: name,
 		Shape: func(in []Shape) Shape {
 			fit(len(in[0]) == 2 && 0 <= from && from < to && to <= in[0][0],
-				"%s of an operand of shape %v; it must be a matrix that has them", name, in[0])
+				"%s of an operand of shape %v; it must be a matrix with these rows", name, in[0])
 			return Shape{to - from, in[0][1]}
 		},
 		F32:     sliced[float32](from, 0),
@@ -83,7 +83,7 @@ func Stack(parts ...*Node) *Node {
 		Shape: func(in []Shape) Shape {
 			rows := 0
 			for _, s := range in {
-				fit(len(s) == 2 && s[1] == in[0][1], "stack of operands of shapes %v; they must be matrices of as many columns", in)
+				fit(len(s) == 2 && s[1] == in[0][1], "stack of operands of shapes %v; they must be matrices with the same number of columns", in)
 				rows += s[0]
 			}
 			return Shape{rows, in[0][1]}

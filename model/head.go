@@ -100,7 +100,7 @@ func readHead(arrays []Tensor) (head layers.Head, err error) {
 				field = &numbered[number].weight
 			}
 			if *field != nil {
-				return nil, data.Malformed("%q and %q have one number; give the layers of the head alone", (*field).Name, name)
+				return nil, data.Malformed("%q and %q have the same number; the file must have the layers of the head alone", (*field).Name, name)
 			}
 			*field = &arrays[i]
 		}
@@ -121,9 +121,9 @@ func readHead(arrays []Tensor) (head layers.Head, err error) {
 func (a *connectedArrays) layer() (l layers.Connected, err error) {
 	switch {
 	case a.bias == nil:
-		return l, data.Malformed("there is a weight %q without its bias; a layer has both", a.weight.Name)
+		return l, data.Malformed("there is a weight %q without its bias; a layer needs both", a.weight.Name)
 	case a.weight == nil:
-		return l, data.Malformed("there is a bias %q without its weight; a layer has both", a.bias.Name)
+		return l, data.Malformed("there is a bias %q without its weight; a layer needs both", a.bias.Name)
 	case len(a.weight.Shape) != 2:
 		return l, data.Malformed("array %q: its shape is %v; the weight of a fully connected layer has two dimensions", a.weight.Name, a.weight.Shape)
 	}
@@ -199,7 +199,7 @@ func Through(head layers.Head, count int, p *data.ProblemData) (*data.ProblemDat
 		return p, err
 	}
 	if len(p.Prepare) > 0 {
-		return nil, ErrMismatch.Errorf("problem %q: its features are prepared (%s), but a head takes those of the dataset; draw the problems without", p.Name, strings.Join(p.Prepare, ", "))
+		return nil, ErrMismatch.Errorf("problem %q: its features are prepared (%s), but a head takes the features of the dataset; draw the problems without --prepare", p.Name, strings.Join(p.Prepare, ", "))
 	}
 	q, err := p.Mapped(func(x data.Matrix) (data.Matrix, error) {
 		return head.Apply(x, count)

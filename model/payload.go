@@ -103,10 +103,10 @@ func stacked(c Config, p *data.ProblemData) ([]layers.Task, error) {
 		return nil, ErrMismatch.Errorf("problem %q: it has %d features, but the network %d", p.Name, d, c.Features)
 	}
 	if names := NamesOf(p); c.Names != "" && names != c.Names {
-		return nil, ErrMismatch.Errorf("problem %q: its features are %s, but those of the network %s; it takes the same, in the same order", p.Name, cmp.Or(names, "without names"), c.Names)
+		return nil, ErrMismatch.Errorf("problem %q: its features are %s, but the network's are %s; they must be the same, in the same order", p.Name, cmp.Or(names, "without names"), c.Names)
 	}
 	if k := p.Several(); k > 0 && c.Readout != "mean" {
-		return nil, ErrMismatch.Errorf("problem %q: it has %d classes, and the readout %q tells two apart; the body \"pairwise\" takes more, and the readout \"mean\" does not look at them", p.Name, k, c.Readout)
+		return nil, ErrMismatch.Errorf("problem %q: it has %d classes, but the readout %q tells only two apart; take the body \"pairwise\", or the readout \"mean\", which looks at no classes", p.Name, k, c.Readout)
 	}
 	tasks := make([]layers.Task, len(p.Tasks))
 	for j, t := range p.Tasks {

@@ -153,7 +153,7 @@ func Load(dir string) (*Network, error) {
 func LoadFS(from fs.FS) (*Network, error) {
 	n, err := read(from, "")
 	if err == nil && n.Config.Head != "" {
-		return nil, ErrConfig.Errorf("%s: the network has a head, which Load reads from a directory", WeightsFile)
+		return nil, ErrConfig.Errorf("%s: the network has a head, so that Load needs its directory", WeightsFile)
 	}
 	return n, err
 }

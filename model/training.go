@@ -242,7 +242,7 @@ func (s Step) finite(g *layers.Graph) error {
 	}
 	for _, p := range parts {
 		if layers.NotFinite(p.Value) >= 0 || layers.NotFinite(p.Single) >= 0 {
-			return ErrNotFinite.Errorf("%s is not finite; the first such numbers come of operation %s", p.Name, g.NotFinite())
+			return ErrNotFinite.Errorf("%s is not finite; the first such numbers come from operation %s", p.Name, g.NotFinite())
 		}
 	}
 	return nil

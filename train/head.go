@@ -41,7 +41,7 @@ func (t *trainer) useBest() error {
 		best = head[max(0, len(head)-len(t.layers)):]
 	}
 	if best.String() != t.layers.String() {
-		return model.ErrMismatch.Errorf("the best layers are %s, and those trained %s", best, t.layers)
+		return model.ErrMismatch.Errorf("the best layers of the head are %s, but the trained ones %s", best, t.layers)
 	}
 	t.layers.Copy(best)
 	return nil
@@ -51,7 +51,7 @@ func (t *trainer) useBest() error {
 func (c *Config) checkHead(head model.Head) error {
 	if head == nil {
 		if c.Model.Head != "" || c.TrainHead != HeadFrozen {
-			return ErrConfig.Errorf("the settings speak of a head (%q, train.head %q), but there is none", c.Model.Head, c.TrainHead)
+			return ErrConfig.Errorf("the settings name a head (%q, train.head %q), but none is given", c.Model.Head, c.TrainHead)
 		}
 		return nil
 	}

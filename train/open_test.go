@@ -186,7 +186,7 @@ func TestTheFirstTensorThatIsNotFiniteIsNamed(t *testing.T) {
 	examples := small(1)
 	c := config(t, "default", examples)
 	c.Model.Estimator = "cusp"
-	datatest.Refused(Run(t.Context(), c, InMemory(examples), Options{}))(t, ErrDiverged, "the gradient of cusp is not finite; the first such numbers come of operation ÷")
+	datatest.Refused(Run(t.Context(), c, InMemory(examples), Options{}))(t, ErrDiverged, "the gradient of cusp is not finite; the first such numbers come from operation ÷")
 }
 
 // The paper's objective is least when f and v are constant, and training gets
@@ -219,7 +219,7 @@ func TestARunSaysWhatChoseItsEpoch(t *testing.T) {
 		best int
 		says string
 	}{
-		{measured, still, 0, "kept the start: nothing learned beyond it; the covariances that it finds make "},
+		{measured, still, 0, "kept the start: no epoch was better; its covariances have "},
 		{others, config(t, "default", others), 4, "kept the last epoch: no held-out problem can be measured"},
 	} {
 		r := run(t, c.Config, c.examples, Options{})

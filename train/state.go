@@ -120,7 +120,7 @@ func (t *trainer) resume(ctx context.Context, source Source) error {
 }
 
 // errDamaged marks a state that no run has left.
-var errDamaged = errors.New("the file is damaged, or not that of a run; remove it to begin anew")
+var errDamaged = errors.New("the file is damaged, or no run wrote it; remove it to begin anew")
 
 // restore takes up the state in a file.
 func (t *trainer) restore(path string) error {
@@ -136,7 +136,7 @@ func (t *trainer) restore(path string) error {
 	}
 	text := []byte(metadata[stateKey])
 	if checksum(text) != metadata[sumKey] {
-		return fmt.Errorf("%w: its state does not have the checksum that it says", errDamaged)
+		return fmt.Errorf("%w: the checksum of its state is wrong", errDamaged)
 	}
 	var saved state
 	if err := files.DecodeSchema(text, stateSchema, &saved); errors.Is(err, files.ErrSchema) {
@@ -167,14 +167,14 @@ func (t *trainer) check(s state) error {
 	differences := t.config.Settings().Differences(s.Config.Settings())
 	switch {
 	case differences != nil:
-		return fmt.Errorf("the run there has other settings: %s; give the same, or another directory", strings.Join(differences, ", "))
+		return fmt.Errorf("the run there has other settings: %s; give the same settings, or another directory", strings.Join(differences, ", "))
 	case s.Digest != t.digest:
-		return errors.New("the run there learns from other experience or problems; give the same, or another directory")
+		return errors.New("the run there learns from other experience or problems; give the same ones, or another directory")
 	case s.Head != t.headSum:
-		return errors.New("the run there began with another head; give the same, or another directory")
+		return errors.New("the run there began with another head; give the same head, or another directory")
 	case len(s.Metrics) == 0 || len(s.Metrics)-1 > t.config.Epochs ||
 		s.Step < 0 || s.Step >= len(t.steps) || s.Time < 0:
-		return fmt.Errorf("%w: it is not a state that a run can be in", errDamaged)
+		return fmt.Errorf("%w: no run can be in its state", errDamaged)
 	}
 	return nil
 }

@@ -144,7 +144,7 @@ func (t *trainer) prepareTesters(ctx context.Context, source Source) error {
 		}
 	}
 	if found && !slices.ContainsFunc(t.training, func(p prepared) bool { return p.tester != nil }) {
-		return ErrConfig.Errorf("the objective is %q, but on no problem can an error be measured: that takes test rows, and tuples that say their Lambda1", t.config.Model.Objective)
+		return ErrConfig.Errorf("the objective %q needs a problem on which errors can be measured, with test rows and with tuples that state their Lambda1; there is none", t.config.Model.Objective)
 	}
 	return nil
 }

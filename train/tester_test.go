@@ -136,7 +136,7 @@ func TestATesterTellsErrorAndSlope(t *testing.T) {
 
 func TestFoundNeedsErrorsThatCanBeMeasured(t *testing.T) {
 	c := pairwise(t)
-	datatest.Refused(Run(t.Context(), c, InMemory(small(1)), Options{}))(t, ErrConfig, "on no problem can an error be measured")
+	datatest.Refused(Run(t.Context(), c, InMemory(small(1)), Options{}))(t, ErrConfig, "needs a problem on which errors can be measured")
 }
 
 // heap is the memory in use after a collection.

@@ -313,7 +313,7 @@ func (t *trainer) diverged(what string) error {
 	advice := fmt.Sprintf("lower the rates (%s)", t.config.rates())
 	switch {
 	case epoch == 0:
-		advice = "nothing has been learned yet, so look at the features and at the tuples of the problem"
+		advice = "nothing has been learned yet: look for wrong features, and for wrong tuples of the problem"
 	case t.options.Out != "":
 		advice = fmt.Sprintf("%s keeps the state before this epoch and the best network; %s", t.options.Out, advice)
 	}
@@ -372,14 +372,14 @@ func (t *trainer) report() *Report {
 	last := r.Metrics[len(r.Metrics)-1]
 	if last.Deviation < 0.1*start.Deviation { // next to nothing of the variation is left
 		warn("collapse: v(o) has lost its variation over the training tuples (standard deviation %.2g at the end, %.2g at the start): "+
-			"both sides of |f - v(o)| went to a constant, so that a small residual means nothing; the objective %q, which divides by the deviation, prevents it", last.Deviation, start.Deviation, model.Scaled)
+			"f and v(o) both went to a constant, so that a small residual means nothing; the objective %q, which divides by the deviation, prevents this", last.Deviation, start.Deviation, model.Scaled)
 	}
 	switch {
 	case t.config.HeldOut < 0: // nothing was to be measured
 	case math.IsNaN(float64(best.Found)):
-		warn("kept the last epoch: no held-out problem can be measured, which takes test rows and tuples that say their Lambda1")
+		warn("kept the last epoch: no held-out problem can be measured, as none has test rows and tuples that state their Lambda1")
 	case r.Best == 0:
-		warn("kept the start: nothing learned beyond it; the covariances that it finds make %.3f of the error of single-task learning on held-out problems", start.Found)
+		warn("kept the start: no epoch was better; its covariances have %.3f times the error of single-task learning on held-out problems", start.Found)
 	}
 	return r
 }

@@ -100,7 +100,7 @@ func (o EvaluateOptions) defaults() (EvaluateOptions, error) {
 	o.Models = models
 	for _, l := range o.Labelled {
 		if !among(o.Models, l) {
-			return o, infer.ErrInvalid.Errorf("%s is to be tuned on all labelled rows, but is not one of the models to compare with", l.Info().Name)
+			return o, infer.ErrInvalid.Errorf("%s is to be tuned on all labelled rows; it must be one of the models to compare with", l.Info().Name)
 		}
 	}
 	o.Progress = cmp.Or(o.Progress, progress.Silent())
@@ -130,7 +130,7 @@ func Evaluate(ctx context.Context, networks []Network,
 	given := problems
 	for _, n := range networks {
 		if len(networks) > 1 && n.Head() != "" {
-			return nil, infer.ErrInvalid.Errorf("network %q has a head, and models see the features of one head: evaluate it alone", n.Name)
+			return nil, infer.ErrInvalid.Errorf("network %q has a head, which makes the features of all models: evaluate this network alone", n.Name)
 		}
 	}
 	if len(networks) > 0 {
@@ -189,7 +189,7 @@ func (o EvaluateOptions) Check(problems []*data.ProblemData) error {
 	names := map[string]bool{}
 	for _, p := range problems {
 		if names[p.Name] {
-			return infer.ErrInvalid.Errorf("problem %q: there are two of that name", p.Name)
+			return infer.ErrInvalid.Errorf("problem %q: two problems have this name; every problem needs a name of its own", p.Name)
 		}
 		names[p.Name] = true
 	}
@@ -307,7 +307,7 @@ func (o EvaluateOptions) joint(m multitask.Model, p *data.ProblemData) *cell {
 			Tasks: slices.Clone(p.Tasks)}
 		for _, other := range o.Joint {
 			if !slices.Equal(p.Classes, other.Classes) {
-				return nil, infer.ErrInvalid.Errorf("problem %q: its classes are not those of %q, with which it is to be fitted", other.Name, p.Name)
+				return nil, infer.ErrInvalid.Errorf("problem %q: its classes differ from the classes of %q, with which it is to be fitted", other.Name, p.Name)
 			}
 			union.Tasks = append(union.Tasks, other.Tasks...)
 		}

@@ -99,7 +99,7 @@ func (j *Journal) read(path string) error {
 			err = o.Validate()
 		}
 		if err != nil {
-			return infer.ErrInvalid.Errorf("line %d: it is not an outcome as this program writes it; cut it out, and it is made again (%w)", number, err)
+			return infer.ErrInvalid.Errorf("line %d: it is not an outcome that this program writes; delete the line, and the outcome is computed again (%w)", number, err)
 		}
 		j.done[outcomeKey{o.Problem, o.Method}] = o
 	}
@@ -112,7 +112,7 @@ func (o Outcome) Validate() error {
 	mean := stat.Mean(o.Test.Task, nil)
 	switch {
 	case o.Problem == "" || o.Model == "":
-		return errors.New("it names no problem or no model")
+		return errors.New("it must name a problem and a model")
 	case err != nil:
 		return fmt.Errorf("omega: %w", err)
 	case !(o.Params.Lambda1 >= 0): // mixed models have none
@@ -120,7 +120,7 @@ func (o Outcome) Validate() error {
 	case len(o.Test.Task) != len(o.Omega),
 		slices.Min(o.Test.Task) < 0,
 		math.Abs(mean-o.Test.Mean) > 1e-9*mean: // far above rounding
-		return fmt.Errorf("the test errors are %v, the mean %v; each of %d tasks has one, and none is negative",
+		return fmt.Errorf("the test errors are %v, their mean %v; each of %d tasks must have one, and none may be negative",
 			o.Test.Task, o.Test.Mean, len(o.Omega))
 	}
 	return nil

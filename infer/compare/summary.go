@@ -170,7 +170,7 @@ func collate(outcomes []Outcome) (problems []string, methods []*Row, err error) 
 		}
 		m := methods[i]
 		if i := len(m.Test); i >= len(problems) || problems[i] != o.Problem {
-			return nil, nil, infer.ErrInvalid.Errorf("the outcomes of %s do not take each problem once, in the order of the others: number %d is of problem %q", m.Title, i, o.Problem)
+			return nil, nil, infer.ErrInvalid.Errorf("the outcomes of %s must have each problem once, in the order of the other methods; number %d is of problem %q", m.Title, i, o.Problem)
 		}
 		m.Validation = append(m.Validation, o.Validation.Mean)
 		m.Test = append(m.Test, o.Test.Mean)

@@ -99,7 +99,7 @@ func Fit(ctx context.Context, b *solve.Bench, t *table.Table, o Options) (*Repor
 	begin := time.Now()
 	p := b.Problem()
 	if o.Threshold != "" && (p.Kind() != data.Classification || p.Several() > 0) {
-		return nil, data.Invalid("--threshold=%s: it is of two classes; leave it out", o.Threshold)
+		return nil, data.Invalid("--threshold=%s: it is for two classes; leave it out", o.Threshold)
 	}
 	b, choice, err := b.Scaled(ctx, o.Scale,
 		func(b *solve.Bench) (*solve.Choice, error) {
@@ -180,24 +180,24 @@ func (r *Report) describe(p *data.ProblemData) {
 		}
 	}
 	later := r.table.Times != nil
-	r.note(choice.Rows == 0, "there are too few rows to hold some out: nothing is measured, and nothing compared")
+	r.note(choice.Rows == 0, "there are too few rows to hold some out: errors are not measured, and nothing is compared")
 	r.note(choice.LeftOut > 0, "%d ways to fit were left out by --time-limit", choice.LeftOut)
-	r.note(single > 0, "tasks of one row: %d; all else comes from the other tasks", single)
-	r.note(same > 0, "tasks of one class: %d; the odds of the other come from the other tasks", same)
+	r.note(single > 0, "tasks of one row: %d; all but their level comes from the other tasks", single)
+	r.note(same > 0, "tasks of one class: %d; the odds of the class that they lack come from the other tasks", same)
 	r.note(kept > 0 && r.table.Held == nil && !later, "tasks with rows that no fold holds out, as no other row has their class: %d; errors are without these rows", kept)
-	r.note(later, "folds hold out the rows that come later by %q: errors and intervals are those of the future, as far as half of the table goes", r.Recipe.Time)
-	r.note(r.Recipe.Group != nil, "folds hold out rows of one %s together: errors are those of another", format.Abridge(r.Recipe.Group))
-	r.note(r.Recipe.Weight != "", "rows count as column %q says", r.Recipe.Weight)
-	r.note(r.decided > 0, "rows are taken for %s from a probability of %.3g on, which suits the rows held out best (--threshold %s)", r.PositiveClass(), r.decided, r.threshold)
+	r.note(later, "folds hold out the rows that come later by %q: errors and intervals hold for a future half as long as the table", r.Recipe.Time)
+	r.note(r.Recipe.Group != nil, "folds hold out rows of one %s together: errors are those to expect for a new one", format.Abridge(r.Recipe.Group))
+	r.note(r.Recipe.Weight != "", "rows have the weights of column %q", r.Recipe.Weight)
+	r.note(r.decided > 0, "%s is predicted from a probability of %.3g on, which rows held out have chosen (--threshold %s)", r.PositiveClass(), r.decided, r.threshold)
 	how := scaleWords[r.Fit.Scale()]
 	r.note(how != "", "%s; --target-scale identity takes targets as they are", how)
 }
 
 // scaleWords say how targets are fitted.
 var scaleWords = map[string]string{
-	solve.Log:   "targets are fitted as logarithms, and predictions and intervals are of targets",
-	solve.Huber: "rows that are far off count by their distance, not by its square (Huber's loss)",
-	solve.Count: "targets are fitted as counts, by the logarithm of what is expected",
+	solve.Log:   "targets are fitted as logarithms; predictions and intervals are in the targets' own unit",
+	solve.Huber: "outliers count by their distance, not by its square (Huber's loss)",
+	solve.Count: "targets are fitted as counts, by the logarithm of their mean",
 }
 
 const (

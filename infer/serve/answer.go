@@ -57,7 +57,7 @@ func (s *Server) named(do func(http.ResponseWriter, *http.Request, *model)) http
 			m = s.models[0]
 		}
 		if m == nil {
-			refuse(w, http.StatusNotFound, data.Invalid("there is no model %q; GET /models lists those that are here", name))
+			refuse(w, http.StatusNotFound, data.Invalid("there is no model %q; GET /models lists all", name))
 			return
 		}
 		do(w, r, m)
@@ -96,7 +96,7 @@ func (s *Server) enter(ctx context.Context, size int64) (leave func(), err error
 		size = 0
 	}
 	if s.memory.Acquire(ctx, size) != nil {
-		return nil, errBusy.Errorf("other large requests take all memory for them; ask again later")
+		return nil, errBusy.Errorf("other requests take all the memory for large ones; ask again later")
 	}
 	return func() { s.memory.Release(size) }, nil
 }
@@ -127,7 +127,7 @@ func (s *Server) answer(
 			o, err = q.table(fit, s.MaxRows)
 		}
 	default:
-		err = errMedia.Errorf("the content type is %q; it can be application/json or text/csv", media)
+		err = errMedia.Errorf("the content type is %q; it must be application/json or text/csv", media)
 	}
 	if err != nil {
 		return 0, err
@@ -179,7 +179,7 @@ func (t *objects) predict(ctx context.Context, fit *saved.Fit, o saved.RowOption
 // add adds a block.
 func (t *objects) add(b *saved.Block) error {
 	if t.rows += b.Rows; t.rows > t.limit {
-		return errMany.Errorf("more than %d rows, which a request may have (--max-rows)", t.limit)
+		return errMany.Errorf("it has more rows than a request may have, %d (--max-rows)", t.limit)
 	}
 	t.text = append(t.text, b.Text...)
 	return nil
@@ -217,7 +217,7 @@ func (s *Server) status(err error) (code int, says error) {
 	var large *http.MaxBytesError
 	switch {
 	case errors.As(err, &large):
-		return http.StatusRequestEntityTooLarge, errMany.Errorf("the body is larger than %d MiB, which a request may have (--max-body)", s.MaxBody)
+		return http.StatusRequestEntityTooLarge, errMany.Errorf("the body is larger than a request may be, %d MiB (--max-body)", s.MaxBody)
 	case errors.Is(err, errMany):
 		return http.StatusRequestEntityTooLarge, err
 	case errors.Is(err, errMedia):

@@ -53,7 +53,7 @@ type records struct {
 // UnmarshalJSON reads a list of lists or of objects. The decoder has seen that it is sound.
 func (r *records) UnmarshalJSON(raw []byte) error {
 	if raw[0] != '[' {
-		return data.Malformed("rows are a list, of lists or of objects")
+		return data.Malformed("rows must be a list of lists or of objects")
 	}
 	if bytes.HasPrefix(bytes.TrimLeft(raw[1:], " \t\r\n"), []byte("{")) {
 		return r.objects(raw)
@@ -79,7 +79,7 @@ func (r *records) UnmarshalJSON(raw []byte) error {
 			r.rows++
 			r.text = append(r.text, '\n')
 		case c == '[' || c == '{' || depth < 2:
-			return data.Malformed("row %d: a row is a list of numbers, texts, true, false and null", r.rows+1)
+			return data.Malformed("row %d: it must be a list of numbers, texts, true, false and null", r.rows+1)
 		default:
 			size = wordSize(raw)
 			r.text = appendCell(r.text, raw[:size])
@@ -165,7 +165,7 @@ func (f *frame) table(fit *saved.Fit, limit int) (o saved.RowOptions, err error)
 		return o, data.Invalid("there are no rows; give some as dataframe_split, dataframe_records or instances")
 	}
 	if found.rows > limit {
-		return o, errMany.Errorf("%d rows; a request may have %d (--max-rows)", found.rows, limit)
+		return o, errMany.Errorf("it has %d rows; a request may have %d (--max-rows)", found.rows, limit)
 	}
 	if found.columns == nil {
 		found.columns = header(fit)
@@ -190,7 +190,7 @@ func (q *request) readJSON(body io.Reader) error {
 	in.DisallowUnknownFields()
 	err := in.Decode(q)
 	if err == nil && in.More() {
-		return data.Malformed("there is more behind the object; a request is one")
+		return data.Malformed("there is more text after the object; a request must be one object")
 	}
 	var syntax *json.SyntaxError
 	var kind *json.UnmarshalTypeError
@@ -198,7 +198,7 @@ func (q *request) readJSON(body io.Reader) error {
 	case errors.Is(err, io.EOF):
 		return data.Malformed("the body is empty; give an object with rows as dataframe_split, dataframe_records or instances")
 	case errors.Is(err, io.ErrUnexpectedEOF):
-		return data.Malformed("the object does not end")
+		return data.Malformed("the object is cut short")
 	case errors.As(err, &syntax):
 		return data.Malformed("byte %d: %w; numbers are finite, and a missing value is null", syntax.Offset, err)
 	case errors.As(err, &kind):

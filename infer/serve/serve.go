@@ -142,7 +142,7 @@ func (s *Server) Reload() {
 	for _, m := range s.models {
 		switch changed, err := m.load(); {
 		case err != nil:
-			s.Log("%v; the model before it goes on", err)
+			s.Log("%v; the earlier model goes on answering", err)
 		case changed:
 			s.Log("model %q has been replaced", m.name)
 		}

@@ -182,26 +182,26 @@ func TestWrongRequests(t *testing.T) {
 		says   string
 	}{
 		{``, 400, `^the body is empty; give an object with rows`},
-		{`{`, 400, `^the object does not end$`},
+		{`{`, 400, `^the object is cut short$`},
 		{`{"instances": [["a", NaN, "monday"]]}`, 400, `^byte 22: invalid character 'N' .*a missing value is null$`},
 		{`{"instances": [["a", 1e999, "monday"]]}`, 400, `column "heat": it is 1e999; numbers must be finite`},
 		{`{"instances": [["a", "warm", "monday"]]}`, 400, `^request: line 2: column "heat": "warm" is not a number`},
 		{`{"instances": [["a", 1]]}`, 400, `^request: line 2: it has 2 columns but the first line has 3$`},
 		{`{"instances": [` + row + `, []]}`, 400, `^row 2 is empty; a missing value is null$`},
-		{`{"instances": [` + row + `, 5]}`, 400, `^row 2: a row is a list of numbers, texts`},
-		{`{"instances": [["a", [1], "monday"]]}`, 400, `^row 1: a row is a list of numbers`},
-		{`{"dataframe_records": [{"shop": {"a": 1}}]}`, 400, `^row 1: a row is a list of numbers`},
-		{`{"instances": 5}`, 400, `^rows are a list, of lists or of objects$`},
+		{`{"instances": [` + row + `, 5]}`, 400, `^row 2: it must be a list of numbers, texts`},
+		{`{"instances": [["a", [1], "monday"]]}`, 400, `^row 1: it must be a list of numbers`},
+		{`{"dataframe_records": [{"shop": {"a": 1}}]}`, 400, `^row 1: it must be a list of numbers`},
+		{`{"instances": 5}`, 400, `^rows must be a list of lists or of objects$`},
 		{`{"instances": []}`, 400, `^there are no rows; give some as dataframe_split`},
 		{`{"dataframe_split": 5}`, 400, `field "dataframe_split" cannot be a number$`},
 		{`{"dataframe_splits": {}}`, 400, `^unknown field "dataframe_splits"$`},
-		{`{"instances": [` + row + `]} x`, 400, `^there is more behind the object`},
+		{`{"instances": [` + row + `]} x`, 400, `^there is more text after the object`},
 		{`{"dataframe_records": [{"shop": "a", "heat": 1}]}`, 400, `^request: there is no column weekday; there are heat, shop`},
 		{`{"dataframe_records": [{"heat": 1, "weekday": "monday"}]}`, 400, `^request: its rows name no task: there is no column "shop"`},
 		{`{"instances": [` + row + `], "params": {"interval": 7}}`, 400, `^--interval=7: it must be between 0 and 1$`},
-		{`{"instances": [` + strings.Repeat(row+",", 2000) + row + `]}`, 413, `^2001 rows; a request may have 2000`},
-		{`{"instances": [["` + strings.Repeat("a", 1<<20) + `", 1, "monday"]]}`, 413, `^the body is larger than 1 MiB`},
-		{`{"instances": [` + row + `], "adapt": {"instances": [["a", 1, "monday"]]}}`, 400, `^adapt: task "a" is one of the model's`},
+		{`{"instances": [` + strings.Repeat(row+",", 2000) + row + `]}`, 413, `^it has 2001 rows; a request may have 2000`},
+		{`{"instances": [["` + strings.Repeat("a", 1<<20) + `", 1, "monday"]]}`, 413, `^the body is larger than a request may be, 1 MiB`},
+		{`{"instances": [` + row + `], "adapt": {"instances": [["a", 1, "monday"]]}}`, 400, `^adapt: the model has the task "a" already`},
 		{`{"instances": [["x\u0000", 1, "monday"]]}`, 400, `^request: it has zero bytes`},
 	} {
 		status, a := ask(t, url+"/invocations", isJSON, c.body)
@@ -214,7 +214,7 @@ func TestWrongRequests(t *testing.T) {
 		says              string
 	}{
 		{"/models/shops/invocations", isJSON, "{}", 404, `^there is no model "shops"; GET /models lists`},
-		{"/invocations", "text/plain", "x", 415, `^the content type is "text/plain"; it can be`},
+		{"/invocations", "text/plain", "x", 415, `^the content type is "text/plain"; it must be`},
 		{"/invocations", isCSV, "shop,heat,weekday\n" + strings.Repeat("a,1,monday\n", 2001), 413, `^more than 2000 rows`},
 		{"/invocations", isCSV, "", 400, `^request: it is empty; it needs a header$`},
 		{"/invocations?interval=much", isCSV, "", 400, `^interval=much: it must be a number`},
@@ -340,7 +340,7 @@ func TestReplacedModel(t *testing.T) {
 		"%v is predicted, and %v before the model was replaced", after, before)
 	check(os.WriteFile(filepath.Join(dir, saved.File), []byte("{"), 0o644))
 	s.Reload()
-	if got := predicted(); got != after || !strings.Contains(log.Load().(string), "the model before it goes on") {
+	if got := predicted(); got != after || !strings.Contains(log.Load().(string), "the earlier model goes on answering") {
 		t.Errorf("%v is predicted with a damaged model, want %v; log %q", got, after, log.Load())
 	}
 }

@@ -178,7 +178,7 @@ func TestOlderModelsThatTellNothing(t *testing.T) {
 	s := older(t, data.Regression)
 	prior := datatest.Must(s.Prior())(t)
 	_, err := NewBench(nil, levelled(t, 5, data.Classification, 1, 4, 7), Options{After: prior})
-	datatest.Says(t, err, nil, `task "t0" is a classification ["no" "yes"]; the tasks of the older model are a regression []`)
+	datatest.Says(t, err, nil, `task "t0" is a classification ["no" "yes"], but the older model's tasks are a regression []`)
 	several := levelled(t, 5, data.Regression, 1, 4, 7)
 	several.OwnUnits = true
 	if _, err = NewBench(nil, several, Options{After: prior}); err == nil || !strings.Contains(err.Error(), "there are several targets") {

@@ -255,7 +255,7 @@ func (b *Bench) workers() int { return max(1, b.options.Workers) }
 // label, and would praise itself.
 func (b *Bench) ask(learned bool) ([]*Found, error) {
 	if b.finder == nil {
-		return nil, b.fault("there is no network to ask")
+		return nil, b.fault("it takes a network; none is given")
 	}
 	learned = learned && b.finder.network.Config.FeatureFree() // others have weights for the columns
 	if found := b.found[learned]; found != nil {
@@ -353,21 +353,21 @@ func (b *Bench) check(c Candidate) error {
 	case c.Structure == Structure{View: After} && b.options.After != nil:
 		return nil
 	case c.View == "" && b.counts+b.unit > 0:
-		fault = "counts and Huber's loss take a structure; leave --target-scale out"
+		fault = "it fits neither counts nor Huber's loss; leave --target-scale out"
 	case c.Structure != (Structure{}) && !slices.Contains(Structures(), c.Structure):
-		fault = "it is no structure"
+		fault = "there is no such structure"
 	case !(c.Ridge >= 0 && c.Drawn >= 0):
 		fault = "its ridge and the rows that draw its intercepts must be at least 0"
 	case c.View != "" && data.IsSparse(b.rows.Tasks[0].TrainSet.X):
 		fault = "it takes dense rows; these are sparse"
 	case !(c.Network >= 0 && c.Pooled >= 0 && c.Network+c.Pooled <= 1+1e-9):
-		fault = "its shares must be at least 0 and 1 in all at most"
+		fault = "its shares must be at least 0, and their sum at most 1"
 	case c.Model != nil && (c.Drawn != 0 || c.Balanced):
-		fault = "a model has intercepts of its own, and no weights of classes"
+		fault = "a multitask model takes neither intercepts drawn from others nor balanced classes"
 	case c.Balanced && b.regression():
-		fault = "a regression has no classes to weigh"
+		fault = "a regression has no classes to weigh; leave --class-weight out"
 	case c.Learned && !b.hasLearned():
-		fault = "no experience has taught a metric for its columns"
+		fault = "the network has learned no metric for these columns"
 	default:
 		return nil
 	}

@@ -32,7 +32,7 @@ func (b *Bench) recognise(c *Choice) error {
 		linear := discriminant(sigma, classes, t)
 		c.known[i] = &linear
 		first := sigma.Class(classes[0])
-		words := fmt.Sprintf("task %q: its classes are %q and %q of the experience, whose rows take part", t.Name, first, sigma.Class(classes[1]))
+		words := fmt.Sprintf("task %q: the experience has its classes %q and %q, and their rows there take part in the fit", t.Name, first, sigma.Class(classes[1]))
 		c.Recalled = append(c.Recalled, words)
 		trained := linear.Scores(t.TrainSet.X)
 		unit := math.Sqrt(float64(len(trained))) / max(floats.Norm(trained, 2), math.SmallestNonzeroFloat32)

@@ -163,7 +163,7 @@ func sizesOf(residuals []float64) (sizes []float64) {
 func (b *Bench) robust(residuals []float64) (*Bench, error) {
 	sizes := sizesOf(residuals)
 	if !b.scales() {
-		return nil, b.fault("--target-scale huber: it takes a target of numbers, rows to hold out and no older model; leave it out")
+		return nil, b.fault("--target-scale huber: it needs a target of numbers and rows to hold out, and takes no older model; leave it out")
 	}
 	robust, err := newBench(b.finder, b.problem, b.options)
 	if err == nil {
@@ -229,7 +229,7 @@ func (b *Bench) counted() error {
 // are tells how much more than their expectation their variance is.
 func (b *Bench) expectations(rmse float64) (*Bench, error) {
 	if err := b.counted(); err != nil || b.options.After != nil {
-		return nil, cmp.Or(err, b.fault("--target-scale count: an older model knows no counts; leave it or --after out"))
+		return nil, cmp.Or(err, b.fault("--target-scale count: an older model has no counts; leave out --target-scale or --after"))
 	}
 	counts, err := newBench(b.finder, b.problem, b.options)
 	if err == nil {

@@ -92,7 +92,7 @@ func Select() (Kernels, error) {
 			return Kernels{set: s}, nil
 		}
 	}
-	return Kernels{}, fmt.Errorf("environment variable %s: %w as %q in this program on this machine: it has %s, and %s for the fastest",
+	return Kernels{}, fmt.Errorf("environment variable %s: %w as %q in this program on this machine; it must be %s, or %s for the fastest",
 		Variable, ErrKernels, name, strings.Join(Supported(), ", "), Auto)
 }
 

@@ -45,7 +45,7 @@ func Given(omega *mat.SymDense) (Model, error) { return GivenWith(omega, 0, fals
 // GivenWith is Given with intercepts drawn together, and with classes that count the same.
 func GivenWith(omega *mat.SymDense, drawn float64, balanced bool) (Model, error) {
 	if !(drawn >= 0 && drawn <= OneIntercept) {
-		return nil, ErrInvalidParams.Errorf("%s: it is %v; from 0, intercepts of their own, to %g, one for all tasks", Drawn, drawn, OneIntercept)
+		return nil, ErrInvalidParams.Errorf("%s: it is %v; it must lie from 0 (an intercept for each task) to %g (one for all tasks)", Drawn, drawn, OneIntercept)
 	}
 	projected, err := data.ProjectCovariance(omega)
 	if err != nil {

@@ -143,7 +143,7 @@ func (p *TrainingSet) omit(class int, tasks []data.TaskData) error {
 	n := len(labels)
 	if n == 0 || slices.Min(labels) == slices.Max(labels) &&
 		(p.classes == 1 || labels[0] > 0) {
-		return ErrInvalidData.Errorf("y: all %d training rows of all tasks have one label; two are needed", n)
+		return ErrInvalidData.Errorf("y: all %d training rows of all tasks have the same label; there must be two labels", n)
 	}
 	related := func(y float64) bool { return slices.Contains(relatives, y) }
 	for i := class; i < len(p.tasks) && p.classes > 1; i += p.classes {

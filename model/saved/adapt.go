@@ -30,10 +30,10 @@ func (s *Fit) Adapt(ctx context.Context, path string, o RowOptions) (*Fit, error
 	sink := func(b *Block) error {
 		for i, a := range b.Answers {
 			if a.Task != Average {
-				return data.Invalid("%s: task %q is one of the model's; rows of new tasks adapt it", path, a.Name)
+				return data.Invalid("%s: the model has the task %q already; give rows of new tasks", path, a.Name)
 			}
 			if math.IsNaN(a.Label) {
-				return data.Invalid("%s: a row of task %q has no label; rows that adapt a model need one", path, a.Name)
+				return data.Invalid("%s: a row of task %q has no label; every row to learn from needs one", path, a.Name)
 			}
 			n.add(a, b.x.Row(i).Value)
 		}

@@ -44,10 +44,10 @@ func (s *Fit) checkInterval(level float64) error {
 	case !(level > 0 && level < 1):
 		return data.Invalid("--interval=%v: it must be between 0 and 1", level)
 	case held == 0:
-		return data.Invalid("--interval: the model has no residuals of rows held out; classes have probabilities instead")
+		return data.Invalid("--interval: the model has no errors of rows held out to make intervals of; for classes there are probabilities instead")
 	case math.IsInf(s.Interval(level), 1):
 		highest := 1 - 1/float64(held+1)
-		return data.Invalid("--interval=%v: %d rows were held out, which are enough for %.2f at most", level, held, highest)
+		return data.Invalid("--interval=%v: %d rows were held out, enough for an interval of %.2f at most", level, held, highest)
 	}
 	return nil
 }

@@ -38,11 +38,11 @@ func (s *Fit) Prior() (*Prior, error) {
 	varies := s.Doubt != nil && s.Shared != nil
 	switch {
 	case !varies || n < 0 || !viewed(steps[n:]):
-		return nil, data.Invalid("the model %q has no variances of weights; fit it with --view curves, to numbers or two classes", s.Model)
+		return nil, data.Invalid("the model %q has no variances of weights, as an older model must; fit it with --view curves, to numbers or two classes", s.Model)
 	case s.Log:
-		return nil, data.Invalid("the model is of logarithms of the target; fit it with --target-scale identity")
+		return nil, data.Invalid("the model was fitted to logarithms of the target; fit it with --target-scale identity")
 	case len(s.Recipe.Targets) > 1:
-		return nil, data.Invalid("the tasks of the model are %d targets, which tell nothing of another one; a column must name the tasks", len(s.Recipe.Targets))
+		return nil, data.Invalid("the tasks of the model are %d targets, from which new ones learn nothing; fit a table in which a column names the tasks", len(s.Recipe.Targets))
 	}
 	p := &Prior{Recipe: s.Recipe, Steps: steps[n:], kind: s.Kind}
 	p.classes = s.ClassesOf(0)
@@ -97,7 +97,7 @@ func Affine(weights []float64, row []float32) float64 {
 // Check tells why the tasks of a problem are not of the kind of the older ones.
 func (p *Prior) Check(problem *data.ProblemData) error {
 	if problem.OwnUnits {
-		return data.Mismatch("there are several targets, of which an older model knows nothing; fit one, with a column that names the tasks")
+		return data.Mismatch("there are several targets, of which an older model knows nothing; fit one target, with a column that names the tasks")
 	}
 	for _, t := range problem.Tasks {
 		classes := problem.Classes
@@ -105,7 +105,7 @@ func (p *Prior) Check(problem *data.ProblemData) error {
 			classes = []string{t.Negative, t.Positive}
 		}
 		if t.Kind != p.kind || !slices.Equal(classes, p.classes) {
-			return data.Mismatch("task %q is a %s %q; the tasks of the older model are a %s %q", t.Name, t.Kind, classes, p.kind, p.classes)
+			return data.Mismatch("task %q is a %s %q, but the older model's tasks are a %s %q; they must be alike", t.Name, t.Kind, classes, p.kind, p.classes)
 		}
 	}
 	return nil

@@ -139,7 +139,7 @@ func (r *Rows) bind() (err error) {
 		r.Fits = append(r.Fits, b)
 		same := slices.Equal(b.TaskNames(), r.fit.TaskNames()) && b.Kind == r.fit.Kind
 		if !same || !slices.Equal(b.Classes, r.fit.Classes) {
-			return data.Mismatch("the fit beside has other tasks or classes; it must be of the same tables")
+			return data.Mismatch("the fit to compare with has other tasks or classes; both must be of the same tables")
 		}
 	}
 	return nil
@@ -156,7 +156,7 @@ func (r *Rows) findTasks() error {
 		r.Asked = []Answer{{Task: number, Name: task}}
 	case column != "" && j >= 0:
 		if slices.Contains(r.in.Names[j+1:], column) {
-			return data.Invalid("two columns are called %q, which names the task", column)
+			return data.Invalid("two columns are called %q; only one may name the task", column)
 		}
 		r.column = j
 		r.Asked = []Answer{{Task: Average}}
@@ -171,7 +171,7 @@ func (r *Rows) findTasks() error {
 	case r.fit.Recipe.Task != "":
 		return fmt.Errorf("%w: there is no column %q; give another column, or the name of one task (--task)", ErrNoTask, r.fit.Recipe.Task)
 	default:
-		return fmt.Errorf("%w: say of which they are, or which column names it; the model has %s (--task)", ErrNoTask, format.Abridge(r.fit.TaskNames()))
+		return fmt.Errorf("%w: give --task with one of the model's tasks, %s, or with a column that names them", ErrNoTask, format.Abridge(r.fit.TaskNames()))
 	}
 	return nil
 }
@@ -329,14 +329,14 @@ func (r *Rows) predict(b *Block, given data.Matrix) error {
 		}
 		for j, count := range strangers {
 			if n == 0 && count > 0 {
-				b.notes[fmt.Sprintf("cells of column %q outside of the values that the model was fitted on (curves go on straight there, and kernels end)", r.features[j])] += count
+				b.notes[fmt.Sprintf("cells of column %q outside of the values that the model was fitted on (curves go on as straight lines there, and kernels add nothing)", r.features[j])] += count
 			}
 		}
 		if landmarks := m.Recipe.Steps.Landmarks(); n == 0 && landmarks > 0 {
 			kernel := x.Cols() - landmarks
 			for i := range x.Rows() {
 				if slices.Max(x.Row(i).Value[kernel:]) < farKernel {
-					b.notes["rows far from all that the model was fitted on (its kernel says nothing of them)"]++
+					b.notes["rows far from all rows that the model was fitted on (its kernel adds nothing there)"]++
 				}
 			}
 		}

@@ -212,16 +212,16 @@ func (s *Fit) Validate() error {
 	case !data.Definite(s.Omega, 1e-12): // eigenvalues of thousands of tasks would take seconds
 		return errors.New("tensor Omega is no covariance: an entry is not finite, or an eigenvalue is negative")
 	case !classify && (s.Kind != data.Regression || s.Classes != nil):
-		return fmt.Errorf("kind is %q; it can be %s or, of classes, %s", s.Kind, data.Regression, data.Classification)
+		return fmt.Errorf("kind is %q; it must be %s or, with classes, %s", s.Kind, data.Regression, data.Classification)
 	case s.ClassDoubts != nil && len(s.ClassDoubts) != len(s.Classes):
-		return fmt.Errorf("there are %d doubts of classes, and %d classes", len(s.ClassDoubts), len(s.Classes))
+		return fmt.Errorf("there are %d doubts of classes for %d classes; the numbers must be equal", len(s.ClassDoubts), len(s.Classes))
 	case s.Classes != nil && k < 3:
-		return fmt.Errorf("classes are %q; more than two are named", s.Classes)
+		return fmt.Errorf("classes are %q; more than two must be named", s.Classes)
 	case !slices.Equal(s.Features, s.Recipe.Made()):
-		return errors.New("features are others than the recipe makes")
+		return errors.New("features are not the features that the recipe makes")
 	case !(s.Threshold >= 0 && s.Threshold <= 1) ||
 		s.Threshold > 0 && (!classify || s.Classes != nil):
-		return fmt.Errorf("threshold is %v; it is a probability, of two classes", s.Threshold)
+		return fmt.Errorf("threshold is %v; it must be a probability, and there must be two classes", s.Threshold)
 	case classify && !(s.Temperature >= 1e-3 && s.Temperature <= 1e3):
 		return fmt.Errorf("temperature is %v; it must be between 0.001 and 1000", s.Temperature)
 	}
@@ -233,7 +233,7 @@ func (s *Fit) Validate() error {
 		}
 	}
 	if s.Largest > largestLog {
-		return fmt.Errorf("largest: it is %v; predictions are finite up to %v", s.Largest, largestLog)
+		return fmt.Errorf("largest: it is %v; it must be at most %v, so that predictions are finite", s.Largest, largestLog)
 	}
 	numbers := append([]float64{s.Largest}, s.W.RawMatrix().Data...)
 	positive := append([]float64{0, s.Spread, s.Counts}, s.Residuals...)
@@ -276,7 +276,7 @@ func (s *Fit) Validate() error {
 	}
 	for _, v := range append(numbers, positive...) {
 		if !(math.Abs(v) <= largest) {
-			return fmt.Errorf("a number is %v; W, b and those of tasks must be finite and within %v", v, largest)
+			return fmt.Errorf("a number is %v; W, b and the numbers of tasks must be finite and within %v", v, largest)
 		}
 	}
 	if lowest := slices.Min(positive); lowest < 0 {

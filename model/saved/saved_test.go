@@ -227,7 +227,7 @@ func TestLoadChecksAllThatAModelHolds(t *testing.T) {
 			s.Omega = mat.NewSymDense(3, []float64{1. / 3, .3, .3, .3, 1. / 3, -.3, .3, -.3, 1. / 3})
 		},
 		"temperature is -1":                  func(s *Fit) { s.Temperature = -1 },
-		`kind is "bogus"; it can be`:         func(s *Fit) { s.Kind = "bogus" },
+		`kind is "bogus"; it must be`:        func(s *Fit) { s.Kind = "bogus" },
 		"features are others":                func(s *Fit) { s.Features[0] = "other" },
 		`there is no step "bogus"`:           func(s *Fit) { s.Recipe.Steps = []view.Step{{Kind: "bogus"}} },
 		"for 1 columns; there are 2":         func(s *Fit) { s.Recipe.Steps = []view.Step{{Kind: view.Unit, Cols: 1}} },

@@ -86,7 +86,7 @@ type Config struct {
 // Validate checks a configuration.
 func (c Config) Validate() error {
 	if !slices.Contains([]Measured{OfRefit, OfLabelled, OfModel}, c.Measured) {
-		return ErrConfig.Errorf("o of %q; it can be of the %s, of the %s, or %s", c.Measured, OfRefit, OfModel, OfLabelled)
+		return ErrConfig.Errorf("o is of %q; it must be %s, %s or %s", c.Measured, OfRefit, OfModel, OfLabelled)
 	}
 	_, err := c.models()
 	return err

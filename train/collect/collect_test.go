@@ -263,7 +263,7 @@ func TestConfig(t *testing.T) {
 	}{
 		{collect.Config{Measured: collect.OfModel, Models: []string{"nonsense"}}, `model "nonsense"`},
 		{collect.Config{Measured: collect.OfModel, Models: []string{"mtrl", "MTRL"}}, `model "mtrl" is named twice`},
-		{collect.Config{Measured: "gold"}, `o of "gold"`},
+		{collect.Config{Measured: "gold"}, `o is of "gold"`},
 	} {
 		datatest.Says(t, c.c.Validate(), collect.ErrConfig, c.says)
 	}

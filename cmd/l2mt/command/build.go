@@ -114,7 +114,7 @@ func (b *buildFlags) goOn(e *env, dir string, work func(begin func() error) erro
 		return err
 	}
 	used, err := loadUsed(dir)
-	e.remark("nothing to do in %s, which was made by %s", dir, cmp.Or(used.makers(), "an unknown build"))
+	e.remark("there is nothing left to do in %s, which was made by %s", dir, cmp.Or(used.makers(), "an unknown build"))
 	return err
 }
 
@@ -132,7 +132,7 @@ func (b *buildFlags) begin(dir string) error {
 		return nil
 	}
 	if len(used.Builds) > 0 && !b.AnyBuild {
-		return fmt.Errorf("%s was made by %s, and this is %s: take another --out, or go on with --any-build",
+		return fmt.Errorf("%s was made by %s, but this is %s; give another --out, or continue with --any-build",
 			dir, used.makers(), b.this)
 	}
 	used.Builds = append(used.Builds, b.this)

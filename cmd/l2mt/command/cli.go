@@ -94,12 +94,12 @@ func (c *cli) run(ctx context.Context, parser *kong.Kong, args []string,
 	said := make(chan struct{})
 	unless := context.AfterFunc(ctx, func() {
 		defer close(said)
-		consequence := "what the command has done so far is lost, and no file has changed"
+		consequence := "the work so far is lost, and no file has changed"
 		switch first, _, _ := strings.Cut(command.Command(), " "); first {
 		case "collect", "train", "eval", "sweep", "demo", "data":
-			consequence = "the same command goes on from there"
+			consequence = "the same command resumes there"
 		}
-		e.remark("interrupted: finishing what is at hand; interrupt again to leave it; %s", consequence)
+		e.remark("interrupted: finishing the current step (interrupt again to stop at once); %s", consequence)
 	})
 	if err = command.Run(e); !unless() {
 		<-said
@@ -142,7 +142,7 @@ func flagVars() kong.Vars {
 // finish reports how a command ended.
 func (e *env) finish(err error) int {
 	if errors.Is(err, data.ErrOutside) {
-		err = fmt.Errorf("%w (--dataset names another, --allow-outside allows it if you trust the file)", err)
+		err = fmt.Errorf("%w (--dataset gives another dataset; --allow-outside allows this one if you trust the file)", err)
 	}
 	code := exitFailed
 	switch {

@@ -22,7 +22,7 @@ type collectCmd struct {
 
 func (c *collectCmd) Validate() error {
 	if c.Draws < 1 || min(c.Explore, c.Near, c.Workers) < 0 {
-		return fmt.Errorf("--draws=%d --explore=%d --near=%d --workers=%d: there must be at least one draw, and none of them may be negative", c.Draws, c.Explore, c.Near, c.Workers)
+		return fmt.Errorf("--draws=%d --explore=%d --near=%d --workers=%d: --draws must be at least 1, the others at least 0", c.Draws, c.Explore, c.Near, c.Workers)
 	}
 	_, err := c.config()
 	return err

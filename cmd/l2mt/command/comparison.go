@@ -34,7 +34,7 @@ func comparison(table *compare.Table) *grid {
 
 // writeTable prints a comparison of methods.
 func writeTable(w io.Writer, table *compare.Table) {
-	fmt.Fprintf(w, "relative error: mean test error over that of STL on the same labelled rows, problems: %d; differences are paired, with p of Wilcoxon's signed-rank test\n", len(table.Problems))
+	fmt.Fprintf(w, "relative error: mean test error divided by the error of STL on the same labelled rows, problems: %d; differences are paired, with p of Wilcoxon's signed-rank test\n", len(table.Problems))
 	fmt.Fprintf(w, "best single model: %s\n\n", table.Best)
 	comparison(table).write(w)
 	writePairs(w, table.Pairs)
@@ -54,7 +54,7 @@ func pairsOf(pairs []compare.Pair) *grid {
 // writePairs prints comparisons of networks, if there are any.
 func writePairs(w io.Writer, pairs []compare.Pair) {
 	if len(pairs) > 0 {
-		fmt.Fprintln(w, "\ntest errors of one less those of another on the same problems, over the mean of STL")
+		fmt.Fprintln(w, "\ndifferences of test errors on the same problems, divided by the mean error of STL")
 		pairsOf(pairs).write(w)
 	}
 }

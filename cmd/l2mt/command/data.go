@@ -173,7 +173,7 @@ func (c *dataImportCmd) Run(e *env) error {
 		return err
 	}
 	if c.Words && d.Features == nil {
-		return errUsage.Errorf("--words looks at the names of the features, and %s has none; give them with --feature-names", d.Name)
+		return errUsage.Errorf("--words needs the names of the features, but %s has none; give them with --feature-names", d.Name)
 	}
 	kinds := c.Step
 	if c.Words || c.MinRows > 0 {

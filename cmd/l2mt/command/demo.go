@@ -32,7 +32,7 @@ const (
 
 func (c *demoCmd) Run(e *env) error {
 	if c.Test < 2 {
-		return errUsage.Errorf("--test=%d: give 2 test problems or more, since their ratios have an interval", c.Test)
+		return errUsage.Errorf("--test=%d: there must be at least 2 test problems, for the interval of their ratios", c.Test)
 	}
 	folder := func(name string) string { return filepath.Join(c.Out, name) }
 	// Rows of their own, as the experience may not teach test rows.

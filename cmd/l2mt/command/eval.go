@@ -40,11 +40,11 @@ func (c *evalCmd) Validate() error {
 	}
 	for i, dir := range c.Network {
 		if slices.Contains(c.Network[:i], dir) {
-			return fmt.Errorf("--network=%s: it is given twice", dir)
+			return fmt.Errorf("--network=%s: it is given twice; give each network once", dir)
 		}
 	}
 	if c.Part != "" && c.Out == "" {
-		return errors.New("--shard goes with --out, where parts come together")
+		return errors.New("--shard goes with --out, where the parts come together")
 	}
 	_, _, err := shardOf(c.Part)
 	if err != nil {
@@ -112,14 +112,14 @@ func (c *evalCmd) Run(e *env) error {
 	}
 	problems = c.part(problems)
 	if head := networks[0].Head(); head != "" {
-		e.remark("features of all methods: those of the network's head, %s", head)
+		e.remark("all methods have the features that the network's head makes, %s", head)
 	}
 	table, err := c.evaluate(e, networks, problems, o)
 	if err != nil {
 		return err
 	}
 	if c.Part != "" {
-		e.remark("the outcomes of %d problems are in %s; without --shard the table is made of those of all parts", len(problems), c.Out)
+		e.remark("the outcomes of %d problems are in %s; eval without --shard makes the table of all parts", len(problems), c.Out)
 		return nil
 	}
 	if c.Out != "" {
@@ -166,10 +166,10 @@ func (c *evalCmd) evaluate(e *env, networks []compare.Network,
 		}
 		defer func() { err = errors.Join(err, journal.Close()) }()
 		if journal.Torn {
-			e.remark("warning: the last line of the outcomes was cut off while it was written; it is made again")
+			e.remark("warning: the last outcome was cut off while it was written; it is computed again")
 		}
 		if journal.Len() > 0 {
-			e.remark("going on from %d outcomes in %s", journal.Len(), c.Out)
+			e.remark("resuming after %d outcomes in %s", journal.Len(), c.Out)
 		}
 		o.Journal = journal
 	}
@@ -210,7 +210,7 @@ func (c *evalCmd) pin() (err error) {
 	}
 	for _, what := range slices.Sorted(maps.Keys(now)) {
 		if former, ok := had.Sums[what]; ok && now[what] != former {
-			return fmt.Errorf("%s: %s: the outcomes there are of other %s (%v, now %v); take another directory for --out", filepath.Join(c.Out, usedFile), what, what, former, now[what])
+			return fmt.Errorf("%s: %s: the outcomes there are of other %s (%v, now %v); give another directory with --out", filepath.Join(c.Out, usedFile), what, what, former, now[what])
 		}
 	}
 	maps.Copy(now, had.Sums)

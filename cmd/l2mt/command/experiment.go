@@ -96,7 +96,7 @@ func (c *sweepCmd) read() (*experiment, error) {
 		return nil, data.Malformed("%s: it has %d bytes; an experiment has at most %d", c.Experiment, len(raw), maxExperiment)
 	}
 	if errors.Is(err, fs.ErrNotExist) {
-		return nil, errUsage.Errorf("there is no file %s, and the shipped experiments are %s", c.Experiment, strings.Join(experimentNames(), ", "))
+		return nil, errUsage.Errorf("there is no file %s, nor a shipped experiment of this name; there are %s", c.Experiment, strings.Join(experimentNames(), ", "))
 	}
 	if err != nil {
 		return nil, err
@@ -117,7 +117,7 @@ func (c *sweepCmd) parse(name, text string) (*experiment, error) {
 		return nil, err
 	}
 	if unknown := meta.Undecoded(); len(unknown) > 0 {
-		return nil, fmt.Errorf("there is no %q in an experiment", unknown[0].String())
+		return nil, fmt.Errorf("an experiment has no field %q; l2mt sweep --show prints one with its fields", unknown[0].String())
 	}
 	if x.store != nil {
 		x.Dataset = "" // the dataset of the experience and the problems
@@ -208,7 +208,7 @@ func (v *variation) complete() error {
 		if p.Name == "" || slices.ContainsFunc(v.Cases[:i], func(earlier point) bool {
 			return earlier.Name == p.Name
 		}) {
-			return fmt.Errorf("value %d is called %q: every one needs a name of its own", i+1, p.Name)
+			return fmt.Errorf("value %d is called %q; every value needs a name of its own", i+1, p.Name)
 		}
 	}
 	if v.Cases == nil {
@@ -270,7 +270,7 @@ func (x *experiment) stages(r *experimentRun, dir string, first map[string]strin
 	if x.store != nil && slices.ContainsFunc(r.Flags, func(line string) bool {
 		return !strings.HasPrefix(line, "train ") && !strings.HasPrefix(line, "eval ")
 	}) {
-		return nil, fmt.Errorf("[vary] %s: with --experience problems and experience are there; only flags of train and eval can be varied", r.Name)
+		return nil, fmt.Errorf("[vary] %s: with --experience only flags of train and eval can be varied, as problems and experience are given", r.Name)
 	}
 	data := fmt.Sprint(given["problems"], given["collect"])
 	if _, ok := first[data]; !ok || x.store != nil {
@@ -305,7 +305,7 @@ func (x *experiment) stages(r *experimentRun, dir string, first map[string]strin
 		for _, flag := range given[c.name] {
 			name, _, _ := strings.Cut(flag, "=")
 			if slices.ContainsFunc(fixed, func(arg string) bool { return strings.HasPrefix(arg, name+"=") }) {
-				return nil, fmt.Errorf("%s: leave %s out: the experiment says it", c.name, name)
+				return nil, fmt.Errorf("%s: leave %s out; sweep gives it itself", c.name, name)
 			}
 		}
 		parser, err := kong.New(c.flags, flagVars(), kong.NoDefaultHelp())
@@ -318,11 +318,11 @@ func (x *experiment) stages(r *experimentRun, dir string, first map[string]strin
 		delete(given, c.name)
 	}
 	for _, command := range slices.Sorted(maps.Keys(given)) {
-		return nil, fmt.Errorf("%q: flags must begin with problems, collect, train or eval", command)
+		return nil, fmt.Errorf("%q: flags must begin with a command, one of problems, collect, train and eval", command)
 	}
 	s.evaluate.Problems = tests // of none the parser makes a folder
 	if x.store == nil && s.sample.Train <= 0 {
-		return nil, errors.New("problems: --train=0 leaves nothing to learn from: l2mt eval compares a network that is there")
+		return nil, errors.New("problems: --train=0 leaves nothing to learn from; to compare a trained network, run l2mt eval")
 	}
 	return s, nil
 }

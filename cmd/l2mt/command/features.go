@@ -55,7 +55,7 @@ func (c *dataFeaturesCmd) Run(e *env) error {
 	}
 	e.remark("%d pictures of %d classes in %s", len(pictures.Files), len(pictures.Classes), pictures.Dir)
 	if pictures.Others > 0 {
-		e.remark("%d other files and folders are passed over", pictures.Others)
+		e.remark("%d other files and folders are left out", pictures.Others)
 	}
 	// The weights are most of the heap, so that by default as much as they take
 	// again would be thrown away before it is collected.

@@ -51,11 +51,11 @@ type fitCmd struct {
 func (c *fitCmd) Validate() error {
 	switch {
 	case (c.Problems == "") == (c.Files == nil):
-		return errors.New("give tables to fit, or a file of --problems")
+		return errors.New("give tables to fit, or a problem file with --problems")
 	case c.Problems == "" && c.givenProblem != givenProblem{}:
 		return errors.New("--name, --dataset and --allow-outside go with --problems")
 	case c.Problems != "" && !reflect.DeepEqual(c.Options, table.Options{}):
-		return errors.New("--problems says what is in its data; leave the flags of tables out")
+		return errors.New("--problems describes its data itself; leave the flags of tables out")
 	case c.Lambda1 < 0:
 		return fmt.Errorf("--lambda1=%v: it must be positive", c.Lambda1)
 	case c.Threshold != "" && report.Cost(c.Threshold) < 0:
@@ -123,7 +123,7 @@ func (c *fitCmd) Run(e *env) error {
 		e.remark("%s", note)
 	}
 	if m > mostTasks {
-		return fmt.Errorf("%d tasks: a fit keeps covariances of tasks x tasks, and takes %d at most; put tasks together, or fit parts of them", m, mostTasks)
+		return fmt.Errorf("there are %d tasks; a fit takes %d at most, as it keeps their covariances: merge tasks, or fit parts of them", m, mostTasks)
 	}
 	defer debug.SetGCPercent(debug.SetGCPercent(collected(t.Problem)))
 	o := solve.Options{After: prior, Folds: c.Folds, Seed: c.Seed, Together: t.Together,
@@ -239,7 +239,7 @@ func (c *fitCmd) asked(candidates []solve.Candidate) (*solve.Finder, error) {
 		c.Steps = []string{"none"}
 	}
 	if head := network.Head(); head != "" && (c.Problems == "" || c.Out != "") {
-		return nil, errUsage.Errorf("--network=%s: it makes features by a head (%s), which saved models do not have", c.Network, head)
+		return nil, errUsage.Errorf("--network=%s: it has a head (%s), which saved models cannot have; give a network without a head", c.Network, head)
 	}
 	return network, nil
 }
@@ -264,7 +264,7 @@ func readOmega(path string, m int) (multitask.Model, error) {
 	}
 	omega, invalid := data.NewCovariance(numbers)
 	if err = cmp.Or(err, invalid); err == nil && len(numbers) != m {
-		err = data.Mismatch("%d rows; the covariance of %d tasks has %d", len(numbers), m, m)
+		err = data.Mismatch("it has %d rows; the covariance of %d tasks needs %d", len(numbers), m, m)
 	}
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", path, err)

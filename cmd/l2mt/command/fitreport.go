@@ -18,7 +18,7 @@ func (c *fitCmd) report(e *env, b *solve.Bench, t *table.Table,
 	candidates []solve.Candidate) (err error) {
 	var folder *files.Folder
 	if c.Out == "" {
-		e.remark("without --out DIRECTORY nothing is kept but what is printed")
+		e.remark("without --out DIRECTORY the model is not saved")
 	} else {
 		if folder, err = files.Claim(c.Out); err != nil {
 			return err

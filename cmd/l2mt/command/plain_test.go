@@ -94,7 +94,7 @@ func TestWhatIsLostIsSaid(t *testing.T) {
 	table := write(t, "alike.csv", alike())
 	for want, args := range map[string][]string{
 		"is lost, and no file has changed\n": {"fit", table, "--task", "task", "--target", "y"},
-		"goes on from there\n":               {"collect", "--problems", table, "--out", "never"},
+		"resumes there\n":                    {"collect", "--problems", table, "--out", "never"},
 	} {
 		ctx, cancel := context.WithCancel(t.Context())
 		cancel()
@@ -105,7 +105,7 @@ func TestWhatIsLostIsSaid(t *testing.T) {
 		datatest.Holds(t, strings.Contains(string(said), want), "%v says %q, want %q", args, said, want)
 	}
 	_, _, stderr := l2mt(t, "fit", table, "--task", "task", "--target", "y")
-	datatest.Holds(t, strings.Contains(stderr, "without --out DIRECTORY nothing is kept"),
+	datatest.Holds(t, strings.Contains(stderr, "without --out DIRECTORY the model is not saved"),
 		"fit without --out says %q", stderr)
 }
 

@@ -53,7 +53,7 @@ type problemsSampleCmd struct {
 // Validate checks the flags before the dataset is read.
 func (c *problemsSampleCmd) Validate() error {
 	if n := len(c.Case); n > 0 && (n < 3 || c.Test == 0) {
-		return fmt.Errorf("--case=%s --test=%d: it takes three classes or more, and makes a test problem", strings.Join(c.Case, ","), c.Test)
+		return fmt.Errorf("--case=%s --test=%d: --case needs three classes or more, and a test problem to make", strings.Join(c.Case, ","), c.Test)
 	}
 	if c.Groups && (c.Case != nil || c.DisjointClasses || c.DisjointRows) ||
 		!c.Groups && (c.All || c.Kind != "") {
@@ -83,7 +83,7 @@ func (c *problemsSampleCmd) Run(e *env) error {
 		return err
 	}
 	if train != nil && test != nil && !c.Groups && !c.DisjointRows && !c.DisjointClasses {
-		e.remark("training and test problems have rows in common; a network trained on the former knows some of the latter's test rows (--disjoint-rows gives each their own)")
+		e.remark("training and test problems have rows in common, so that a network has seen some test rows in training (--disjoint-rows prevents it)")
 	}
 	return c.save(e, train, test)
 }
@@ -165,7 +165,7 @@ func (c *problemsSampleCmd) save(e *env, train, test *data.ProblemFile) error {
 		case errors.Is(err, fs.ErrNotExist):
 			err = set.file.Save(path)
 		case err == nil && !bytes.Equal(old, raw):
-			err = data.Invalid("%s has other problems; remove it, or give another --out", path)
+			err = data.Invalid("%s has other problems than these; remove it, or give another --out", path)
 		}
 		if err != nil {
 			return err

@@ -137,7 +137,7 @@ func openFit(dir string) (*fitPart, error) {
 		return nil, err
 	}
 	if fit.Report == nil {
-		return nil, fmt.Errorf("%s is not of the model in %s; fit again", saved.ReportFile, saved.File)
+		return nil, fmt.Errorf("%s was not written with the model in %s; fit again", saved.ReportFile, saved.File)
 	}
 	sets := len(shown.Outcome.Points)
 	if sets > 1 && sets != len(shown.Classes) || sets > report.MostSets {

@@ -96,7 +96,7 @@ func (c *runsCmd) Run(e *env) error {
 	}
 	for _, s := range rows {
 		if slices.Sort(s.heldOut); !slices.Equal(s.heldOut, rows[0].heldOut) {
-			e.remark("warning: %s and %s were measured on different held-out problems, or by other seeds", rows[0].Dirs, s.Dirs)
+			e.remark("warning: %s and %s were measured on different held-out problems, or with different seeds", rows[0].Dirs, s.Dirs)
 		}
 	}
 	if c.Out != "" {
@@ -111,7 +111,7 @@ func (c *runsCmd) Run(e *env) error {
 				over(s.Found), over(s.Seconds), s.name())
 		}
 		t.write(w)
-		fmt.Fprintln(w, "found: error of the covariances found on held-out problems at the last epoch, over that of single-task learning; +- half the interval of 95 % over seeds")
+		fmt.Fprintln(w, "found: error with the covariances found on held-out problems at the last epoch, divided by the error of single-task learning; +- half the interval of 95 % over seeds")
 	})
 }
 

@@ -64,7 +64,7 @@ func (c *sweepCmd) Run(e *env) error {
 		return err
 	}
 	if c.Part != "" {
-		e.remark("part %s of the runs is in %s; without --shard the tables are made of all", c.Part, c.Out)
+		e.remark("part %s of the runs is in %s; sweep without --shard makes the tables of all parts", c.Part, c.Out)
 		return nil
 	}
 	if x.store != nil && x.tests == "" {
@@ -271,7 +271,7 @@ func (c *sweepCmd) save(x *experiment, result *swept, tables []*compare.Table) e
 
 // writeSweep prints the numbers of the pictures. The tables of the points have all methods.
 func writeSweep(w io.Writer, s *swept) {
-	fmt.Fprintf(w, "%s\nrelative error: mean test error over that of STL\n\n", s.Title)
+	fmt.Fprintf(w, "%s\nrelative error: mean test error divided by the error of STL\n\n", s.Title)
 	t := newGrid(s.Axis, "relative", "s.e.", "method")
 	for _, p := range s.Points {
 		for _, row := range p.Rows {

@@ -47,7 +47,7 @@ func TestTooManyTasksAreOneLine(t *testing.T) {
 		fmt.Fprintf(&b, "%d,1,2.5\n%d,2,3.5\n", i, i)
 	}
 	code, _, stderr := l2mt(t, "-q", "fit", write(t, "a.csv", b.String()), "--task", "task", "--out", "never")
-	if code != exitFailed || strings.Count(stderr, "\n") != 1 || !strings.Contains(stderr, "5000 tasks: a fit keeps covariances of tasks x tasks, and takes 4096 at most") {
+	if code != exitFailed || strings.Count(stderr, "\n") != 1 || !strings.Contains(stderr, "there are 5000 tasks; a fit takes 4096 at most") {
 		t.Errorf("exit code %d, stderr %q", code, stderr)
 	}
 }

@@ -114,7 +114,7 @@ func (c *trainCmd) examples(e *env, head layers.Head) (train.Source, error) {
 			return nil, err
 		}
 		if head != nil && !examples.ThroughHead {
-			e.remark("warning: the tuples of %s were made on the features as they are in the dataset, not on those of the head: l2mt collect --head makes such", dir)
+			e.remark("warning: the tuples of %s were made on the features of the dataset, not on the head's; l2mt collect --head makes tuples on the head's", dir)
 		}
 		sources = append(sources, examples)
 	}
@@ -123,7 +123,7 @@ func (c *trainCmd) examples(e *env, head layers.Head) (train.Source, error) {
 		source = train.Join(sources...)
 	}
 	if c.First < 0 || c.First > source.Len() {
-		return nil, errUsage.Errorf("--first=%d: the experience has %d problems", c.First, source.Len())
+		return nil, errUsage.Errorf("--first=%d: the experience has only %d problems", c.First, source.Len())
 	} else if c.First > 0 {
 		source = firstOf{source, c.First}
 	}
@@ -213,7 +213,7 @@ func (r *trained) write(w io.Writer) {
 		r.Start, r.Best.Tuple, r.Best.Loss, r.Dir)
 	t.write(w)
 	if !math.IsNaN(float64(r.Start)) {
-		fmt.Fprintln(w, "finds: the error of the covariances found on held-out problems, over that of single-task learning")
+		fmt.Fprintln(w, "finds: the error with the covariances found on held-out problems, divided by the error of single-task learning")
 	}
 	if r.Metric != "" {
 		fmt.Fprintf(w, "metric of the experience: %s\n", r.Metric)
