@@ -269,7 +269,7 @@ func TestFilesThatHoldNoHeadAreRefused(t *testing.T) {
 		"too many biases":  {[]array{w, {"0.bias", []int{4}, h[0].W[:4]}}, data.ErrMismatch, `array "0.bias"`},
 		"no chain":         {[]array{w, b, {"1.weight", []int{2, 4}, h[0].W[:8]}, {"1.bias", []int{2}, h[1].B}}, data.ErrMismatch, "layer 1: it takes 4 numbers, but layer 0 makes 3"},
 		"NaN":              {[]array{{"0.weight", []int{3, 4}, nan}, b}, data.ErrInvalid, "is NaN; it must be finite"},
-		"the same number":  {[]array{w, b, {"a.0.weight", []int{3, 4}, h[0].W}}, data.ErrFormat, "have one number"},
+		"the same number":  {[]array{w, b, {"a.0.weight", []int{3, 4}, h[0].W}}, data.ErrFormat, "have the same number"},
 		"a monstrous name": {[]array{{"99999999999999999999.weight", []int{1}, h[0].B[:1]}}, data.ErrFormat, "99999999999999999999.weight"},
 	} {
 		t.Run(name, func(t *testing.T) {

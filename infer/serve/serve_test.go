@@ -121,7 +121,7 @@ func TestAnswersAreThoseOfTheModel(t *testing.T) {
 		}
 		body := "heat,weekday,shop\n3.5,\"sunday, free\",b\n8,monday,c\n"
 		if status, a := ask(t, url+"/invocations?interval=0.8", isCSV, body); fit.Residuals == nil {
-			datatest.Holds(t, status == http.StatusBadRequest && strings.Contains(a.Message, "no residuals"),
+			datatest.Holds(t, status == http.StatusBadRequest && strings.Contains(a.Message, "no errors of rows held out"),
 				"an interval of classes: %d %+v", status, a)
 		} else {
 			compare(t, fit, a, name+", CSV")
@@ -215,7 +215,7 @@ func TestWrongRequests(t *testing.T) {
 	}{
 		{"/models/shops/invocations", isJSON, "{}", 404, `^there is no model "shops"; GET /models lists`},
 		{"/invocations", "text/plain", "x", 415, `^the content type is "text/plain"; it must be`},
-		{"/invocations", isCSV, "shop,heat,weekday\n" + strings.Repeat("a,1,monday\n", 2001), 413, `^more than 2000 rows`},
+		{"/invocations", isCSV, "shop,heat,weekday\n" + strings.Repeat("a,1,monday\n", 2001), 413, `^it has more rows than a request may have, 2000`},
 		{"/invocations", isCSV, "", 400, `^request: it is empty; it needs a header$`},
 		{"/invocations?interval=much", isCSV, "", 400, `^interval=much: it must be a number`},
 	} {

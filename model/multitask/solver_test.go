@@ -144,7 +144,7 @@ func TestBadInput(t *testing.T) {
 					t.Y[i] = 1
 				}
 			}
-		}, []string{"all 12 training rows", "y", "one label"}},
+		}, []string{"all 12 training rows", "y", "have the same label"}},
 		{"infinite feature", func(s []data.Samples) {
 			s[1].X = matrixOf([]float32{1, 2, float32(math.Inf(1))}, 1, 3, false)
 			s[1].Y = s[1].Y[:1]
