@@ -224,7 +224,7 @@ func (w *ParquetWriter) Write(lines []byte) (int, error) {
 			c.Group[name] = parquet.Optional(node)
 		}
 		if len(c.Group) < len(c.names) {
-			return 0, data.Invalid("two columns are called %q; in a Parquet file every column needs a name of its own", c.names)
+			return 0, data.Invalid("two columns have the same name; in a Parquet file every column needs its own: %q", c.names)
 		}
 		schema := parquet.NewSchema("table", c)
 		w.rows = parquet.NewGenericWriter[any](w.out, schema, parquet.Compression(&parquet.Snappy))

@@ -186,7 +186,7 @@ func (r *Report) describe(p *data.ProblemData) {
 	r.note(same > 0, "tasks of one class: %d; the odds of the class that they lack come from the other tasks", same)
 	r.note(kept > 0 && r.table.Held == nil && !later, "tasks with rows that no fold holds out, as no other row has their class: %d; errors are without these rows", kept)
 	r.note(later, "folds hold out the rows that come later by %q: errors and intervals hold for a future half as long as the table", r.Recipe.Time)
-	r.note(r.Recipe.Group != nil, "folds hold out rows of one %s together: errors are those to expect for a new one", format.Abridge(r.Recipe.Group))
+	r.note(r.Recipe.Group != nil, "folds hold out rows of one %s together: errors are those of a new one", format.Abridge(r.Recipe.Group))
 	r.note(r.Recipe.Weight != "", "rows have the weights of column %q", r.Recipe.Weight)
 	r.note(r.decided > 0, "%s is predicted from a probability of %.3g on, which rows held out have chosen (--threshold %s)", r.PositiveClass(), r.decided, r.threshold)
 	how := scaleWords[r.Fit.Scale()]
