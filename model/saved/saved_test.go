@@ -228,7 +228,7 @@ func TestLoadChecksAllThatAModelHolds(t *testing.T) {
 		},
 		"temperature is -1":                  func(s *Fit) { s.Temperature = -1 },
 		`kind is "bogus"; it must be`:        func(s *Fit) { s.Kind = "bogus" },
-		"features are not the features":                func(s *Fit) { s.Features[0] = "other" },
+		"features are not the features":      func(s *Fit) { s.Features[0] = "other" },
 		`there is no step "bogus"`:           func(s *Fit) { s.Recipe.Steps = []view.Step{{Kind: "bogus"}} },
 		"for 1 columns; there are 2":         func(s *Fit) { s.Recipe.Steps = []view.Step{{Kind: view.Unit, Cols: 1}} },
 		"no columns":                         func(s *Fit) { s.Recipe.Columns = nil },
