@@ -94,7 +94,7 @@ func (c *cli) run(ctx context.Context, parser *kong.Kong, args []string,
 	said := make(chan struct{})
 	unless := context.AfterFunc(ctx, func() {
 		defer close(said)
-		consequence := "the work so far is lost, and no file has changed"
+		consequence := "unfinished work is lost, and no file has changed"
 		switch first, _, _ := strings.Cut(command.Command(), " "); first {
 		case "collect", "train", "eval", "sweep", "demo", "data":
 			consequence = "the same command resumes there"
