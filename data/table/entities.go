@@ -49,7 +49,7 @@ func (r *reader) suggestFlags() {
 		}
 	}
 	if times != nil {
-		r.note("column %s may be a time: if new rows come later than these, say --time %s, so that errors are those of the future", format.Abridge(times), times[0])
+		r.note("column %s may be a time: if new rows come later than these, say --time %s, so that errors hold for the future", format.Abridge(times), times[0])
 	}
 	if !told && len(numbers) >= agreeing {
 		r.agree(numbers)

@@ -25,7 +25,7 @@ type Options struct {
 	Group          []string  `xor:"group" help:"Columns that say which rows belong together, such as a patient. Folds hold out rows with the same values together, whatever their tasks."`
 	Time           string    `xor:"group" help:"Column of the time of each row, a number or a date. Folds hold out later rows, so that errors and intervals hold for the future. The column stays a feature unless ignored."`
 	Weight         string    `help:"Column of the weight of each row, 0 or more, in the fit, the folds and all errors. Rows of weight 0 are left out. The column is no feature."`
-	Kind           data.Kind `enum:",classification,regression" default:"" help:"Kind of the labels, classification or regression. By default words, and numbers of which there are two, are classes; other numbers are targets of a regression."`
+	Kind           data.Kind `enum:",classification,regression" default:"" help:"Kind of the labels, classification or regression. By default words are classes, and numbers if there are only two; other numbers are targets of a regression."`
 	Positive       string    `help:"The positive one of two classes; by default the larger number, or the word later in the alphabet."`
 	Ignore         []string  `help:"Columns to leave out, by name or pattern."`
 	Categorical    []string  `help:"Columns whose values are categories, by name or pattern; * means all columns with words. By default columns of mostly words."`

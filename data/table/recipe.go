@@ -161,7 +161,7 @@ func (r *Recipe) Width() int { return len(r.Features()) }
 func (r *Recipe) Validate() error {
 	width := r.Width()
 	if len(r.Columns) == 0 {
-		return data.Invalid("features are made of no columns")
+		return data.Invalid("there must be columns to make features of")
 	}
 	for _, c := range r.Columns {
 		if err := c.validate(); err != nil {
@@ -223,7 +223,7 @@ type UnseenLevel struct{ Column, Level string }
 func (u Unseen) Notes() map[string]int {
 	notes := map[string]int{}
 	for level, n := range u {
-		note := fmt.Sprintf("rows with the level %q in column %q, which the model has not seen (it counts for nothing)", level.Level, level.Column)
+		note := fmt.Sprintf("rows with the level %q in column %q, which the model has not seen (it adds nothing)", level.Level, level.Column)
 		if level.Level == "" {
 			note = fmt.Sprintf("rows have no value in column %q, where the tables fitted had one in every row; they have the mean", level.Column)
 		}

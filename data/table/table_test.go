@@ -109,7 +109,7 @@ func TestShapesOfTables(t *testing.T) {
 		}, {
 			"years are standardised", []string{"a.csv", "year,y\n2010,1.5\n2012,2.5\n2010,3.5\n2012,1.5\n"},
 			Options{}, []string{"year"},
-			"y; [-1] 1.5; [1] 2.5; [-1] 3.5; [1] 1.5\n", []string{"column year may be a time: if new rows come later than these, say --time year, so that errors are those of the future", "features are standardised, as their scales differ; --step none keeps them"},
+			"y; [-1] 1.5; [1] 2.5; [-1] 3.5; [1] 1.5\n", []string{"column year may be a time: if new rows come later than these, say --time year, so that errors hold for the future", "features are standardised, as their scales differ; --step none keeps them"},
 		}, {
 			"a column that counts the rows", []string{"a.csv", "pupil,x,y\n" + many("%d,5,%d.5\n", 20)},
 			Options{Ignore: []string{"x"}, Steps: []string{None}}, []string{"pupil"},

@@ -231,7 +231,7 @@ func TestLoadChecksAllThatAModelHolds(t *testing.T) {
 		"features are not the features":      func(s *Fit) { s.Features[0] = "other" },
 		`there is no step "bogus"`:           func(s *Fit) { s.Recipe.Steps = []view.Step{{Kind: "bogus"}} },
 		"for 1 columns; there are 2":         func(s *Fit) { s.Recipe.Steps = []view.Step{{Kind: view.Unit, Cols: 1}} },
-		"no columns":                         func(s *Fit) { s.Recipe.Columns = nil },
+		"there must be columns":              func(s *Fit) { s.Recipe.Columns = nil },
 		"mean is [2 -1 0]; it has the share": func(s *Fit) { s.Tasks[0].Mean = []float64{2, -1, 0} },
 		"is -5; it must not be negative":     func(s *Fit) { s.Tasks[0].Rows = -5 },
 		"scale: step \"standardise\": it":    func(s *Fit) { s.Scale.Deviation = nil },

@@ -172,7 +172,7 @@ func (c *fitCmd) candidates() (candidates []solve.Candidate, err error) {
 	case c.Model == "" || c.Model == modelL2MT:
 		return nil, nil
 	case c.View != "":
-		return nil, errUsage.Errorf("--model=%s says how columns are seen; leave --view out", c.Model)
+		return nil, errUsage.Errorf("--model=%s has a view already; leave --view out", c.Model)
 	case ok:
 		candidates = []solve.Candidate{one}
 	case c.Model == modelBest:
