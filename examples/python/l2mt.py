@@ -208,14 +208,19 @@ class _L2MT(BaseEstimator):
     def _run(self, command, *words):
         """Run the program. Its remarks are warnings, and its error an exception."""
         line = [self.binary, command, *map(str, words), "--header", "yes"]
-        said = []
+        said, progress = [], False
         with subprocess.Popen(line, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True) as p:
             try:
                 for text in p.stderr:
-                    if not PROGRESS.match(text):
-                        said.append(text.rstrip())
-                    elif self.verbose:
-                        print(text, end="", file=sys.stderr)
+                    broken = text.startswith("  ")  # a piece of the line before, which is a long one
+                    progress = progress if broken else PROGRESS.match(text)
+                    if progress:
+                        if self.verbose:
+                            print(text, end="", file=sys.stderr)
+                    elif broken and said:
+                        said[-1] += " " + text.strip()
+                    else:
+                        said.append(text.strip())
                 code = p.wait()
             except KeyboardInterrupt:  # the program gets the signal too
                 p.terminate()
