@@ -92,6 +92,20 @@ func (c Curve) Label(x float64) string {
 	return strconv.FormatFloat(x, 'g', 4, 64)
 }
 
+// Marks are the places in X of five knots, -1 for those that there are not. A date is as wide as two
+// numbers.
+func (c Curve) Marks() [5]int {
+	marks := [5]int{-1, -1, -1, -1, -1}
+	knots := c.Knots[:min(len(c.Knots), len(marks))]
+	if c.Days && len(knots) == len(marks) {
+		knots = slices.Concat(knots[:2], knots[3:])
+	}
+	for i, knot := range knots {
+		marks[i] = slices.Index(c.X, knot)
+	}
+	return marks
+}
+
 // Date is the moment of a day since 1970.
 func Date(day float64) time.Time {
 	return time.Unix(int64(day*24*60*60), 0).UTC()

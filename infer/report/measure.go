@@ -60,6 +60,14 @@ type Measured struct {
 	All      Task   `json:"all"`
 	// Recipe names the targets and the column of the task.
 	Recipe table.Recipe `json:"-"`
+	// Labelled is how many rows with labels were predicted, 0 where folds held rows out.
+	Labelled int `json:"-"`
+}
+
+// Measures reports whether a predictor was measured.
+func (m Measured) Measures(by string) bool {
+	_, ok := m.Mean.By[by]
+	return ok
 }
 
 // add adds a task of two classes, one of them positive.
@@ -96,7 +104,7 @@ func (m Measured) Error(t Task, by string) float64 {
 	case s.Held == 0:
 		return math.NaN()
 	case len(m.Recipe.Targets) > 1 && s.R2 <= 1: // classes have none
-		return math.Sqrt(float64(1 - s.R2))
+		return s.Relative()
 	}
 	return float64(s.Error)
 }
@@ -143,6 +151,7 @@ func Score(models []*saved.Fit, answers []saved.Answer) *Scores {
 	columns := max(1, len(m.Classes))
 	t := &Scores{Model: m.Model, Kind: m.Kind}
 	t.Recipe = m.Recipe
+	t.Labelled = len(answers)
 	means := map[int][]float64{}
 	measure := func(name string, answers []saved.Answer) Task {
 		var y, weights []float64

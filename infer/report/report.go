@@ -329,6 +329,22 @@ func (r Report) LargeShares() (large []solve.Share) {
 	return large
 }
 
+// Explained is how much of what columns explain is common to all tasks, and each task's own; 0 where
+// nothing is known.
+func (r Report) Explained() (sum solve.Share) {
+	for _, s := range r.Shares {
+		if s.Name != Noise {
+			sum.Common += s.Common
+			sum.Own += s.Own
+		}
+	}
+	if total := sum.Common + sum.Own; total > 0 {
+		sum.Common /= total
+		sum.Own /= total
+	}
+	return sum
+}
+
 // Noise is the share that nothing explains.
 const Noise = "noise"
 

@@ -45,6 +45,9 @@ type Score struct {
 	Brier   files.Float `json:"brier"`
 }
 
+// Relative is the error over the standard deviation of the targets.
+func (s Score) Relative() float64 { return math.Sqrt(float64(1 - s.R2)) }
+
 // numbers are the numbers of a score, beside its counts.
 func (s *Score) numbers() []*files.Float {
 	return []*files.Float{&s.Error, &s.StandardError, &s.AUC, &s.AveragePrecision,

@@ -158,11 +158,16 @@ func (e *env) finish(err error) int {
 	return code
 }
 
-// print writes a result: v as JSON with --json, else what text writes.
-func (e *env) print(v any, text func(w io.Writer)) error {
-	if !e.json {
-		text(e.stdout)
-		return nil
+// print prints a result: v as JSON with --json, and else its text by a template.
+func (e *env) print(v any, name string) error {
+	text, plain := v.(string)
+	switch {
+	case e.json:
+	case plain:
+		_, err := io.WriteString(e.stdout, text)
+		return err
+	default:
+		return tell(e.stdout, name, v)
 	}
 	enc := json.NewEncoder(e.stdout)
 	enc.SetIndent("", "  ")

@@ -3,7 +3,6 @@ package command
 import (
 	"errors"
 	"fmt"
-	"io"
 
 	"l2mt/data/experience"
 	"l2mt/train/collect"
@@ -48,7 +47,7 @@ func (c *collectCmd) Run(e *env) error {
 		Dir string `json:"dir"`
 		collect.Summary
 	}{c.Out, summary}
-	return e.print(result, func(w io.Writer) { fmt.Fprintln(w, c.Out) })
+	return e.print(result, "collected")
 }
 
 // collect makes experience in a directory that has the problems too.

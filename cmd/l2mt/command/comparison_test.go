@@ -52,7 +52,7 @@ func TestTablesWithUndefinedNumbers(t *testing.T) {
 	} {
 		table, dir := tableOf(t, c.stl, c.ours), t.TempDir()
 		var text strings.Builder
-		writeTable(&text, table)
+		datatest.Check(t, tell(&text, "eval", table))
 		datatest.Holds(t, !strings.Contains(text.String(), "NaN") && strings.Contains(text.String(), " -"),
 			"%s:\n%s", c.name, &text)
 		err := saveTable(dir, table)
@@ -71,7 +71,7 @@ func TestTablesWithUndefinedNumbers(t *testing.T) {
 // Columns stand over each other: every row ends in as many fields as the head.
 func TestTableHasItsColumns(t *testing.T) {
 	var text strings.Builder
-	writeTable(&text, tableOf(t, []float64{0.2, 0.3, 0.1}, []float64{0.1, 0.3, 0.2}))
+	datatest.Check(t, tell(&text, "eval", tableOf(t, []float64{0.2, 0.3, 0.1}, []float64{0.1, 0.3, 0.2})))
 	_, rows, ok := strings.Cut(text.String(), "method\n")
 	datatest.Need(t, ok, "no head:\n%s", &text)
 	want := map[string]string{
@@ -238,7 +238,7 @@ func TestSweepNamesOneWinner(t *testing.T) {
 	r, _, err := x.gather([]*experimentRun{at("first", 0.1, 0.2), at("second", 0.05, 0.4)})
 	datatest.Check(t, err)
 	var text strings.Builder
-	writeSweep(&text, r)
+	datatest.Check(t, tell(&text, "sweep", r))
 	for _, line := range []string{"first 0.5000 .* L2MT", "second 0.7500 .* L2MT", "-0.2500 .* first less second"} {
 		datatest.Holds(t, regexp.MustCompile(strings.ReplaceAll(line, " ", " +")).MatchString(text.String()),
 			"no line %q in\n%s", line, &text)
@@ -248,7 +248,7 @@ func TestSweepNamesOneWinner(t *testing.T) {
 // The quantile of Student's t for two degrees of freedom is 4.3027, so that the interval
 // around 2 is 4.3027 / sqrt(3).
 func TestTheIntervalOverSeeds(t *testing.T) {
-	if got := over([]files.Float{1, 2, 3}); got != "2.0000 +- 2.4841" {
+	if got := spread([]files.Float{1, 2, 3}); got != "2.0000 +- 2.4841" {
 		t.Error(got)
 	}
 }

@@ -2,7 +2,6 @@ package command
 
 import (
 	"fmt"
-	"io"
 	"runtime"
 	"slices"
 	"strconv"
@@ -68,8 +67,7 @@ func (c *dataInfoCmd) Run(e *env) error {
 	if err != nil {
 		return err
 	}
-	info := describe(d)
-	return e.print(info, info.write)
+	return e.print(describe(d), "dataset")
 }
 
 // datasetInfo describes a dataset.
@@ -125,34 +123,6 @@ func describe(d *data.Dataset) datasetInfo {
 	return info
 }
 
-func (info datasetInfo) write(w io.Writer) {
-	storage := "dense"
-	if info.Sparse {
-		storage = fmt.Sprintf("%d nonzeros, %.3g %%", info.Stored,
-			100*float64(info.Stored)/(float64(info.Rows)*float64(info.Features)))
-	}
-	fmt.Fprintf(w, "name      %s\nrows      %d\nfeatures  %d (%s)\n", info.Name, info.Rows, info.Features, storage)
-	if c := info.Classes; c != nil {
-		fmt.Fprintf(w, "classes   %d, of %d..%d rows\n", c.Count, c.Min, c.Max)
-	}
-	if r := info.Targets; r != nil {
-		fmt.Fprintf(w, "targets   %.6g..%.6g, mean %.6g\n", r.Min, r.Max, r.Mean)
-	}
-	if info.LabelOf != "" {
-		fmt.Fprintf(w, "label     %s\n", info.LabelOf)
-	}
-	if g := info.Groups; g != nil {
-		fmt.Fprintf(w, "groups    %d, of %d..%d rows\n", g.Count, g.Min, g.Max)
-	}
-	if len(info.Steps) > 0 {
-		fmt.Fprintf(w, "steps     %s\n", strings.Join(info.Steps, ", "))
-	}
-	fmt.Fprintf(w, "sha256    %s\n", info.SHA256)
-	for _, note := range info.Notes {
-		fmt.Fprintf(w, "note      %s\n", note)
-	}
-}
-
 type dataImportCmd struct {
 	File      string   `arg:"" help:"File of the dataset."`
 	Out       string   `required:"" type:"path" help:"File to write, whose name ends in .npz, or - for stdout."`
@@ -202,8 +172,7 @@ func (c *dataImportCmd) Run(e *env) error {
 		return err
 	}
 	d.Name = c.Out
-	info := describe(d)
-	return e.print(info, info.write)
+	return e.print(describe(d), "dataset")
 }
 
 // terms is the step that drops words and rare features.

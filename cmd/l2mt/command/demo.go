@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"io"
 	"path/filepath"
-	"slices"
 
 	"l2mt/infer/compare"
 )
@@ -74,25 +73,9 @@ func (c *demoCmd) Run(e *env) error {
 	if err != nil {
 		return err
 	}
-	return e.print(table, func(w io.Writer) {
-		c.write(w, table)
-		fmt.Fprintf(w, "Next: open %s, which has all methods, one problem and the network.\n", folder(reportFile))
-		fmt.Fprintln(w, "With a table of yours: l2mt fit TABLE.csv --task COLUMN --target COLUMN --out model")
-	})
-}
-
-// write puts the table in plain words.
-func (c *demoCmd) write(w io.Writer, table *compare.Table) {
-	best := table.Rows[slices.IndexFunc(table.Rows, func(r compare.Row) bool {
-		return r.Title == table.Best
-	})]
-	l2mt := find(table, compare.L2MT, compare.Plain)
-	stl := find(table, compare.STL, compare.Labelled)
-	without := find(table, compare.L2MT, compare.Without)
-	fmt.Fprintf(w, "A network learned from %d problems of %s how tasks should share, and was tried on %d new ones with few labelled rows.\n", c.Train, c.Dataset, c.Test)
-	fmt.Fprintf(w, "Errors on test rows: %.2f %% with L2MT, %.2f %% with every task on its own (STL). The ratio is %.2f +- %.2f (interval of 95 %%); fewer errors in %d problems, more in %d.\n",
-		100*l2mt.Error, 100*stl.Error, l2mt.Relative,
-		interval(float64(l2mt.StandardError), c.Test), l2mt.AgainstSTL.Wins, l2mt.AgainstSTL.Losses)
-	fmt.Fprintf(w, "For comparison: the ratio is %.2f with L2MT without what the network learned, and %.2f with %s, the best of ten other models on these test rows.\n",
-		without.Relative, best.Relative, best.Title)
+	return e.print(struct {
+		*compare.Table
+		Demo *demoCmd `json:"-"`
+		Page string   `json:"-"`
+	}{table, c, folder(reportFile)}, "demo")
 }

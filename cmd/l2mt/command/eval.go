@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"maps"
 	"os"
@@ -127,7 +126,7 @@ func (c *evalCmd) Run(e *env) error {
 			return err
 		}
 	}
-	return e.print(table, func(w io.Writer) { writeTable(w, table) })
+	return e.print(table, "eval")
 }
 
 // part is the shard of the problems.

@@ -3,8 +3,6 @@ package command
 import (
 	"errors"
 	"fmt"
-	"io"
-	"strings"
 
 	"l2mt/data"
 	"l2mt/data/experience"
@@ -55,30 +53,9 @@ func (c *experienceCheckCmd) Run(e *env) error {
 			return err
 		}
 	}
-	err = e.print(result, func(w io.Writer) {
-		t := newGrid("tuples", "failed", "mean o", "min o", "max o", "seconds", "source")
-		for _, s := range sources {
-			t.row(s.Tuples, s.Failed, s.Mean, s.Min,
-				s.Max, fmt.Sprintf("%.2f", s.Seconds), s.Source)
-		}
-		if n == 0 {
-			t.write(w)
-		}
-		for _, r := range result.Tuples {
-			if r.Status == experience.Failed {
-				fmt.Fprintf(w, "%s, %s %d failed: %s\n", r.Problem, r.Source, r.Draw, oneLine.Replace(r.Reason))
-			}
-		}
-		for _, f := range result.Faults {
-			fmt.Fprintln(w, f)
-		}
-		fmt.Fprintf(w, "%d records, %d faults\n", records, n)
-	})
+	err = e.print(result, "experience")
 	if n > 0 && err == nil {
 		err = data.Invalid("%d faults in %d records; the first: %s", n, records, result.Faults[0])
 	}
 	return err
 }
-
-// oneLine keeps a text within its line.
-var oneLine = strings.NewReplacer("\n", "; ", "\t", " ")

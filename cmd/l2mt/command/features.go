@@ -3,7 +3,6 @@ package command
 import (
 	"errors"
 	"fmt"
-	"io"
 	"os"
 	"path/filepath"
 	"runtime/debug"
@@ -99,5 +98,5 @@ func (c *dataFeaturesCmd) Run(e *env) error {
 	if err := errors.Join(saveJSON(c.Out+".json", record), os.RemoveAll(partial)); err != nil {
 		return err
 	}
-	return e.print(record, func(w io.Writer) { record.Dataset.write(w) })
+	return e.print(record, "features")
 }

@@ -5,7 +5,6 @@ import (
 	"encoding/csv"
 	"errors"
 	"fmt"
-	"io"
 	"math"
 	"os"
 	"reflect"
@@ -313,6 +312,7 @@ type found struct {
 	Tasks    []string      `json:"tasks"`
 	Omega    [][]float64   `json:"omega"`
 	Expected compare.Float `json:"expected_relative_error"`
+	Related  *related      `json:"-"`
 }
 
 // printOmega prints the network's covariance, without a fit.
@@ -326,12 +326,10 @@ func printOmega(e *env, network *solve.Finder, p *data.ProblemData) error {
 	for _, t := range p.Tasks {
 		result.Tasks = append(result.Tasks, t.Name)
 	}
-	return e.print(result, func(w io.Writer) {
-		fmt.Fprintf(w, "problem %s, %d tasks\n", result.Problem, len(result.Tasks))
-		title := "task correlations that the network finds"
-		if result.Expected <= math.MaxFloat64 { // else the network says nothing
-			title += fmt.Sprintf("; relative error expected %.4f", result.Expected)
-		}
-		writeCorrelations(w, title, result.Tasks, report.Correlation(f.Omega), nil)
-	})
+	title := "task correlations that the network finds"
+	if result.Expected <= math.MaxFloat64 { // else the network says nothing
+		title += fmt.Sprintf("; relative error expected %.4f", result.Expected)
+	}
+	result.Related = relate(title, result.Tasks, report.Correlation(f.Omega))
+	return e.print(result, "omega")
 }

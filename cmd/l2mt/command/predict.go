@@ -103,18 +103,17 @@ func (c *predictCmd) Run(e *env) error {
 		return err
 	}
 	s := report.Score(rows.Fits, answers)
-	text := func(w io.Writer) {
-		labelled := count(s.All.By[report.ByModel].Rows, "row") + " with labels"
-		wrap(w, answer(s.Measured, s.Kind, labelled)+"\n")
-		c.listing.write(w, s.Measured, s.Kind)
-	}
+	printed := struct {
+		*report.Scores
+		Listed []report.Task `json:"-"`
+	}{s, c.listing.tasks(s.Measured)}
 	if c.Out != "" {
-		return e.print(s, text)
+		return e.print(printed, "scores")
 	}
-	if !e.quiet {
-		text(e.stderr)
+	if e.quiet {
+		return nil
 	}
-	return nil
+	return tell(e.stderr, "scores", printed)
 }
 
 // encode lets write write lines of CSV, which become a Parquet file if the file is called so.

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -172,7 +171,7 @@ func (c *problemsSampleCmd) save(e *env, train, test *data.ProblemFile) error {
 		}
 		rows = append(rows, summarise(path, set.file))
 	}
-	return e.printSummaries(rows)
+	return e.print(rows, "problems")
 }
 
 type problemsCheckCmd struct {
@@ -192,19 +191,7 @@ func (c *problemsCheckCmd) Run(e *env) error {
 		}
 		rows = append(rows, summarise(path, p.File()))
 	}
-	return e.printSummaries(rows)
-}
-
-// printSummaries prints the sizes of the problems in files.
-func (e *env) printSummaries(rows []summary) error {
-	return e.print(rows, func(w io.Writer) {
-		t := newGrid("problems", "tasks", "per problem", "train rows", "validation", "test", "file")
-		for _, r := range rows {
-			t.row(r.Problems, r.Tasks, fmt.Sprintf("%d..%d", r.MinTasks, r.MaxTasks),
-				r.TrainRows, r.Validation, r.TestRows, r.File)
-		}
-		t.write(w)
-	})
+	return e.print(rows, "problems")
 }
 
 // summary describes one problem file.

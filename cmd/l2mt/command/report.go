@@ -11,7 +11,6 @@ import (
 	"math"
 	"os"
 	"path/filepath"
-	"reflect"
 	"slices"
 	"strings"
 	execution "text/template"
@@ -109,9 +108,7 @@ func (c *reportCmd) Run(e *env) error {
 	if err := files.Write(path, p.write); err != nil {
 		return err
 	}
-	return e.print(map[string]string{"report": path}, func(w io.Writer) {
-		fmt.Fprintln(w, path)
-	})
+	return e.print(map[string]string{"report": path}, "page")
 }
 
 // fitPart is a fitted model with the report of its fit.
@@ -204,11 +201,8 @@ func curves(n part) (*plot.Picture, error) {
 }
 
 func (p page) write(w io.Writer) error {
-	t, err := template.New("report").Funcs(template.FuncMap{
-		"comparison": comparison,
-		"pairs":      pairsOf,
-		"last":       func(row []string) string { return row[len(row)-1] },
-		"others":     func(row []string) []string { return row[:len(row)-1] },
+	t, err := template.New("report").Funcs(words()).Funcs(template.FuncMap{
+		"rows":       rows,
 		"ours":       func(title string) bool { return strings.HasPrefix(title, "L2MT") || strings.HasPrefix(title, "*") },
 		"table":      plot.Table,
 		"sweep":      (*swept).picture,
@@ -216,14 +210,10 @@ func (p page) write(w io.Writer) error {
 		"curves":     curves,
 		"courses":    drawRuns,
 		"bend":       plot.Bend,
-		"size":       size,
-		"beside":     beside,
 		"accuracy":   plot.Accuracy,
 		"calibrated": plot.Calibration,
 		"dot":        dot,
-		"percent":    percent,
 		"tied":       tied,
-		"number":     func(v any) string { return number(reflect.ValueOf(v).Float()) },
 		"picture": func(title string, p *plot.Picture) (any, error) {
 			svg, err := p.Inline()
 			return map[string]any{"Title": title, "Picture": svg}, err

@@ -3,7 +3,6 @@ package command
 import (
 	"errors"
 	"fmt"
-	"io"
 	"math"
 	"path/filepath"
 	"slices"
@@ -35,8 +34,8 @@ type seeds struct {
 	metrics [][]train.Metrics
 }
 
-// name has the settings that tell the runs from others beside them.
-func (s *seeds) name() string { return strings.Join(s.Settings, ", ") }
+// Name has the settings that tell the runs from others beside them.
+func (s *seeds) Name() string { return strings.Join(s.Settings, ", ") }
 
 // readRuns reads trainings, and keeps the settings in which they differ.
 func readRuns(dirs []string) (rows []*seeds, err error) {
@@ -83,7 +82,7 @@ func drawRuns(rows []*seeds) *plot.Picture {
 	var names []string
 	var curves [][][]train.Metrics
 	for _, s := range rows {
-		names = append(names, s.name())
+		names = append(names, s.Name())
 		curves = append(curves, s.metrics)
 	}
 	return plot.Runs(names, curves)
@@ -104,32 +103,24 @@ func (c *runsCmd) Run(e *env) error {
 			return err
 		}
 	}
-	return e.print(rows, func(w io.Writer) {
-		t := newGrid("runs", "best epochs", "found", "seconds", "settings")
-		for _, s := range rows {
-			t.row(len(s.Dirs), strings.Trim(fmt.Sprint(s.Epochs), "[]"),
-				over(s.Found), over(s.Seconds), s.name())
-		}
-		t.write(w)
-		fmt.Fprintln(w, "found: error with the covariances found on held-out problems at the last epoch, divided by the error of single-task learning; +- half the interval of 95 % over seeds")
-	})
+	return e.print(rows, "runs")
 }
 
-// over is a mean over seeds, with half the interval of 95 % where there are some.
-func over(numbers []files.Float) string {
+// spread is a mean over seeds, with half the interval of 95 % where there are some.
+func spread(numbers []files.Float) string {
 	var x []float64
 	for _, v := range numbers {
 		x = append(x, float64(v))
 	}
 	mean, deviation := stat.MeanStdDev(x, nil)
 	if len(x) < 2 || math.IsNaN(mean) {
-		return decimals(files.Float(mean))
+		return decimals(mean)
 	}
 	return fmt.Sprintf("%.4f +- %.4f", mean,
 		interval(deviation/math.Sqrt(float64(len(x))), len(x)))
 }
 
 // interval is half the interval of 95 % around a mean of n numbers with a standard error.
-func interval(standardError float64, n int) float64 {
-	return standardError * distuv.StudentsT{Sigma: 1, Nu: float64(n - 1)}.Quantile(0.975)
+func interval(standardError any, n int) float64 {
+	return float(standardError) * distuv.StudentsT{Sigma: 1, Nu: float64(n - 1)}.Quantile(0.975)
 }

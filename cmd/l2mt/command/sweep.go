@@ -53,7 +53,7 @@ func (c *sweepCmd) Run(e *env) error {
 		return err
 	}
 	if c.Show {
-		return e.print(x.text, func(w io.Writer) { fmt.Fprint(w, x.text) })
+		return e.print(x.text, "")
 	}
 	c.Out = cmp.Or(c.Out, filepath.Join("runs", "sweep", x.name))
 	runs := x.runs()
@@ -81,7 +81,7 @@ func (c *sweepCmd) Run(e *env) error {
 	if err := c.save(x, result, tables); err != nil {
 		return err
 	}
-	return e.print(result, func(w io.Writer) { writeSweep(w, result) })
+	return e.print(result, "sweep")
 }
 
 // make makes the runs one after the other. Runs of equal problems and experience share the files
@@ -267,20 +267,4 @@ func (c *sweepCmd) save(x *experiment, result *swept, tables []*compare.Table) e
 		saveJSON(filepath.Join(c.Out, sweepFile), result),
 		result.picture().Save(filepath.Join(c.Out, "sweep.png")),
 		plot.Correlations(result.Correlations).Save(filepath.Join(c.Out, "correlation.png")))
-}
-
-// writeSweep prints the numbers of the pictures. The tables of the points have all methods.
-func writeSweep(w io.Writer, s *swept) {
-	fmt.Fprintf(w, "%s\nrelative error: mean test error divided by the error of STL\n\n", s.Title)
-	t := newGrid(s.Axis, "relative", "s.e.", "method")
-	for _, p := range s.Points {
-		for _, row := range p.Rows {
-			t.row(p.Name, row.Relative, row.StandardError, row.Title)
-		}
-	}
-	t.write(w)
-	writePairs(w, s.Pairs)
-	for _, c := range s.Correlations {
-		writeCorrelations(w, "\ntask correlations of "+c.Title, c.Tasks, c.Correlation, nil)
-	}
 }

@@ -4,8 +4,6 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
-	"io"
-	"math"
 	"os"
 	"path/filepath"
 	"strings"
@@ -102,7 +100,7 @@ func (c *trainCmd) Run(e *env) error {
 	if err != nil {
 		return err
 	}
-	return e.print(result, result.write)
+	return e.print(result, "train")
 }
 
 // examples opens the experience, for a network behind a head or nil.
@@ -205,20 +203,4 @@ func (c *trainCmd) train(e *env, config train.Config,
 		used.save(c.Out),
 		keepMetrics(c.Out)(report.Metrics),
 		plot.Training(report.Metrics).Save(filepath.Join(c.Out, "training.png")))
-}
-
-func (r *trained) write(w io.Writer) {
-	t := newGrid("seed", "best epoch", "finds", "at the start", "best tuple", "loss", "network")
-	t.row(r.Seed, r.Epoch, r.Best.Found,
-		r.Start, r.Best.Tuple, r.Best.Loss, r.Dir)
-	t.write(w)
-	if !math.IsNaN(float64(r.Start)) {
-		fmt.Fprintln(w, "finds: the error with the covariances found on held-out problems, divided by the error of single-task learning")
-	}
-	if r.Metric != "" {
-		fmt.Fprintf(w, "metric of the experience: %s\n", r.Metric)
-	}
-	for _, warning := range r.Warnings {
-		fmt.Fprintf(w, "warning: %s\n", warning)
-	}
 }

@@ -1,12 +1,8 @@
 package command
 
 import (
-	"fmt"
-	"io"
-	"maps"
 	"runtime"
 	"runtime/debug"
-	"slices"
 	"strconv"
 
 	"l2mt/layers/linalg"
@@ -20,11 +16,7 @@ func (versionCmd) Run(e *env) error {
 	if err != nil {
 		return err
 	}
-	return e.print(v, func(w io.Writer) {
-		for _, name := range slices.Sorted(maps.Keys(v)) {
-			fmt.Fprintf(w, "%-36s %s\n", name, v[name])
-		}
-	})
+	return e.print(v, "version")
 }
 
 // versions of everything that decides results, which runs record beside these: of the program,
