@@ -185,16 +185,10 @@ func unscaled(v parquet.Value) string {
 }
 
 // ParquetWriter makes a Parquet file of the lines of a CSV file, which are written to it some
-// whole lines at a time. The first line is the header.
+// whole lines at a time, without the header.
 type ParquetWriter struct {
-	out   io.Writer
 	words []bool // columns of text; others are numbers
 	rows  *parquet.GenericWriter[any]
-}
-
-// NewParquetWriter writes to out. Close the writer in the end.
-func NewParquetWriter(out io.Writer, words []bool) *ParquetWriter {
-	return &ParquetWriter{out: out, words: words}
 }
 
 // columns are fields in an order of their own.
@@ -211,25 +205,26 @@ func (c columns) Fields() []parquet.Field {
 	return fields
 }
 
+// NewParquetWriter writes to out. Close the writer in the end.
+func NewParquetWriter(out io.Writer, names []string, words []bool) (*ParquetWriter, error) {
+	c := columns{parquet.Group{}, names}
+	for j, name := range names {
+		node := parquet.String()
+		if !words[j] {
+			node = parquet.Leaf(parquet.DoubleType)
+		}
+		c.Group[name] = parquet.Optional(node)
+	}
+	if len(c.Group) < len(names) {
+		return nil, data.Invalid("two columns have the same name; in a Parquet file every column needs its own: %q", names)
+	}
+	schema := parquet.NewSchema("table", c)
+	return &ParquetWriter{words, parquet.NewGenericWriter[any](out, schema, parquet.Compression(&parquet.Snappy))}, nil
+}
+
 // Write adds lines.
 func (w *ParquetWriter) Write(lines []byte) (int, error) {
 	cells, err := csv.NewReader(bytes.NewReader(lines)).ReadAll()
-	if w.rows == nil && len(cells) > 0 {
-		c := columns{parquet.Group{}, cells[0]}
-		for j, name := range c.names {
-			node := parquet.String()
-			if !w.words[j] {
-				node = parquet.Leaf(parquet.DoubleType)
-			}
-			c.Group[name] = parquet.Optional(node)
-		}
-		if len(c.Group) < len(c.names) {
-			return 0, data.Invalid("two columns have the same name; in a Parquet file every column needs its own: %q", c.names)
-		}
-		schema := parquet.NewSchema("table", c)
-		w.rows = parquet.NewGenericWriter[any](w.out, schema, parquet.Compression(&parquet.Snappy))
-		cells = cells[1:]
-	}
 	var rows []parquet.Row
 	for _, line := range cells {
 		var row parquet.Row
@@ -253,9 +248,4 @@ func (w *ParquetWriter) Write(lines []byte) (int, error) {
 }
 
 // Close ends the file.
-func (w *ParquetWriter) Close() error {
-	if w.rows == nil {
-		return nil
-	}
-	return w.rows.Close()
-}
+func (w *ParquetWriter) Close() error { return w.rows.Close() }

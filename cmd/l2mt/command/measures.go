@@ -38,8 +38,9 @@ func (l listing) tasks(m report.Measured) []report.Task {
 		if len(ranked) < 2*halfListed {
 			ranked = m.Tasks[:2*halfListed]
 		}
-		gap := report.Task{Task: fmt.Sprintf("(%d more: --tasks)", len(m.Tasks)-2*halfListed)}
-		listed = slices.Concat(ranked[:halfListed], []report.Task{gap}, ranked[len(ranked)-halfListed:])
+		gap := fmt.Sprintf("(%d more: --tasks)", len(m.Tasks)-2*halfListed)
+		listed = append(slices.Clone(ranked[:halfListed]), report.Task{Task: gap})
+		listed = append(listed, ranked[len(ranked)-halfListed:]...)
 	}
 	mean := m.Mean
 	if len(m.Recipe.Targets) < 2 {

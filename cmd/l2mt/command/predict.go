@@ -68,9 +68,6 @@ func (c *predictCmd) Run(e *env) error {
 	}
 	var answers []saved.Answer
 	write := func(w io.Writer) error {
-		if err := csv.NewWriter(w).WriteAll([][]string{l.Heads}); err != nil {
-			return err
-		}
 		return predictRows(e, rows, func(b *saved.Block) {
 			var text bytes.Buffer
 			out := csv.NewWriter(&text)
@@ -92,12 +89,12 @@ func (c *predictCmd) Run(e *env) error {
 	if c.Out != "" {
 		var fault error // of the rows read, not of the file written
 		err = files.Write(c.Out, func(w io.Writer) error {
-			fault = c.encode(w, l.Words, write)
+			fault = c.encode(w, l, write)
 			return fault
 		})
 		err = cmp.Or(fault, err)
 	} else {
-		err = write(e.stdout)
+		err = c.encode(e.stdout, l, write)
 	}
 	if err != nil || len(answers) == 0 {
 		return err
@@ -117,11 +114,15 @@ func (c *predictCmd) Run(e *env) error {
 }
 
 // encode lets write write lines of CSV, which become a Parquet file if the file is called so.
-func (c *predictCmd) encode(w io.Writer, words []bool, write func(io.Writer) error) error {
+func (c *predictCmd) encode(w io.Writer, l *saved.Lines, write func(io.Writer) error) error {
 	if !strings.HasSuffix(strings.ToLower(c.Out), ".parquet") {
-		return write(w)
+		err := csv.NewWriter(w).WriteAll([][]string{l.Heads})
+		return cmp.Or(err, write(w))
 	}
-	table := format.NewParquetWriter(w, words)
+	table, err := format.NewParquetWriter(w, l.Heads, l.Words)
+	if err != nil {
+		return err
+	}
 	return cmp.Or(write(table), table.Close())
 }
 

@@ -156,22 +156,13 @@ func openFit(dir string) (*fitPart, error) {
 			}
 		}
 	}
-	if tasks := f.TaskNames(); len(tasks) <= mostDrawn && !uniform(f.Correlation) {
-		f.Maps = []plot.Correlation{{Title: "Task correlations", Tasks: tasks, Correlation: f.Correlation}}
+	tasks := relatedOf(shown)
+	drawn := len(tasks.Tasks) <= mostDrawn
+	if drawn && len(tasks.Pairs) > 0 && !tasks.Same {
+		tasks.Title = "Task correlations"
+		f.Maps = []plot.Correlation{tasks.Correlation}
 	}
 	return f, nil
-}
-
-// uniform says that no two tasks are more alike than others.
-func uniform(correlation [][]float64) bool {
-	for i, row := range correlation {
-		for j := range i {
-			if row[j] != correlation[1][0] {
-				return false
-			}
-		}
-	}
-	return true
 }
 
 // dot is a mark at a share of a track, within it, or nothing where there is no number.

@@ -32,15 +32,11 @@ func (c *showCmd) Run(e *env) error {
 	if err != nil {
 		return fmt.Errorf("%s: %w", c.Model, err)
 	}
-	var rows []int
-	for _, task := range m.Tasks {
-		rows = append(rows, task.Rows)
-	}
 	return e.print(struct {
 		*report.Model
 		Task    int      `json:"-"`
 		Related *related `json:"-"`
-	}{m, task, relate("correlations of tasks", m.TaskNames(), m.Correlation, rows...)}, "show")
+	}{m, task, relatedOf(m)}, "show")
 }
 
 // related are the correlations of tasks, for print.
@@ -56,6 +52,15 @@ type pair struct {
 	V    float64
 }
 
+// relatedOf are the correlations of a model's tasks.
+func relatedOf(m *report.Model) *related {
+	var rows []int
+	for _, task := range m.Tasks {
+		rows = append(rows, task.Rows)
+	}
+	return relate("correlations of tasks", m.TaskNames(), m.Correlation, rows...)
+}
+
 // relate is nil for no correlations. Where rows are known, a number that all pairs have stands
 // alone, and a task of a single row, which is as the others are, is in no pair.
 func relate(title string, tasks []string, correlation [][]float64, rows ...int) *related {
@@ -65,7 +70,7 @@ func relate(title string, tasks []string, correlation [][]float64, rows ...int) 
 	r := &related{Correlation: plot.Correlation{Title: title, Tasks: tasks, Correlation: correlation}}
 	for i, row := range correlation {
 		for j, v := range row[:i] {
-			if rows == nil || min(rows[i], rows[j]) > 1 {
+			if len(rows) == 0 || min(rows[i], rows[j]) > 1 {
 				r.Pairs = append(r.Pairs, pair{j, i, v})
 			}
 		}
@@ -73,7 +78,8 @@ func relate(title string, tasks []string, correlation [][]float64, rows ...int) 
 	slices.SortStableFunc(r.Pairs, func(a, b pair) int {
 		return cmp.Compare(math.Abs(b.V), math.Abs(a.V))
 	})
-	last := len(r.Pairs) - 1
-	r.Same = rows != nil && last >= 0 && r.Pairs[0].V == r.Pairs[last].V
+	if n := len(r.Pairs); n > 0 && len(rows) > 0 {
+		r.Same = r.Pairs[0].V == r.Pairs[n-1].V
+	}
 	return r
 }

@@ -152,7 +152,9 @@ func count(n int, thing string) string {
 }
 
 // float is a number of any type.
-func float(v any) float64 { return reflect.ValueOf(v).Convert(reflect.TypeFor[float64]()).Float() }
+func float(v any) float64 {
+	return reflect.ValueOf(v).Convert(reflect.TypeFor[float64]()).Float()
+}
 
 // number is a number of four digits, and at most four decimals.
 func number(v any) string {
