@@ -25,7 +25,6 @@ import (
 // the best tuple: choosing it anew takes ten times as long, and ranks networks in the same order.
 type tester struct {
 	problem *data.ProblemData // in the features that the tuples were measured in
-	train   *multitask.TrainingSet
 	test    *evidence.Folds
 	best    model.Tuple // the tuple of the least o
 	stl     float64     // the error of single-task learning
@@ -49,35 +48,31 @@ func newTester(ctx context.Context, n *model.Network, e Example) (*tester, error
 	}) {
 		return nil, nil
 	}
-	p := e.Problem
+	t.problem = e.Problem
 	err := error(nil)
 	if e.ThroughHead {
-		p, err = n.Features(p)
+		t.problem, err = n.Features(e.Problem)
 	}
 	if err == nil && e.InMetric {
-		p = view.InMetric(p)
+		t.problem = view.InMetric(t.problem)
 	}
 	if err == nil {
-		t.train, err = multitask.Training(p)
-	}
-	if err == nil {
-		t.test, err = evidence.NewSplit(p.Tested())
+		t.test, err = evidence.NewSplit(t.problem.Tested())
 	}
 	if err != nil {
 		return nil, fmt.Errorf("problem %q: %w", e.Problem.Name, err)
 	}
-	held, err := t.fit(ctx, mat.NewSymDense(len(p.Tasks), t.best.Omega))
+	held, err := t.fit(ctx, mat.NewSymDense(len(e.Problem.Tasks), t.best.Omega))
 	if err != nil || held.Error == 0 {
 		return nil, err
 	}
-	t.problem = p
 	t.stl = held.Error / t.best.O
 	return t, nil
 }
 
 // fit fits a covariance and measures it on the test rows.
 func (t *tester) fit(ctx context.Context, omega *mat.SymDense) (*evidence.HeldOut, error) {
-	fit, err := multitask.FitFixed(ctx, omega, t.train,
+	fit, err := multitask.FitFixed(ctx, omega, t.test.Training(),
 		t.best.Lambda1, multitask.Options{Tolerance: 1e-7, MaxIterations: 50})
 	if err != nil {
 		return nil, err
@@ -91,23 +86,23 @@ func (t *tester) soft(ctx context.Context, omega *mat.SymDense) (float64, *mat.S
 	if err != nil {
 		return 0, nil, err
 	}
-	soft := 0.0
-	rows := make([]data.Samples, len(held.Y))
-	derivatives := make([][]float64, len(held.Y))
+	sum := 0.0
+	var rows []data.Samples
+	var derivatives [][]float64
 	for i, y := range held.Y {
-		var part float64
-		part, derivatives[i] = softError(held.Scores[i], y, t.problem.Kind())
-		soft += part / float64(len(rows))
-		floats.Scale(1/float64(len(rows)), derivatives[i])
-		rows[i] = t.problem.Tasks[i].TestSet
+		soft, slopes := softError(held.Scores[i], y, t.problem.Kind())
+		sum += soft / float64(len(held.Y))
+		floats.Scale(1/float64(len(held.Y)), slopes)
+		derivatives = append(derivatives, slopes)
+		rows = append(rows, t.problem.Tasks[i].TestSet)
 	}
-	slope, err := t.train.Slope(held.Fits[0], rows, derivatives)
+	slope, err := t.test.Training().Slope(held.Fits[0], rows, derivatives)
 	if err != nil {
 		return 0, nil, err
 	}
 	unit := max(t.stl, leastUnit)
 	slope.ScaleSym(1/unit, slope)
-	return soft / unit, slope, nil
+	return sum / unit, slope, nil
 }
 
 // find is the covariance that the network finds on a problem.
@@ -152,13 +147,15 @@ func (t *trainer) prepareTesters(ctx context.Context, source Source) error {
 // measureFound fills in how good the covariances found on held-out problems are, and
 // the best tuples there.
 func (t *trainer) measureFound(ctx context.Context, m *Metrics) error {
-	measured := slices.DeleteFunc(slices.Clone(t.heldOut), func(p prepared) bool { return p.tester == nil })
-	o := make([]float64, len(measured))
-	tuple := make([]float64, len(measured))
-	weights := make([]float64, len(measured))
+	o := make([]float64, len(t.heldOut))
+	tuple := make([]float64, len(o))
+	weights := make([]float64, len(o)) // 0 where nothing is measured
 	work, ctx := errgroup.WithContext(ctx)
 	work.SetLimit(runtime.GOMAXPROCS(0))
-	for i, p := range measured {
+	for i, p := range t.heldOut {
+		if p.tester == nil {
+			continue
+		}
 		tuple[i] = p.tester.best.O
 		weights[i] = p.weight
 		omega, err := t.find(p)

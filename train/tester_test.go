@@ -116,7 +116,7 @@ func TestATesterTellsErrorAndSlope(t *testing.T) {
 			o := mat.NewSymDense(3, nil)
 			o.CopySym(omega)
 			o.SetSym(0, 1, o.At(0, 1)+h)
-			fit := datatest.Must(multitask.FitFixed(t.Context(), o, p.train, p.best.Lambda1, multitask.Options{Tolerance: 1e-12}))(t)
+			fit := datatest.Must(multitask.FitFixed(t.Context(), o, p.test.Training(), p.best.Lambda1, multitask.Options{Tolerance: 1e-12}))(t)
 			sum := 0.0
 			for i, task := range e.Problem.Tasks {
 				f, y := fit.Scores(i, task.TestSet.X), task.TestSet.Y
