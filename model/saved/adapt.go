@@ -24,9 +24,9 @@ func (s *Fit) Adapt(ctx context.Context, path string, o RowOptions) (*Fit, error
 		return nil, err
 	}
 	defer rows.Close()
-	rows.Fits = rows.Fits[:1]
-	rows.keeps = true
-	n := &newTasks{prior: prior, number: map[string]int{}}
+	number := map[string]int{}
+	var names []string
+	var tasks []mixed.Task
 	sink := func(b *Block) error {
 		for i, a := range b.Answers {
 			if a.Task != Average {
@@ -35,49 +35,38 @@ func (s *Fit) Adapt(ctx context.Context, path string, o RowOptions) (*Fit, error
 			if math.IsNaN(a.Label) {
 				return data.Invalid("%s: a row of task %q has no label; every row to learn from needs one", path, a.Name)
 			}
-			n.add(a, b.x.Row(i).Value)
+			n, known := number[a.Name]
+			if !known {
+				n = len(names)
+				number[a.Name] = n
+				names = append(names, a.Name)
+				tasks = append(tasks, mixed.Task{})
+			}
+			t := &tasks[n]
+			t.Y = append(t.Y, a.Label)
+			x := b.x.Row(i).Value
+			t.Offset = append(t.Offset, Affine(prior.Mean, x))
+			for _, row := range prior.Root {
+				t.Features = append(t.Features, Affine(row, x))
+			}
 		}
 		return nil
 	}
 	if err := rows.Each(ctx, nil, sink); err != nil {
 		return nil, err
 	}
-	if n.names == nil {
+	if names == nil {
 		return nil, data.Invalid("%s: it has no rows", path)
 	}
-	return n.fit(ctx, s)
+	return s.adapted(ctx, prior, names, tasks)
 }
 
-// newTasks are tasks that a model is adapted to.
-type newTasks struct {
-	prior  *Prior
-	names  []string
-	number map[string]int // by name
-	tasks  []mixed.Task
-}
-
-// add adds a row.
-func (n *newTasks) add(a Answer, x []float32) {
-	i, known := n.number[a.Name]
-	if !known {
-		i = len(n.names)
-		n.number[a.Name] = i
-		n.names = append(n.names, a.Name)
-		n.tasks = append(n.tasks, mixed.Task{})
-	}
-	t := &n.tasks[i]
-	t.Y = append(t.Y, a.Label)
-	t.Offset = append(t.Offset, Affine(n.prior.Mean, x))
-	for _, row := range n.prior.Root {
-		t.Features = append(t.Features, Affine(row, x))
-	}
-}
-
-// fit adds the tasks to a model.
-func (n *newTasks) fit(ctx context.Context, s *Fit) (*Fit, error) {
-	p := mixed.Problem{Tasks: n.tasks, Noise: n.prior.Noise}
+// adapted adds tasks to a model.
+func (s *Fit) adapted(ctx context.Context,
+	prior *Prior, names []string, tasks []mixed.Task) (*Fit, error) {
+	p := mixed.Problem{Tasks: tasks, Noise: prior.Noise}
 	p.Components = []mixed.Component{{Own: 1}}
-	p.Part = make([]int, len(n.prior.Root))
+	p.Part = make([]int, len(prior.Root))
 	if s.Kind == data.Classification {
 		p.Loss = mixed.Logistic{}
 	}
@@ -88,31 +77,33 @@ func (n *newTasks) fit(ctx context.Context, s *Fit) (*Fit, error) {
 	fit := *s
 	fit.Beside = nil
 	fit.number = nil
-	fit.B = slices.Clone(s.B)
-	fit.Tasks = slices.Clone(s.Tasks)
+	fit.B = slices.Clip(s.B)
+	fit.Tasks = slices.Clip(s.Tasks)
 	doubt := *s.Doubt
 	fit.Doubt = &doubt
 	last := len(s.Tasks)
-	doubt.Tasks = slices.Clone(s.Doubt.Tasks[:last])
-	w := mat.NewDense(len(s.Features), len(n.names), nil)
-	for i, name := range n.names {
-		weights := slices.Clone(n.prior.Mean)
+	unknown := doubt.Tasks[last]
+	doubt.Tasks = slices.Clip(doubt.Tasks[:last])
+	w := mat.NewDense(len(s.Features), len(names), nil)
+	for i, name := range names {
+		weights := slices.Clone(prior.Mean)
 		for k, v := range found.Own[i] {
-			floats.AddScaled(weights, v, n.prior.Root[k])
+			floats.AddScaled(weights, v, prior.Root[k])
 		}
 		w.SetCol(i, weights[1:])
 		fit.B = append(fit.B, weights[0])
-		task := s.Doubt.Tasks[last]
+		task := unknown
 		task.Left = found.Left[i]
 		doubt.Tasks = append(doubt.Tasks, task)
-		older := s.Tasks[0]
-		y := n.tasks[i].Y
-		fit.Tasks = append(fit.Tasks, Task{
-			Name: name, Negative: older.Negative, Positive: older.Positive,
-			Rows: len(y), Mean: s.mean(data.Samples{Y: y}), Spread: s.Spread,
-		})
+		added := s.Tasks[0] // of the same classes
+		added.Name = name
+		added.Rows = len(tasks[i].Y)
+		added.Mean = s.mean(data.Samples{Y: tasks[i].Y})
+		added.Spread = s.Spread
+		added.StandardError = 0
+		fit.Tasks = append(fit.Tasks, added)
 	}
-	doubt.Tasks = append(doubt.Tasks, s.Doubt.Tasks[last])
+	doubt.Tasks = append(doubt.Tasks, unknown)
 	fit.W = new(mat.Dense)
 	fit.W.Augment(s.W, w)
 	return &fit, nil

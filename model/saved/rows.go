@@ -48,7 +48,6 @@ type Rows struct {
 	carried  []int          // columns that are carried along
 	number   map[string]int // of a task by its name, and by the key of that
 	notes    map[string]int // notes for the user, each with its number of rows or cells
-	keeps    bool           // the rows made
 }
 
 // Answer is a prediction of a row.
@@ -67,7 +66,7 @@ type Block struct {
 	Answers []Answer         // row by row, each as in Asked
 	Carried []*format.Column // as text
 	Text    []byte           // for what work makes of them
-	x       data.Matrix      // the rows as the fit makes them, where these are kept
+	x       data.Matrix      // the rows as the fit makes them
 	notes   map[string]int
 }
 
@@ -324,7 +323,7 @@ func (r *Rows) predict(b *Block, given data.Matrix) error {
 		if err != nil {
 			return err
 		}
-		if r.keeps {
+		if n == 0 {
 			b.x = x
 		}
 		for j, count := range strangers {
