@@ -39,14 +39,13 @@ func NewForward(n *Network, head ...layers.Connected) (_ *Forward, err error) {
 	if n == nil {
 		return nil, ErrConfig.Errorf("there is no network; load one, or make one with NewNetwork")
 	}
-	if err := checkHead(n.Config, head); err != nil {
+	f := &Forward{network: n}
+	if f.programs, err = newPrograms(n.Config, head); err != nil {
 		return nil, err
 	}
 	if err := n.Params.matches(n.Config); err != nil {
 		return nil, fmt.Errorf("forward graph: %w", err)
 	}
-	f := &Forward{network: n}
-	f.programs, err = newPrograms(n.Config, head)
 	f.parted = true
 	f.define = func(g *layers.Graph, n *core) {
 		p := n.program
@@ -58,7 +57,7 @@ func NewForward(n *Network, head ...layers.Connected) (_ *Forward, err error) {
 			p.v = g.Capture(n.v)
 		}
 	}
-	return f, err
+	return f, nil
 }
 
 // Estimate embeds the tasks of a problem and evaluates the given tuples, if any.

@@ -47,6 +47,9 @@ type programs struct {
 }
 
 func newPrograms(c Config, head layers.Head) (programs, error) {
+	if err := checkHead(c, head); err != nil {
+		return programs{}, err
+	}
 	memory, err := layers.NewMemory(c.DType)
 	return programs{config: c, head: head, memory: memory, kept: map[shape]*program{}}, err
 }

@@ -29,17 +29,13 @@ const HeadFile = "head.safetensors"
 // HeadPrefix comes before the names of a head's arrays where they are parameters.
 const HeadPrefix = "head."
 
-// namings are the ways to name the arrays of a head. The first that a file has counts.
-var namings = []*regexp.Regexp{
-	// As torchvision's models name their head: weight is out x in, here and below.
-	regexp.MustCompile(`^classifier\.(?P<number>\d+)\.(?P<kind>weight|bias)$`),
-	// As PyTorch names the layers of an nn.Sequential, with gaps where it has others.
-	regexp.MustCompile(`^(?:.*\.)?(?P<number>\d+)\.(?P<kind>weight|bias)$`),
-	numpy,
-}
+// layerArray is the name of an array of a layer: of PyTorch, in an nn.Sequential with gaps where it
+// has other layers, or of NumPy programs, where a single layer needs no number. Its groups are the
+// number and the weight of one, and the weight and the number of the other.
+var layerArray = regexp.MustCompile(`^(?:(?:.*\.)?(\d+)\.(?:(weight)|bias)|(?:(W)|b)(\d*))$`)
 
-// numpy is the naming of NumPy programs: W is in x out. A single layer needs no number.
-var numpy = regexp.MustCompile(`^(?P<kind>W|b)(?P<number>\d*)$`)
+// classifier is the beginning of such names in torchvision's models, which have others beside.
+const classifier = "classifier."
 
 // ReadHead reads the fully connected layers of a head from a .safetensors
 // file, with these arrays:
@@ -51,7 +47,7 @@ var numpy = regexp.MustCompile(`^(?P<kind>W|b)(?P<number>\d*)$`)
 // Layers come in the order of their numbers, and gaps do not matter.
 func ReadHead(path string) (layers.Head, error) {
 	arrays, _, err := safetensors.Read(path, func(name string) safetensors.DType {
-		if slices.ContainsFunc(namings, func(r *regexp.Regexp) bool { return r.MatchString(name) }) {
+		if layerArray.MatchString(name) {
 			return safetensors.F32
 		}
 		return "" // other arrays are left out
@@ -78,44 +74,48 @@ type connectedArrays struct {
 // readHead finds the layers among the arrays of a file.
 func readHead(arrays []Tensor) (head layers.Head, err error) {
 	var names []string
+	prefix := ""
 	for _, a := range arrays {
 		names = append(names, a.Name)
-	}
-	for _, pattern := range namings {
-		numbered := map[int]*connectedArrays{}
-		for i, name := range names {
-			m := pattern.FindStringSubmatch(name)
-			if m == nil {
-				continue
-			}
-			number, err := strconv.Atoi(cmp.Or(m[pattern.SubexpIndex("number")], "-1")) // of W and b
-			if err != nil {
-				return nil, data.Malformed("array %q: %w", name, err)
-			}
-			if numbered[number] == nil {
-				numbered[number] = &connectedArrays{transposed: pattern != numpy}
-			}
-			field := &numbered[number].bias
-			if kind := m[pattern.SubexpIndex("kind")]; kind == "W" || kind == "weight" {
-				field = &numbered[number].weight
-			}
-			if *field != nil {
-				return nil, data.Malformed("%q and %q have the same number; the file must have the layers of the head alone", (*field).Name, name)
-			}
-			*field = &arrays[i]
-		}
-		for _, number := range slices.Sorted(maps.Keys(numbered)) {
-			l, err := numbered[number].layer()
-			if err != nil {
-				return nil, err
-			}
-			head = append(head, l)
-		}
-		if len(head) > 0 {
-			return head, nil
+		if strings.HasPrefix(a.Name, classifier) && layerArray.MatchString(a.Name) {
+			prefix = classifier
 		}
 	}
-	return nil, data.Malformed("the arrays are %q; a head has W0, b0, W1, b1, ... (or W and b), or 0.weight, 0.bias, ... with or without \"classifier.\" before it", names)
+	numbered := map[int]*connectedArrays{}
+	for i, name := range names {
+		m := layerArray.FindStringSubmatch(name)
+		if m == nil || !strings.HasPrefix(name, prefix) {
+			continue
+		}
+		number, err := strconv.Atoi(cmp.Or(m[1], m[4], "-1")) // of W and b
+		if err != nil {
+			return nil, data.Malformed("array %q: %w", name, err)
+		}
+		l := numbered[number]
+		if l == nil {
+			l = &connectedArrays{transposed: m[1] != ""}
+			numbered[number] = l
+		}
+		field := &l.bias
+		if m[2]+m[3] != "" {
+			field = &l.weight
+		}
+		if *field != nil {
+			return nil, data.Malformed("%q and %q have the same number; the file must have the layers of the head alone", (*field).Name, name)
+		}
+		*field = &arrays[i]
+	}
+	for _, number := range slices.Sorted(maps.Keys(numbered)) {
+		l, err := numbered[number].layer()
+		if err != nil {
+			return nil, err
+		}
+		head = append(head, l)
+	}
+	if head == nil {
+		err = data.Malformed("the arrays are %q; a head has W0, b0, W1, b1, ... (or W and b), or 0.weight, 0.bias, ... with or without \"classifier.\" before it", names)
+	}
+	return head, err
 }
 
 func (a *connectedArrays) layer() (l layers.Connected, err error) {

@@ -1,7 +1,6 @@
 package model
 
 import (
-	"errors"
 	"fmt"
 	"math"
 	"slices"
@@ -48,7 +47,7 @@ type Step struct {
 // weights stay the caller's, who changes them between steps; payloads have the
 // features below them.
 func NewTrainingGraph(c Config, outcomes []float64, head ...layers.Connected) (t *TrainingGraph, err error) {
-	if err := errors.Join(checkHead(c, head), c.Trainable()); err != nil {
+	if err := c.Trainable(); err != nil {
 		return nil, err
 	}
 	if len(outcomes) < 2 || slices.Min(outcomes) == slices.Max(outcomes) {

@@ -49,18 +49,15 @@ func (t *trainer) useBest() error {
 
 // checkHead brings the head into the configuration.
 func (c *Config) checkHead(head model.Head) error {
-	if head == nil {
-		if c.Model.Head != "" || c.TrainHead != HeadFrozen {
-			return ErrConfig.Errorf("the settings name a head (%q, train.head %q), but none is given", c.Model.Head, c.TrainHead)
-		}
+	widths := head.String()
+	switch {
+	case head == nil && c.TrainHead != HeadFrozen:
+		return ErrConfig.Errorf("train.head is %q, but no head is given", c.TrainHead)
+	case c.Model.Head != "" && c.Model.Head != widths:
+		return ErrConfig.Errorf("model.head is %q, but the head given is %q", c.Model.Head, widths)
+	case head == nil:
 		return nil
 	}
-	if err := head.Validate(); err != nil {
-		return err
-	}
-	if c.Model.Head != "" && c.Model.Head != head.String() {
-		return ErrConfig.Errorf("model.head is %q, but the head given is %s", c.Model.Head, head)
-	}
-	c.Model.Head = head.String()
-	return nil
+	c.Model.Head = widths
+	return head.Validate()
 }

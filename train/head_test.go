@@ -146,8 +146,8 @@ func TestHeadSettingsThatCannotBeAreRefused(t *testing.T) {
 	}{
 		"unknown layers":   {func(c *Config, _ *layers.Head) { c.TrainHead = "first" }, ErrConfig, `train.head is "first"; it must be one of none, last, all`},
 		"negative rate":    {func(c *Config, _ *layers.Head) { c.HeadRate = -1 }, ErrConfig, "train.head_rate is -1; it must be a number above 0"},
-		"no head":          {func(_ *Config, h *layers.Head) { *h = nil }, ErrConfig, "but none is given"},
-		"another head":     {func(c *Config, _ *layers.Head) { c.Model.Head = "9-5" }, ErrConfig, `head is "9-5", but the head given is 5-7-5`},
+		"no head":          {func(_ *Config, h *layers.Head) { *h = nil }, ErrConfig, "no head is given"},
+		"another head":     {func(c *Config, _ *layers.Head) { c.Model.Head = "9-5" }, ErrConfig, `head is "9-5", but the head given is "5-7-5"`},
 		"other input":      {func(_ *Config, h *layers.Head) { *h = layers.RandomHead(1, 4, 5) }, data.ErrMismatch, "it has 5 features, but the head takes 4"},
 		"other output":     {func(_ *Config, h *layers.Head) { *h = layers.RandomHead(1, 5, 4) }, model.ErrConfig, "features 5"},
 		"NaN":              {func(_ *Config, h *layers.Head) { (*h)[0].W[3] = float32(math.NaN()) }, data.ErrInvalid, "NaN"},
