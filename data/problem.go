@@ -180,3 +180,11 @@ func (p *ProblemData) Several() int {
 	}
 	return len(p.Classes)
 }
+
+// ClassesOf are the classes of a task, in the order of their labels; a regression has none.
+func (p *ProblemData) ClassesOf(t TaskData) []string {
+	if t.Kind == Regression || p.Several() > 0 {
+		return p.Classes
+	}
+	return []string{t.Negative, t.Positive}
+}

@@ -121,13 +121,8 @@ func (n *Network) save(dir string) error {
 			return err
 		}
 	}
-	if n.Sigma != nil {
-		rows, text, err := n.Sigma.save()
-		if err != nil {
-			return err
-		}
-		stored = append(stored, rows...)
-		metadata[sigmaKey] = text
+	if stored, err = n.Sigma.save(stored, metadata); err != nil {
+		return err
 	}
 	if err := safetensors.Write(filepath.Join(dir, WeightsFile), stored, metadata); err != nil {
 		return err

@@ -3,7 +3,6 @@ package model
 import (
 	"encoding/json"
 	"math"
-	"slices"
 	"strings"
 
 	"gonum.org/v1/gonum/floats"
@@ -39,12 +38,9 @@ type Taught struct {
 	Columns string `json:"columns"`
 }
 
-// NewSigma is nil where rows do not scatter.
+// NewSigma returns what the rows of some classes teach, beside t.
 func NewSigma(classes *data.ProblemData, t Taught) *Sigma {
 	metric := view.ScatterOf(classes).Metric(t.Ridge)
-	if metric == nil {
-		return nil
-	}
 	s := &Sigma{Metric: metric, Taught: t, Classes: classes, inner: metric.Problem(classes)}
 	rows := -len(classes.Tasks)
 	for _, t := range s.inner.Tasks {
@@ -73,9 +69,6 @@ func (s *Sigma) Fits(p *data.ProblemData) bool {
 	return s != nil && s.Classes.Cols() == p.Cols() && s.Columns == NamesOf(p)
 }
 
-// Class is the name of a class.
-func (s *Sigma) Class(number int) string { return s.Classes.Tasks[number].Name }
-
 // Nearest is the class whose mean is nearest to the mean of some rows, and their squared distance
 // over its expectation for rows of that class.
 func (s *Sigma) Nearest(x data.Matrix) (class int, gap float64) {
@@ -101,7 +94,7 @@ const pairRidge = 0.1
 func (s *Sigma) Between(
 	classes [2]int, labelled [2]data.Matrix,
 ) (w *mat.Dense, b float64) {
-	pair := &data.ProblemData{Problem: s.inner.Problem}
+	pair := &data.ProblemData{}
 	for side, c := range classes {
 		known := s.inner.Tasks[c].TrainSet.X
 		x := data.Stack([]data.Matrix{known, s.Apply(labelled[side])})
@@ -111,11 +104,10 @@ func (s *Sigma) Between(
 	pair = metric.Problem(pair)
 	sum := meanOf(pair.Tasks[0].TrainSet.X)
 	second := meanOf(pair.Tasks[1].TrainSet.X)
-	gap := mat.NewDense(len(sum), 1, slices.Clone(sum))
-	floats.Sub(gap.RawMatrix().Data, second)
+	gap := floats.SubTo(make([]float64, len(sum)), sum, second)
 	floats.Add(sum, second)
-	b = -floats.Dot(gap.RawMatrix().Data, sum) / 2
-	return s.Pull(metric.Pull(gap)), b
+	b = -floats.Dot(gap, sum) / 2
+	return s.Pull(metric.Pull(mat.NewDense(len(gap), 1, gap))), b
 }
 
 // meanOf is the mean of rows.
@@ -136,22 +128,24 @@ func distance(a, b []float64) float64 {
 // sigmaKey begins the names of the classes' rows in a file, and is the key of Taught in its metadata.
 const sigmaKey = "experience"
 
-// save is the Sigma as it is in a file.
-func (s *Sigma) save() (rows []Tensor, text string, err error) {
+// save adds the Sigma, if there is one, to the parts of a file.
+func (s *Sigma) save(tensors []Tensor, metadata map[string]string) ([]Tensor, error) {
+	if s == nil {
+		return tensors, nil
+	}
 	for _, t := range s.Classes.Tasks {
 		x := t.TrainSet.X
 		d := x.Cols()
-		class := Tensor{Name: sigmaKey + t.Name, DType: safetensors.F32}
-		class.Shape = []int{x.Rows(), d}
+		rows := make([]float64, x.Rows()*d)
 		for i := range x.Rows() {
-			row := make([]float64, d)
-			x.Row(i).AddTo(row, 1)
-			class.Value = append(class.Value, row...)
+			x.Row(i).AddTo(rows[i*d:][:d], 1)
 		}
-		rows = append(rows, class)
+		tensors = append(tensors, Tensor{Name: sigmaKey + t.Name, DType: safetensors.F32,
+			Shape: []int{x.Rows(), d}, Value: rows})
 	}
-	b, err := json.Marshal(s.Taught)
-	return rows, string(b), err
+	text, err := json.Marshal(s.Taught)
+	metadata[sigmaKey] = string(text)
+	return tensors, err
 }
 
 // takeSigma takes the Sigma from the arrays and the text of a file, or returns nil.
@@ -163,28 +157,23 @@ func takeSigma(tensors []Tensor, text string) (s *Sigma, rest []Tensor, err erro
 	if err := files.DecodeJSON([]byte(text), &taught); err != nil {
 		return nil, nil, ErrMismatch.Errorf("metadata %q: %w", sigmaKey, err)
 	}
-	classes := &data.ProblemData{Problem: &data.Problem{Name: sigmaKey}}
+	classes := &data.ProblemData{}
 	for _, t := range tensors {
 		name, ok := strings.CutPrefix(t.Name, sigmaKey)
 		if !ok {
 			rest = append(rest, t)
 			continue
 		}
+		if len(t.Shape) != 2 || layers.NotFinite(t.Value) >= 0 || len(t.Value) == 0 ||
+			classes.Tasks != nil && t.Shape[1] != classes.Cols() {
+			return nil, nil, ErrMismatch.Errorf("tensor %q: it must be a matrix of finite numbers, and have the columns of every class", t.Name)
+		}
 		values := make([]float32, len(t.Value))
 		for i, v := range t.Value {
 			values[i] = float32(v)
 		}
-		if len(t.Shape) != 2 || layers.NotFinite(t.Value) >= 0 || len(values) == 0 {
-			return nil, nil, ErrMismatch.Errorf("tensor %q: it must be a matrix of finite numbers", t.Name)
-		}
-		x, err := data.NewDense(t.Shape[0], t.Shape[1], values)
-		if err != nil {
-			return nil, nil, err
-		}
+		x, _ := data.NewDense(t.Shape[0], t.Shape[1], values) // has as many
 		classes.Tasks = append(classes.Tasks, ClassOf(name, x))
-		if x.Cols() != classes.Cols() {
-			return nil, nil, ErrMismatch.Errorf("tensor %q: it has %d columns, and those before it %d", t.Name, x.Cols(), classes.Cols())
-		}
 	}
 	if classes.Tasks == nil {
 		return nil, nil, ErrMismatch.Errorf("metadata %q: there are no rows of classes", sigmaKey)

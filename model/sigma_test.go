@@ -88,7 +88,7 @@ func TestNearestClass(t *testing.T) {
 	mean := 0.0
 	for c, x := range fresh {
 		class, far := s.Nearest(x)
-		datatest.Holds(t, class == c, "rows of class %d are taken for %s", c, s.Class(class))
+		datatest.Holds(t, class == c, "rows of class %d are taken for %s", c, s.Classes.Tasks[class].Name)
 		mean += far / 30
 	}
 	datatest.Holds(t, mean >= 0.8 && mean <= 1.25,

@@ -42,22 +42,25 @@ const (
 	mostKept = 1 << 21
 )
 
-// known are the rows of the experience, each once.
+// known are the classes of the experience, and what they teach.
 type known struct {
-	*data.ProblemData        // a task for every class
-	names             string // of the columns
-	labelled          int    // labelled rows of a class in a problem
+	model.Taught
+	classes []class
 }
 
-// newKnown gathers the rows. It is nil where rows have no classes, or problems are of several
+// class has rows of one class, each once.
+type class struct {
+	name string
+	rows []data.Matrix
+}
+
+// newKnown gathers the rows. There are none where rows have no classes, or problems are of several
 // datasets.
 func newKnown(n *model.Network, source Source) (*known, error) {
-	k := &known{ProblemData: &data.ProblemData{Problem: &data.Problem{Name: "experience"}}}
+	k := &known{}
 	taken := map[int]bool{} // rows of the dataset
 	rows := map[string][]data.Matrix{}
-	labelled := 0
 	sides := 0
-	width := 0
 	dataset := ""
 	for i := range source.Len() {
 		e, err := source.Example(i)
@@ -70,55 +73,51 @@ func newKnown(n *model.Network, source Source) (*known, error) {
 		}
 		dataset = cmp.Or(dataset, e.Dataset)
 		if p.Kind() == data.Regression || dataset != e.Dataset {
-			return nil, nil
+			return k, nil
 		}
-		k.names = model.NamesOf(p)
-		width = p.Cols()
+		k.Columns = model.NamesOf(p)
 		for _, t := range p.Tasks {
-			count := len(t.TrainSet.Y) + len(t.ValidationSet.Y)
-			labelled += count
+			labelled := len(t.TrainSet.Y) + len(t.ValidationSet.Y)
+			k.Few += labelled
 			sides += max(2, p.Several())
 			index := slices.Concat(t.Train, t.Validation, t.Test)
-			if len(index) != count+len(t.TestSet.Y) {
-				return nil, nil // they are no rows of a dataset
+			if len(index) != labelled+len(t.TestSet.Y) {
+				return k, nil // they are no rows of a dataset
 			}
+			names := p.ClassesOf(t)
 			for _, set := range []data.Samples{t.TrainSet, t.ValidationSet, t.TestSet} {
 				for j, y := range set.Y {
-					if taken[index[j]] {
-						continue
+					if !taken[index[j]] {
+						taken[index[j]] = true
+						name := names[multitask.LabelOf(y, p.Several())]
+						rows[name] = append(rows[name], set.X.Take([]int{j}))
 					}
-					taken[index[j]] = true
-					name := className(p, t, y)
-					rows[name] = append(rows[name], set.X.Take([]int{j}))
 				}
 				index = index[len(set.Y):]
 			}
 		}
 	}
-	every := (len(taken)*width + mostKept - 1) / mostKept
 	for _, name := range slices.Sorted(maps.Keys(rows)) {
-		class := rows[name]
-		kept := class[:0]
-		for i := 0; i < len(class); i += every {
-			kept = append(kept, class[i])
+		every := 1 + (len(taken)*rows[name][0].Cols()-1)/mostKept
+		c := class{name: name}
+		for part := range slices.Chunk(rows[name], every) {
+			c.rows = append(c.rows, part[0])
 		}
-		if len(kept) > 1 { // one half is labelled
-			k.Tasks = append(k.Tasks, model.ClassOf(name, data.Stack(kept)))
+		if len(c.rows) > 1 { // one half is labelled
+			k.classes = append(k.classes, c)
 		}
 	}
-	k.labelled = max(1, labelled/max(1, sides))
+	k.Few = max(1, k.Few/max(1, sides))
 	return k, nil
 }
 
-// className is the class of a label.
-func className(p *data.ProblemData, t data.TaskData, y float64) string {
-	switch {
-	case p.Several() > 0:
-		return p.Classes[int(y)]
-	case y > 0:
-		return t.Positive
+// tasks are the rows of some classes, a task a class.
+func tasks(classes []class) *data.ProblemData {
+	p := &data.ProblemData{}
+	for _, c := range classes {
+		p.Tasks = append(p.Tasks, model.ClassOf(c.name, data.Stack(c.rows)))
 	}
-	return t.Negative
+	return p
 }
 
 // learnSigma gives the network the metric of S0 with the ridge that predicts classes best which
@@ -130,40 +129,25 @@ func (t *trainer) learnSigma(ctx context.Context, source Source) error {
 	if t.options.Out != "" {
 		ended, err := model.Load(t.options.Out)
 		if err == nil && ended.Sigma != nil { // only a run that has ended keeps one
-			t.takeSigma(ended.Sigma, ended.Provenance[MetricKey])
+			t.network.Sigma = ended.Sigma
 			return nil
 		}
 	}
 	k, err := newKnown(t.network, source)
-	if err != nil || k == nil || len(k.Tasks) < fewestClasses {
+	if err != nil || len(k.classes) < fewestClasses {
 		return err
 	}
+	inner, outer := k.parts(t.config.Seed)
 	ridges := []float64{10, 1, 0.1, 0.01}
 	errs := make([]float64, len(ridges))
-	order := data.Stream(t.config.Seed, "classes left out").Perm(len(k.Tasks))
-	parts := 2
-	if len(order) >= manyClasses {
-		parts = 3
-	}
 	report := t.options.Progress
-	report.Start("how classes scatter", parts*heldProblems)
+	report.Start("how classes scatter", len(inner)*heldProblems)
 	defer report.Finish()
-	split := func(part int) (inner, outer []data.TaskData) {
-		for i, c := range order {
-			if i%parts == part {
-				inner = append(inner, k.Tasks[c])
-			} else {
-				outer = append(outer, k.Tasks[c])
-			}
-		}
-		return inner, outer
-	}
-	for part := range parts {
-		inner, outer := split(part)
-		scatter := view.ScatterOf(k.with(outer))
+	for part, classes := range inner {
+		scatter := view.ScatterOf(tasks(outer[part]))
 		for number := range heldProblems {
 			r := data.Stream(t.config.Seed, "problem of classes left out", uint64(part), uint64(number))
-			p := k.draw(r, inner)
+			p := k.draw(r, classes)
 			for i, ridge := range ridges {
 				e, err := judged(ctx, scatter.Metric(ridge).Problem(p))
 				if err != nil {
@@ -174,119 +158,114 @@ func (t *trainer) learnSigma(ctx context.Context, source Source) error {
 			report.Advance(1, p.Name)
 		}
 	}
-	best := slices.Index(errs, slices.Min(errs))
-	taught := model.Taught{Ridge: ridges[best], Few: k.labelled, Columns: k.names}
-	var known, strange []float64
-	for part := range parts {
-		inner, outer := split(part)
-		near, far := k.distances(taught, inner, outer)
-		known = append(known, near...)
-		strange = append(strange, far...)
-	}
-	if len(known) > 1 && len(strange) > 1 {
-		near, nearSpread := stat.MeanStdDev(known, nil)
-		far, farSpread := stat.MeanStdDev(strange, nil)
-		apart := max(fewestDeviations, (far-near)/(nearSpread+farSpread))
-		taught.Far = math.Exp(far - apart*farSpread)
-	}
-	if s := model.NewSigma(k.ProblemData, taught); s != nil {
-		t.takeSigma(s, fmt.Sprintf("how rows of %d classes scatter, ridge %g", len(k.Tasks), taught.Ridge))
-	}
+	k.Ridge = ridges[slices.Index(errs, slices.Min(errs))]
+	k.Far = k.limit(inner, outer)
+	t.network.Sigma = model.NewSigma(tasks(k.classes), k.Taught)
 	return nil
 }
 
-// distances are the logarithms of distances from the nearest of the outer classes, of other rows of
-// these classes and of rows of the inner classes.
-func (k *known) distances(
-	t model.Taught, inner, outer []data.TaskData,
-) (known, strange []float64) {
-	var fresh []data.Matrix
-	var learned []data.TaskData
-	for _, class := range outer {
-		rows := some(class, min(k.labelled, class.TrainSet.X.Rows()/2))
-		fresh = append(fresh, rows[0])
-		learned = append(learned, model.ClassOf(class.Name, data.Stack(rows[1:])))
+// parts are the classes in parts, each with all classes outside of it.
+func (k *known) parts(seed uint64) (inner, outer [][]class) {
+	count := 2
+	if len(k.classes) >= manyClasses {
+		count = 3
 	}
-	s := model.NewSigma(k.with(learned), t)
-	if s == nil {
-		return nil, nil
-	}
-	for _, x := range fresh {
-		_, d := s.Nearest(x)
-		known = append(known, math.Log(d))
-	}
-	for _, class := range inner {
-		for _, x := range some(class, k.labelled) {
-			_, d := s.Nearest(x)
-			strange = append(strange, math.Log(d))
+	inner = make([][]class, count)
+	outer = make([][]class, count)
+	for i, c := range data.Stream(seed, "classes left out").Perm(len(k.classes)) {
+		for part := range count {
+			side := outer
+			if i%count == part {
+				side = inner
+			}
+			side[part] = append(side[part], k.classes[c])
 		}
 	}
-	return known, strange
+	return inner, outer
 }
 
-// some has the rows of a class in parts of a size or more, each from its first to its last.
-func some(class data.TaskData, size int) (parts []data.Matrix) {
-	x := class.TrainSet.X
-	count := max(1, x.Rows()/size)
-	for part := range count {
-		var rows []int
-		for i := part; i < x.Rows(); i += count {
-			rows = append(rows, i)
+// limit is the distance from the nearest of the outer classes up to which rows are of that class,
+// by how far other rows of these classes are, and rows of the inner classes. It is 0 where too few
+// tell.
+func (k *known) limit(inner, outer [][]class) float64 {
+	var known, strange []float64 // logarithms of distances
+	for part, classes := range outer {
+		var fresh [][]data.Matrix
+		var learned []class
+		for _, c := range classes {
+			parts := c.split(min(k.Few, len(c.rows)/2))
+			fresh = append(fresh, parts[0])
+			learned = append(learned, class{c.name, slices.Concat(parts[1:]...)})
 		}
-		parts = append(parts, x.Take(rows))
+		s := model.NewSigma(tasks(learned), k.Taught)
+		distance := func(rows []data.Matrix) float64 {
+			_, d := s.Nearest(data.Stack(rows))
+			return math.Log(d)
+		}
+		for _, rows := range fresh {
+			known = append(known, distance(rows))
+		}
+		for _, c := range inner[part] {
+			for _, rows := range c.split(k.Few) {
+				strange = append(strange, distance(rows))
+			}
+		}
+	}
+	near, nearSpread := stat.MeanStdDev(known, nil)
+	far, farSpread := stat.MeanStdDev(strange, nil)
+	apart := max(fewestDeviations, (far-near)/(nearSpread+farSpread))
+	if limit := math.Exp(far - apart*farSpread); limit < math.Inf(1) { // else a distance is 0, or unknown
+		return limit
+	}
+	return 0
+}
+
+// split has the rows of a class in parts of a size or more, each from its first to its last.
+func (c class) split(size int) [][]data.Matrix {
+	parts := make([][]data.Matrix, max(1, len(c.rows)/size))
+	for i, row := range c.rows {
+		part := i % len(parts)
+		parts[part] = append(parts[part], row)
 	}
 	return parts
 }
 
-// takeSigma gives the network a metric, and the words that say where it comes from.
-func (t *trainer) takeSigma(sigma *model.Sigma, words string) {
-	t.network.Sigma = sigma
-	provenance := map[string]string{MetricKey: words}
-	maps.Copy(provenance, t.network.Provenance)
-	t.network.Provenance = provenance
-}
-
-// with has other classes.
-func (k *known) with(classes []data.TaskData) *data.ProblemData {
-	return &data.ProblemData{Problem: k.Problem, Tasks: classes}
-}
-
 // draw makes a problem of pairs of classes, with as few labelled rows as the problems of the
 // experience have.
-func (k *known) draw(r *rand.Rand, classes []data.TaskData) *data.ProblemData {
+func (k *known) draw(r *rand.Rand, classes []class) *data.ProblemData {
 	p := &data.ProblemData{Problem: &data.Problem{Name: "classes left out"}}
-	var pairs [][]data.TaskData
+	var pairs [][]class
 	for i, a := range classes {
 		for _, b := range classes[:i] {
-			pairs = append(pairs, []data.TaskData{a, b})
+			pairs = append(pairs, []class{a, b})
 		}
 	}
-	tasks := 4 + r.IntN(5)
-	for _, i := range r.Perm(len(pairs))[:min(tasks, len(pairs))] {
-		t := data.TaskData{Task: &data.Task{Name: fmt.Sprint(i), Kind: data.Classification}}
-		t.Positive = pairs[i][0].Name
-		t.Negative = pairs[i][1].Name
-		for side, class := range pairs[i] {
-			order := r.Perm(class.TrainSet.X.Rows())
-			labelled := min(k.labelled, len(order)/2)
-			drawn := min(labelled+mostAsked, len(order))
-			join(&t.TrainSet, class, order[:labelled], side)
-			join(&t.TestSet, class, order[labelled:drawn], side)
+	count := 4 + r.IntN(5)
+	for _, i := range r.Perm(len(pairs))[:min(count, len(pairs))] {
+		var x [2][]data.Matrix // to train on, and to predict
+		var y [2][]float64
+		for side, c := range pairs[i] {
+			order := r.Perm(len(c.rows))
+			labelled := min(k.Few, len(order)/2)
+			for n, row := range order[:min(labelled+mostAsked, len(order))] {
+				set := 0
+				if n >= labelled {
+					set = 1
+					n -= labelled
+				}
+				x[set] = slices.Insert(x[set], n, c.rows[row])
+				y[set] = slices.Insert(y[set], n, float64(1-2*side))
+			}
 		}
-		p.Tasks = append(p.Tasks, t)
+		task := data.Task{Name: fmt.Sprint(i), Kind: data.Classification}
+		task.Positive = pairs[i][0].name
+		task.Negative = pairs[i][1].name
+		p.Tasks = append(p.Tasks, data.TaskData{Task: &task,
+			TrainSet: data.Samples{X: data.Stack(x[0]), Y: y[0]},
+			TestSet:  data.Samples{X: data.Stack(x[1]), Y: y[1]},
+		})
 	}
 	return p
-}
-
-// join adds rows of a class.
-func join(s *data.Samples, class data.TaskData, rows []int, side int) {
-	x := class.TrainSet.X.Take(rows)
-	if s.X != nil {
-		x = data.Stack([]data.Matrix{x, s.X})
-	}
-	s.X = x
-	y := slices.Repeat([]float64{float64(1 - 2*side)}, len(rows))
-	s.Y = append(y, s.Y...)
 }
 
 // judged is the error on test rows in the tasks' common metric.
@@ -296,10 +275,8 @@ func judged(ctx context.Context, p *data.ProblemData) (float64, error) {
 	if err != nil {
 		return 0, err
 	}
-	for i, lambda1 := range evidence.LambdaGrid(rows) {
-		if i%2 == 0 { // enough to tell ridges apart
-			o.Lambda1 = append(o.Lambda1, lambda1)
-		}
+	for pair := range slices.Chunk(evidence.LambdaGrid(rows), 2) {
+		o.Lambda1 = append(o.Lambda1, pair[0]) // enough to tell ridges apart
 	}
 	b, err := solve.NewBench(nil, p, o)
 	if err != nil {

@@ -137,9 +137,9 @@ func TestKnownRowsCountOnce(t *testing.T) {
 			}
 		}
 	}
-	datatest.Holds(t, len(k.Tasks) == len(want) && k.labelled == 4,
-		"%d classes with %d labelled rows; want %d with 4", len(k.Tasks), k.labelled, len(want))
-	for _, task := range k.Tasks {
+	datatest.Holds(t, len(k.classes) == len(want) && k.Few == 4,
+		"%d classes with %d labelled rows; want %d with 4", len(k.classes), k.Few, len(want))
+	for _, task := range tasks(k.classes).Tasks {
 		got, sum := mat.NewVecDense(6, nil), mat.NewVecDense(6, nil)
 		for i := range task.TrainSet.X.Rows() {
 			for j, v := range task.TrainSet.X.Row(i).Value {

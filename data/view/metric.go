@@ -242,6 +242,9 @@ func (m *Metric) Problem(p *data.ProblemData) *data.ProblemData {
 
 // Apply returns X A, made a block of rows at a time.
 func (m *Metric) Apply(x data.Matrix) data.Matrix {
+	if m == nil {
+		return x
+	}
 	values := make([]float32, 0, x.Rows()*x.Cols())
 	for from := 0; from < x.Rows(); from += metricRows {
 		z := mat.NewDense(min(metricRows, x.Rows()-from), x.Cols(), nil)

@@ -31,8 +31,9 @@ func (b *Bench) recognise(c *Choice) error {
 		}
 		linear := discriminant(sigma, classes, t)
 		c.known[i] = &linear
-		first := sigma.Class(classes[0])
-		words := fmt.Sprintf("task %q: the experience has its classes %q and %q, and their rows there take part in the fit", t.Name, first, sigma.Class(classes[1]))
+		names := sigma.Classes.Tasks
+		first := names[classes[0]].Name
+		words := fmt.Sprintf("task %q: the experience has its classes %q and %q, and their rows there take part in the fit", t.Name, first, names[classes[1]].Name)
 		c.Recalled = append(c.Recalled, words)
 		trained := linear.Scores(t.TrainSet.X)
 		unit := math.Sqrt(float64(len(trained))) / max(floats.Norm(trained, 2), math.SmallestNonzeroFloat32)
@@ -113,26 +114,16 @@ func sides(t data.TaskData) (x [2]data.Matrix) {
 
 // remember gives tasks that are recognised their discriminants.
 func (b *Bench) remember(c *Choice, columns *features, sum *multitask.Result) {
-	if c.known == nil {
-		return
-	}
-	r := *sum
-	r.W = mat.NewDense(b.rows.Cols(), len(b.rows.Tasks), nil)
-	r.B = make([]float64, len(b.rows.Tasks))
 	for i, linear := range c.known {
-		if linear != nil {
-			r.W.SetCol(i, linear.W)
-			r.B[i] = linear.B[0]
+		if linear == nil {
+			continue
 		}
-	}
-	known := &r
-	if columns != nil {
-		known = columns.embed(known)
-	}
-	for i, linear := range c.known {
-		if linear != nil {
-			sum.W.SetCol(i, mat.Col(nil, i, known.W))
-			sum.B[i] = known.B[i]
+		r := &multitask.Result{B: linear.B}
+		r.W = mat.NewDense(len(linear.W), 1, linear.W)
+		if columns != nil {
+			r = columns.embed(r)
 		}
+		sum.W.SetCol(i, mat.Col(nil, 0, r.W))
+		sum.B[i] = r.B[0]
 	}
 }

@@ -100,10 +100,7 @@ func (p *Prior) Check(problem *data.ProblemData) error {
 		return data.Mismatch("there are several targets, of which an older model knows nothing; fit one target, with a column that names the tasks")
 	}
 	for _, t := range problem.Tasks {
-		classes := problem.Classes
-		if t.Kind == data.Classification && classes == nil {
-			classes = []string{t.Negative, t.Positive}
-		}
+		classes := problem.ClassesOf(t)
 		if t.Kind != p.kind || !slices.Equal(classes, p.classes) {
 			return data.Mismatch("task %q is a %s %q, but the older model's tasks are a %s %q; they must be alike", t.Name, t.Kind, classes, p.kind, p.classes)
 		}
