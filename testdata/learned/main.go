@@ -135,7 +135,7 @@ func measure(f *solve.Finder, p *data.ProblemData) map[string]float64 {
 	recalled := weighed("l2mt", solve.Parts{})
 	right := 0.0
 	for _, t := range p.Tasks {
-		words := fmt.Sprintf("task %q: its classes are %q and %q", t.Name, t.Positive, t.Negative)
+		words := fmt.Sprintf("task %q: the experience has its classes %q and %q", t.Name, t.Positive, t.Negative)
 		if slices.ContainsFunc(recalled, func(s string) bool { return strings.HasPrefix(s, words) }) {
 			right++
 		}
