@@ -9,7 +9,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
-	"maps"
 	"math"
 	"os"
 	"slices"
@@ -44,9 +43,8 @@ func Decode(content []byte) ([]Tensor, map[string]string, error) {
 	return read(bytes.NewReader(content), int64(len(content)), nil)
 }
 
-func read(file io.ReaderAt, size int64, pick func(name string) DType) (
+func read(in io.Reader, size int64, pick func(name string) DType) (
 	tensors []Tensor, metadata map[string]string, err error) {
-	in := io.NewSectionReader(file, 0, size)
 	var length uint64
 	if err := binary.Read(in, binary.LittleEndian, &length); err != nil {
 		return nil, nil, ErrFormat.Errorf("it has %d bytes, less than the length of its header takes: %w", size, err)
@@ -62,84 +60,75 @@ func read(file io.ReaderAt, size int64, pick func(name string) DType) (
 	if err != nil {
 		return nil, nil, ErrFormat.Errorf("header: %w", err)
 	}
-	start := lengthSize + int64(length) // of the data
 	end := 0
-	limit := int(size - start)
-	for _, name := range slices.SortedFunc(maps.Keys(entries), func(a, b string) int {
-		x := entries[a].Offsets
-		y := entries[b].Offsets
-		return cmp.Or(slices.Compare(x[:], y[:]), cmp.Compare(a, b))
-	}) {
-		e := entries[name]
+	limit := int(size) - lengthSize - len(header) // of the data
+	want := metadata[Checksum]
+	sum := sha256.New()
+	if want != "" {
+		in = io.TeeReader(in, sum)
+	}
+	for _, e := range entries {
 		if err := e.check(end, limit); err != nil {
-			return nil, nil, ErrFormat.Errorf("tensor %q: %w", name, err)
+			return nil, nil, ErrFormat.Errorf("tensor %q: %w", e.name, err)
 		}
+		t := Tensor{Name: e.name, DType: e.DType, Shape: e.Shape}
+		part := io.LimitReader(in, int64(e.Offsets[1]-end))
 		end = e.Offsets[1]
-		tensors = append(tensors, Tensor{Name: name, DType: e.DType, Shape: e.Shape})
-	}
-	if end != limit {
-		return nil, nil, ErrFormat.Errorf("%d bytes of data, but the tensors end at byte %d", limit, end)
-	}
-	if want := metadata[Checksum]; want != "" {
-		sum := sha256.New()
-		if _, err := io.Copy(sum, in); err != nil {
-			return nil, nil, err
-		}
-		if have := hex.EncodeToString(sum.Sum(nil)); want != have {
-			return nil, nil, ErrFormat.Errorf("the data has SHA-256 %s, but the header says %s", have, want)
-		}
-	}
-	for i := range tensors {
-		t := &tensors[i]
 		precision := F64
 		if pick != nil {
 			precision = pick(t.Name)
 		}
-		e := entries[t.Name]
-		part := io.NewSectionReader(file, start+int64(e.Offsets[0]),
-			int64(e.Offsets[1]-e.Offsets[0]))
 		switch precision {
 		case F32:
-			t.Single, err = numbers[float32](part, t.DType)
+			t.Single, err = numbers[float32](part, e)
 		case F64:
-			t.Value, err = numbers[float64](part, t.DType)
+			t.Value, err = numbers[float64](part, e)
+		default:
+			_, err = io.Copy(io.Discard, part)
 		}
 		if err != nil {
 			return nil, nil, fmt.Errorf("tensor %q: %w", t.Name, err)
 		}
+		tensors = append(tensors, t)
+	}
+	have := hex.EncodeToString(sum.Sum(nil))
+	switch {
+	case end != limit:
+		return nil, nil, ErrFormat.Errorf("%d bytes of data, but the tensors end at byte %d", limit, end)
+	case want != "" && want != have:
+		return nil, nil, ErrFormat.Errorf("the data has SHA-256 %s, but the header says %s", have, want)
 	}
 	return tensors, metadata, nil
 }
 
-// numbers decodes piece by piece: a copy of the bytes would take as much memory as a large
-// tensor again.
-func numbers[T float32 | float64](r *io.SectionReader, d DType) ([]T, error) {
-	size := d.size()
-	n := int(r.Size())
-	value := make([]T, 0, n/size)
-	chunk := make([]byte, min(n, piece*size))
-	for len(value) < cap(value) {
-		part := chunk[:min(len(chunk), (cap(value)-len(value))*size)]
-		if _, err := io.ReadFull(r, part); err != nil {
+// numbers decodes an entry piece by piece: a copy of its bytes would take as much memory as a
+// large tensor again.
+func numbers[T float32 | float64](r io.Reader, e entry) ([]T, error) {
+	size := e.DType.size()
+	value := make([]T, (e.Offsets[1]-e.Offsets[0])/size)
+	stored := make([]byte, min(len(value), piece)*size)
+	for part := range slices.Chunk(value, piece) {
+		stored = stored[:len(part)*size]
+		if _, err := io.ReadFull(r, stored); err != nil {
 			return nil, err
 		}
-		for b := range slices.Chunk(part, size) {
-			if d == F64 {
-				value = append(value, T(math.Float64frombits(binary.LittleEndian.Uint64(b))))
+		for i := range part {
+			if e.DType == F64 {
+				part[i] = T(math.Float64frombits(binary.LittleEndian.Uint64(stored[8*i:])))
 			} else {
-				value = append(value, T(math.Float32frombits(binary.LittleEndian.Uint32(b))))
+				part[i] = T(math.Float32frombits(binary.LittleEndian.Uint32(stored[4*i:])))
 			}
 		}
 	}
 	return value, nil
 }
 
-func parseHeader(header []byte) (entries map[string]entry, metadata map[string]string, err error) {
+// parseHeader returns the entries in the order of their data.
+func parseHeader(header []byte) (entries []entry, metadata map[string]string, err error) {
 	var raw map[string]json.RawMessage
 	if err := json.Unmarshal(header, &raw); err != nil {
 		return nil, nil, err
 	}
-	entries = map[string]entry{}
 	for name, text := range raw {
 		if name == metadataKey {
 			if err := json.Unmarshal(text, &metadata); err != nil {
@@ -147,12 +136,15 @@ func parseHeader(header []byte) (entries map[string]entry, metadata map[string]s
 			}
 			continue
 		}
-		var e entry
+		e := entry{name: name}
 		if err := files.DecodeJSON(text, &e); err != nil {
 			return nil, nil, fmt.Errorf("tensor %q: %w", name, err)
 		}
-		entries[name] = e
+		entries = append(entries, e)
 	}
+	slices.SortFunc(entries, func(a, b entry) int {
+		return cmp.Or(slices.Compare(a.Offsets[:], b.Offsets[:]), cmp.Compare(a.name, b.name))
+	})
 	return entries, metadata, nil
 }
 
@@ -164,8 +156,8 @@ func (e entry) check(begin, limit int) error {
 	if e.Offsets[0] != begin || e.Offsets[1] < begin || e.Offsets[1] > limit {
 		return fmt.Errorf("its data is at bytes %d to %d of %d; it must begin at %d", e.Offsets[0], e.Offsets[1], limit, begin)
 	}
-	size, ok := product(append([]int{e.DType.size()}, e.Shape...))
-	if have := e.Offsets[1] - begin; !ok || size != have {
+	have := e.Offsets[1] - begin
+	if product(append([]int{e.DType.size()}, e.Shape...)) != have {
 		return fmt.Errorf("%d bytes of data for shape %v of %s", have, e.Shape, e.DType)
 	}
 	return nil

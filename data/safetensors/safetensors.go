@@ -78,6 +78,8 @@ type entry struct {
 	DType   DType  `json:"dtype"`
 	Shape   []int  `json:"shape"`
 	Offsets [2]int `json:"data_offsets"`
+
+	name string
 }
 
 // Write writes a file of the given tensors, in their order, and metadata, in which
@@ -116,7 +118,7 @@ func header(tensors []Tensor, metadata map[string]string) ([]byte, error) {
 	for _, t := range tensors {
 		count := max(len(t.Value), len(t.Single))
 		begin := end
-		if size, ok := product(t.Shape); !ok || size != count || t.DType.size() == 0 {
+		if product(t.Shape) != count || t.DType.size() == 0 {
 			return nil, fmt.Errorf("tensor %q has shape %v but %d numbers, and dtype %q, which can be %s or %s", t.Name, t.Shape, count, t.DType, F32, F64)
 		}
 		if _, taken := entries[t.Name]; taken || t.Name == "" {
@@ -124,7 +126,7 @@ func header(tensors []Tensor, metadata map[string]string) ([]byte, error) {
 		}
 		end += count * t.DType.size()
 		shape := append([]int{}, t.Shape...) // never null in JSON
-		entries[t.Name] = entry{t.DType, shape, [2]int{begin, end}}
+		entries[t.Name] = entry{t.DType, shape, [2]int{begin, end}, t.Name}
 	}
 	text, err := json.Marshal(entries)
 	if err != nil {
@@ -136,17 +138,17 @@ func header(tensors []Tensor, metadata map[string]string) ([]byte, error) {
 	return append(binary.LittleEndian.AppendUint64(nil, uint64(len(text))), text...), nil
 }
 
-// product multiplies the dimensions of a shape; it is not ok when one is
-// negative or the product overflows.
-func product(shape []int) (size int, ok bool) {
-	size = 1
+// product multiplies the dimensions of a shape. It is -1 when one is negative or the product
+// overflows.
+func product(shape []int) int {
+	size := 1
 	for _, n := range shape {
 		if n < 0 || n > 0 && size > math.MaxInt/n {
-			return 0, false
+			return -1
 		}
 		size *= n
 	}
-	return size, true
+	return size
 }
 
 func writeData(w io.Writer, tensors []Tensor) error {
