@@ -77,24 +77,18 @@ func publish(path string, write func(w io.Writer) error, name func(from, to stri
 	dir, base := filepath.Split(path)
 	tmp := filepath.Join(dir, "."+base+rand.Text())
 	f, err := os.OpenFile(tmp, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o644)
+	if err == nil {
+		defer os.Remove(tmp)                     // fails where it has got its name
+		defer sweep(dir, "."+base, 24*time.Hour) // nothing depends on it
+		if info, missing := os.Lstat(path); missing == nil && info.Mode().IsRegular() {
+			err = f.Chmod(info.Mode().Perm())
+		}
+		err = cmp.Or(err, write(f), f.Sync(), f.Close())
+	}
+	if err == nil {
+		err = name(tmp, path)
+	}
 	if err != nil {
-		return fmt.Errorf("write %s: %w", path, err)
-	}
-	defer os.Remove(tmp)                     // fails where it has got its name
-	defer sweep(dir, "."+base, 24*time.Hour) // nothing depends on it
-	if info, statErr := os.Lstat(path); statErr == nil && info.Mode().IsRegular() {
-		err = f.Chmod(info.Mode().Perm())
-	}
-	if err == nil {
-		err = write(f)
-	}
-	if err == nil {
-		err = f.Sync()
-	}
-	if err := errors.Join(err, f.Close()); err != nil {
-		return fmt.Errorf("write %s: %w", path, err)
-	}
-	if err := name(tmp, path); err != nil {
 		return fmt.Errorf("write %s: %w", path, err)
 	}
 	return syncDir(dir)
@@ -141,10 +135,8 @@ func SHA256(path string) (string, error) {
 	}
 	defer f.Close()
 	h := sha256.New()
-	if _, err := io.Copy(h, f); err != nil {
-		return "", err
-	}
-	return hex.EncodeToString(h.Sum(nil)), nil
+	_, err = io.Copy(h, f)
+	return hex.EncodeToString(h.Sum(nil)), err
 }
 
 // List returns the folders and files in a folder, by name, following links. Names that begin with a
