@@ -76,15 +76,11 @@ func (a *array) text(entry []byte) string {
 // fraction.
 func float16(h uint16) float32 {
 	sign := uint32(h) >> 15 << 31
-	exponent := uint32(h) >> 10 & 31
-	fraction := uint32(h) & 1023
-	switch exponent {
-	case 0: // a multiple of 2^-24
-		return math.Float32frombits(sign | math.Float32bits(float32(fraction)*0x1p-24))
-	case 31: // an infinity or no number
-		exponent = 255 - (127 - 15)
+	size := uint32(h) << 17 >> 4 // as a single, whose exponent begins 112 lower
+	if size >= 31<<23 {          // an infinity or no number
+		return math.Float32frombits(sign | size | 255<<23)
 	}
-	return math.Float32frombits(sign | (exponent+127-15)<<23 | fraction<<13)
+	return math.Float32frombits(sign | math.Float32bits(math.Float32frombits(size)*0x1p112))
 }
 
 // npyMagic begins arrays of format 1.0. Later ones are for records of many fields.

@@ -260,13 +260,9 @@ func (r *reader) expand() error {
 	if rows*width > max(freeFeatures, featuresPerCell*rows*len(r.features)) {
 		return data.Invalid("%s: words make %d features; leave out columns of many words with --ignore", r.sheets[0].path, width)
 	}
-	unseen := Unseen{}
-	value, _, err := r.Recipe.Make(r.features, rows, unseen)
-	if err != nil {
-		r.wrongCells()
-		return nil
-	}
-	notes := unseen.Notes()
+	notes := map[string]int{}
+	value, faults := r.Recipe.make(r.features, rows, notes)
+	r.faults = append(r.faults, faults...)
 	for _, note := range slices.Sorted(maps.Keys(notes)) {
 		r.note("%s: %d", note, notes[note])
 	}
@@ -277,18 +273,9 @@ func (r *reader) expand() error {
 	if r.blurred != nil {
 		r.note("values of %s differ by too little for single precision, in which features are kept: subtract their mean first, or leave --step out, which does", format.Abridge(r.blurred))
 	}
-	r.x, err = data.NewDense(rows, width, value)
+	x, err := data.NewDense(rows, width, value)
+	r.x = x
 	return err
-}
-
-// wrongCells finds the faults of every column.
-func (r *reader) wrongCells() {
-	for i, from := range r.features {
-		c := &r.Recipe.Columns[i]
-		value := make([]float32, len(r.places)*c.width())
-		r.faults = append(r.faults,
-			r.Recipe.features(c, value, c.width(), from, Unseen{}))
-	}
 }
 
 // makeColumns makes the columns of the recipe, or takes the columns of an older one.
@@ -461,14 +448,12 @@ func (r *reader) steps() error {
 		return nil
 	}
 	if len(kinds) == 0 && !data.IsSparse(r.x) {
-		needed, err := r.unlikeScales()
-		if err != nil {
+		step, err := r.fit(view.Standardise)
+		if err != nil || !r.unlikeScales(step) {
 			return err
 		}
-		if needed {
-			kinds = []string{view.Standardise}
-			r.note("features are standardised, as their scales differ; --step none keeps them")
-		}
+		r.note("features are standardised, as their scales differ; --step none keeps them")
+		return r.apply(view.Steps{step})
 	}
 	for _, kind := range kinds {
 		step, err := r.fit(kind)
@@ -518,7 +503,7 @@ const unlike = 10
 // unlikeScales says that features are of different scales, or one of values that are close to
 // each other, but not to zero, such as years: next to their size what distinguishes rows
 // is nothing.
-func (r *reader) unlikeScales() (bool, error) {
+func (r *reader) unlikeScales(step view.Step) bool {
 	size := make([]float64, r.x.Cols()) // the largest absolute values
 	offsets := r.Recipe.Offsets()
 	for i := range r.x.Rows() {
@@ -528,13 +513,12 @@ func (r *reader) unlikeScales() (bool, error) {
 	}
 	size = slices.DeleteFunc(size, func(v float64) bool { return v == 0 })
 	if len(size) > 0 && slices.Max(size) > unlike*slices.Min(size) {
-		return true, nil
+		return true
 	}
-	step, err := r.fit(view.Standardise)
 	for j, mean := range step.Mean {
 		if s := step.Deviation[j]; s > 0 && math.Abs(mean+offsets[j]) > unlike*s {
-			return true, err
+			return true
 		}
 	}
-	return false, err
+	return false
 }

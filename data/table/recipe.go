@@ -212,26 +212,6 @@ func (r *Recipe) Bind(names []string, width int, absent bool) (places []int, err
 	return places, nil
 }
 
-// Unseen counts the levels of categories that the recipe does not know.
-type Unseen map[UnseenLevel]int
-
-// UnseenLevel is a level that a recipe does not know, or empty for missing values of a
-// column that had none. Its rows have none of the levels, or the mean.
-type UnseenLevel struct{ Column, Level string }
-
-// Notes say what counts for nothing, and of how many rows.
-func (u Unseen) Notes() map[string]int {
-	notes := map[string]int{}
-	for level, n := range u {
-		note := fmt.Sprintf("rows with the level %q in column %q, which the model has not seen (it adds nothing)", level.Level, level.Column)
-		if level.Level == "" {
-			note = fmt.Sprintf("rows have no value in column %q, where the tables fitted had one in every row; they have the mean", level.Column)
-		}
-		notes[note] = n
-	}
-	return notes
-}
-
 // ColumnsAt returns the columns of a table that features are made of, without rows. They
 // are where Bind has found them.
 func (r *Recipe) ColumnsAt(places []int) []*format.Column {
@@ -244,27 +224,39 @@ func (r *Recipe) ColumnsAt(places []int) []*format.Column {
 }
 
 // Make returns the features, before the steps and less their Offsets, of n rows of the columns.
-// An error is one of the row.
+// An error is one of the row. Notes count the rows of which something is new: they have none of a
+// category's levels, or the mean.
 func (r *Recipe) Make(columns []*format.Column,
-	n int, unseen Unseen) (value []float32, row int, err error) {
+	n int, notes map[string]int) (value []float32, row int, err error) {
+	value, faults := r.make(columns, n, notes)
+	for _, f := range faults {
+		if f.rows > 0 {
+			return nil, f.row, f.err
+		}
+	}
+	return value, 0, nil
+}
+
+// make is Make with the faults of every column.
+func (r *Recipe) make(columns []*format.Column,
+	n int, notes map[string]int) (value []float32, faults []fault) {
 	d := r.Width()
 	start := 0
 	value = make([]float32, n*d)
 	for i := range r.Columns {
 		c := &r.Columns[i]
 		columns[i].Pad(n)
-		if f := r.features(c, value[min(start, len(value)):],
-			d, columns[i], unseen); f.rows > 0 {
-			return nil, f.row, f.err
-		}
+		faults = append(faults,
+			r.features(c, value[min(start, len(value)):], d, columns[i], notes))
 		start += c.width()
 	}
-	return value, 0, nil
+	return value, faults
 }
 
 // features writes the features that come of a column, d to a row, over zeros.
 func (r *Recipe) features(c *Column, value []float32,
-	d int, from *format.Column, unseen Unseen) (problem fault) {
+	d int, from *format.Column, notes map[string]int) (problem fault) {
+	unseen := make([]int, len(from.Texts)) // rows of each
 	values := make([][]float32, len(from.Texts))
 	missing := make([]bool, len(from.Texts))
 	for t, text := range from.Texts {
@@ -289,7 +281,7 @@ func (r *Recipe) features(c *Column, value []float32,
 			if copy(part, mean); c.Gaps {
 				part[c.parts()] = 1
 			} else {
-				unseen[UnseenLevel{Column: c.Name}]++
+				unseen[t]++
 			}
 		case c.Levels == nil:
 			problem.add(i, numberError(c.Name, from.Texts[t]))
@@ -298,7 +290,16 @@ func (r *Recipe) features(c *Column, value []float32,
 		case c.Date != "":
 			problem.add(i, data.Malformed("column %q: %q is not a date such as %s; write it so", c.Name, from.Texts[t], c.Date))
 		default:
-			unseen[UnseenLevel{c.Name, from.Texts[t]}]++
+			unseen[t]++
+		}
+	}
+	for t, n := range unseen {
+		switch {
+		case n == 0:
+		case missing[t]:
+			notes[fmt.Sprintf("rows have no value in column %q, where the tables fitted had one in every row; they have the mean", c.Name)] += n
+		default:
+			notes[fmt.Sprintf("rows with the level %q in column %q, which the model has not seen (it adds nothing)", from.Texts[t], c.Name)] += n
 		}
 	}
 	return problem

@@ -212,14 +212,14 @@ func TestRecipesRepeatWhatWasDone(t *testing.T) {
 	var recipe Recipe
 	datatest.Check(t, json.Unmarshal(raw, &recipe))
 	at := datatest.Must(recipe.Bind([]string{"age", "extra", "size", "city"}, 4, false))(t)
-	unseen := Unseen{}
+	unseen := map[string]int{}
 	x := tab.Problem.Tasks[0].TrainSet.X
 	for i, row := range [][]string{{"30", "", "1", "Rome"}, {"40", "", "nan", "Oslo"}, {"50", "", "4", ""}, {"60", "", "4", "Rome"}} {
 		got := datatest.Must(featuresOf(&recipe, at, row, unseen))(t)
 		datatest.Equal(t, got, x.Row(i).Value, "row %d", i)
 	}
 	datatest.Equal(t, datatest.Must(featuresOf(&recipe, at, []string{"1", "", "2", "Bonn"}, unseen))(t), []float32{0, 0, 0, 2, 0, 1}, "features")
-	datatest.Holds(t, len(unseen) == 1 && unseen[UnseenLevel{"city", "Bonn"}] == 1, "unseen levels %v", unseen)
+	datatest.Holds(t, len(unseen) == 1 && unseen[`rows with the level "Bonn" in column "city", which the model has not seen (it adds nothing)`] == 1, "unseen levels %v", unseen)
 	datatest.Refused(featuresOf(&recipe, at, []string{"old", "", "2", "Bonn"}, unseen))(t, nil, `column "age": "old" is not a number`)
 }
 
@@ -232,7 +232,7 @@ func TestEmptyListOfMissingCellsIsKept(t *testing.T) {
 }
 
 // featuresOf are those of one row.
-func featuresOf(recipe *Recipe, at []int, cells []string, unseen Unseen) ([]float32, error) {
+func featuresOf(recipe *Recipe, at []int, cells []string, unseen map[string]int) ([]float32, error) {
 	columns := recipe.ColumnsAt(at)
 	for _, c := range columns {
 		c.Add(cells[c.At])
@@ -285,7 +285,7 @@ func FuzzFeatures(f *testing.F) {
 		if err != nil {
 			return
 		}
-		x, _, err := recipe.Make(columns, len(lines), Unseen{})
+		x, _, err := recipe.Make(columns, len(lines), map[string]int{})
 		if err != nil {
 			return
 		}

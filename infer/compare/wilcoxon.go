@@ -21,37 +21,24 @@ const exactPairs = 50
 // is taken as normal, with a correction for continuity and for ties.
 func Wilcoxon(differences []float64) float64 {
 	d := slices.DeleteFunc(slices.Clone(differences), func(v float64) bool { return v == 0 })
-	slices.SortFunc(d, func(a, b float64) int {
-		return cmp.Compare(math.Abs(a), math.Abs(b))
-	})
 	n := len(d)
-	if n == 0 {
-		return 1
-	}
-	positive := 0.0
-	ties := 0.0 // the rank sum of the positive, and sum (t^3 - t) over groups of t ties
-	for i := 0; i < n; {
-		j := i + 1
-		for j < n && math.Abs(d[j]) == math.Abs(d[i]) {
-			j++
+	var positive, squares float64 // sums of the ranks of the positive, and of all squared
+	for _, v := range d {
+		rank := 0.5 // ties have the mean of their ranks
+		for _, w := range d {
+			rank += float64(1+cmp.Compare(math.Abs(v), math.Abs(w))) / 2
 		}
-		for _, v := range d[i:j] {
-			if v > 0 {
-				positive += float64(i+j+1) / 2 // the mean of the ranks i+1..j
-			}
+		squares += rank * rank
+		if v > 0 {
+			positive += rank
 		}
-		t := float64(j - i)
-		ties += t*t*t - t
-		i = j
 	}
 	total := float64(n*(n+1)) / 2
 	smaller := min(positive, total-positive)
-	if n <= exactPairs && ties == 0 {
+	if ties := squares < total*float64(2*n+1)/3; n <= exactPairs && !ties {
 		return min(1, 2*probabilityUpTo(int(smaller), n))
 	}
-	deviation := math.Sqrt((total*float64(2*n+1) - ties/4) / 12)
-	z := max(0, total/2-smaller-0.5) / deviation
-	return math.Erfc(z / math.Sqrt2)
+	return math.Erfc(max(0, total/2-smaller-0.5) * math.Sqrt(2/squares))
 }
 
 // probabilityUpTo is the probability that the ranks 1..n, each taken with

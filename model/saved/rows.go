@@ -235,12 +235,10 @@ func (r *Rows) fill(b *Block, text *format.Block) error {
 		return err
 	}
 	b.Rows = len(lines)
-	unseen := table.Unseen{}
-	value, row, err := r.fit.Recipe.Make(features, b.Rows, unseen)
+	value, row, err := r.fit.Recipe.Make(features, b.Rows, b.notes)
 	if err != nil {
 		return r.in.Fault(lines[row], err)
 	}
-	maps.Copy(b.notes, unseen.Notes())
 	substitute := "the mean of its tasks"
 	if r.fit.Shared != nil {
 		substitute = "what its tasks have in common"
