@@ -1,6 +1,7 @@
 package experience
 
 import (
+	"cmp"
 	"fmt"
 	"path/filepath"
 	"slices"
@@ -39,17 +40,18 @@ func OpenProblems(path, dataset string, anywhere bool) (*Problems, error) {
 	if err != nil {
 		return nil, err
 	}
-	p := &Problems{path: path, file: file, datasetPath: dataset}
-	if p.datasetPath == "" && file.Dataset.Path == digits.Name {
-		p.datasetPath = digits.Name
-	} else if p.datasetPath == "" {
-		p.datasetPath, err = file.DatasetFile(filepath.Dir(path), anywhere)
+	if dataset == "" {
+		dataset = file.Dataset.Path
+		if dataset != digits.Name {
+			dataset, err = file.DatasetFile(filepath.Dir(path), anywhere)
+		}
 	}
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", path, err)
 	}
+	p := &Problems{path: path, file: file, datasetPath: dataset}
 	kind := file.Problems[0].Tasks[0].Kind
-	p.dataset, err = digits.Open(p.datasetPath, table.Options{Kind: kind})
+	p.dataset, err = digits.Open(dataset, table.Options{Kind: kind})
 	if err != nil {
 		return nil, err
 	}
@@ -148,16 +150,11 @@ func ReferTo(dataset, dir string) (string, error) {
 		return dataset, nil
 	}
 	path, err := filepath.Abs(dataset)
-	if err == nil {
-		dir, err = filepath.Abs(dir)
-	}
-	if err != nil {
-		return "", err
-	}
-	if relative, err := filepath.Rel(dir, path); err == nil {
+	dir, wrong := filepath.Abs(dir)
+	if relative, apart := filepath.Rel(dir, path); apart == nil {
 		path = relative // but on another drive
 	}
-	return filepath.ToSlash(path), nil
+	return filepath.ToSlash(path), cmp.Or(err, wrong)
 }
 
 // Problems opens the problem file that the store keeps, with the dataset, if

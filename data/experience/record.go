@@ -202,8 +202,5 @@ func decode(line []byte) (*Record, error) {
 	if err := files.DecodeJSON(body, r); err != nil {
 		return nil, data.Malformed("%w", err)
 	}
-	if err := r.Validate(); err != nil {
-		return nil, err
-	}
-	return r, nil
+	return r, r.Validate()
 }

@@ -89,11 +89,9 @@ func readManifest(dir string) (m Manifest, err error) {
 	if err != nil {
 		return m, err
 	}
-	if err := files.DecodeSchema(raw, Schema, &m); err != nil {
+	err = files.DecodeSchema(raw, Schema, &m)
+	if err = cmp.Or(err, m.Validate()); err != nil {
 		return m, data.Malformed("%s: %w", path, err)
-	}
-	if err := m.Validate(); err != nil {
-		return m, fmt.Errorf("%s: %w", path, err)
 	}
 	return m, nil
 }
@@ -143,10 +141,7 @@ type Store struct {
 // Open opens the store in dir for reading.
 func Open(dir string) (*Store, error) {
 	m, err := readManifest(dir)
-	if err != nil {
-		return nil, err
-	}
-	return &Store{Manifest: m, dir: dir}, nil
+	return &Store{Manifest: m, dir: dir}, err
 }
 
 // Place is the place of a line in a shard.

@@ -160,9 +160,10 @@ func (p *npzParser) frame(o Options) *Frame {
 	if group != groupsArray {
 		t.groups = p.text(groupsArray)
 	}
-	kinds := []string{string(data.Regression), string(data.Classification)}
-	if kind := p.text("kind"); kind != nil && slices.Contains(kinds, kind[0]) {
-		t.Kind = data.Kind(kind[0])
+	for _, kind := range []data.Kind{data.Regression, data.Classification} {
+		if slices.Equal(p.text("kind"), []string{string(kind)}) {
+			t.Kind = kind
+		}
 	}
 	return t
 }

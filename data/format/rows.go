@@ -91,9 +91,6 @@ func (r *Rows) open(in io.ReadCloser, o Options) error {
 		return err
 	}
 	r.stored = text.packed
-	if memory, ok := in.(interface{ Len() int }); ok { // a block takes no more than there is
-		r.size = min(blockSize, memory.Len()+1)
-	}
 	return r.begin(bufio.NewReaderSize(text, buffered), o)
 }
 

@@ -115,7 +115,9 @@ func (r *reader) hashes() []uint64 {
 		hash.Reset()
 		hash.Write(buffer)
 		for _, t := range r.targets {
-			maphash.WriteComparable(&hash, t.Label(i))
+			if !r.gap(t.Column, i) { // no number equals itself if it is none
+				maphash.WriteComparable(&hash, t.Label(i))
+			}
 		}
 		hashes[i] = hash.Sum64()
 	}

@@ -24,13 +24,6 @@ type target struct {
 // mostValues is how many different labels are counted.
 const mostValues = 1000
 
-// gaps adds rows without a label up to n.
-func (t *target) gaps(n int) {
-	for t.Len() < n {
-		t.Add("")
-	}
-}
-
 // values looks at what the targets hold.
 func (r *reader) values() error {
 	for _, t := range r.targets {
@@ -106,27 +99,14 @@ func (r *reader) kind() (kind data.Kind, err error) {
 			first = t
 			kind = k
 		case k != kind:
-			return "", data.Invalid("columns %q and %q: one is %s (%s), the other %s (%s); fit them separately, or give both one --kind", first.Name, t.Name,
-				kind, first.contents(), k, t.contents())
+			return "", data.Invalid("columns %q and %q: one is %s and the other %s; fit them separately, or give both one --kind", first.Name, t.Name, kind, k)
 		}
 	}
 	if r.Kind == "" && kind == data.Regression && first.whole {
-		r.note("target %q: %s, taken for %s; say --kind %s if they are classes", first.Name, first.contents(), kind, data.Classification)
+		different := differ(first.Numbers, len(first.Numbers))
+		r.note("target %q: %d different whole numbers, taken for %s; say --kind %s if they are classes", first.Name, different, kind, data.Classification)
 	}
 	return cmp.Or(kind, r.Kind, data.Classification), nil
-}
-
-func (t *target) contents() string {
-	what := "numbers"
-	if t.words.rows > 0 {
-		what = "values"
-	} else if t.whole {
-		what = "whole numbers"
-	}
-	if len(t.different) >= mostValues {
-		what += " or more"
-	}
-	return fmt.Sprintf("%d different %s", len(t.different), what)
 }
 
 // task is a task and its rows.

@@ -81,10 +81,7 @@ func Read(paths []string, o Options) (*Table, error) {
 	if err == nil {
 		err = r.build(paths)
 	}
-	if err != nil {
-		return nil, err
-	}
-	return &r.Table, nil
+	return &r.Table, err
 }
 
 // read reads the rows of files, and leaves out rows that teach nothing.
@@ -315,9 +312,6 @@ func (r *reader) readSheet(path string) error {
 		r.places = append(r.places, place{len(r.sheets), line})
 	}
 	r.sheets = append(r.sheets, s)
-	for _, t := range r.targets {
-		t.gaps(len(r.places))
-	}
 	for _, c := range r.columns {
 		c.Pad(len(r.places))
 	}
@@ -424,7 +418,7 @@ func (r *reader) column(name, role string) *format.Column {
 	r.byName[name] = c
 	r.columns = append(r.columns, c)
 	if role == isTarget {
-		r.target(c).gaps(len(r.places))
+		r.target(c)
 	} else {
 		r.features = append(r.features, c)
 	}

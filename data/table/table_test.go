@@ -170,7 +170,7 @@ func TestBadTables(t *testing.T) {
 		{"target that is categorical", []string{"a.csv", "x,y\n1,2\n"}, Options{Categorical: []string{"y"}}, data.ErrInvalid, `a.csv: column "y": it cannot be a target and a category`},
 		{"two targets of one name", []string{"a.csv", "x,tox,tox\n1,0,1\n"}, Options{Targets: []string{"tox"}}, data.ErrInvalid, `a.csv: two columns are called "tox"; rename one, or leave it out by its number with --ignore 2`},
 		{"task column and several targets", []string{"a.csv", "t,x,y1,y2\n1,2,3,4\n"}, Options{Task: "t", Targets: []string{"y*"}}, data.ErrInvalid, "a.csv: a column names the task, and 2 are targets; give one target"},
-		{"mixed kinds", []string{"a.csv", "x,y1,y2\n1,0,1.5\n2,1,2.5\n3,0,3.5\n"}, Options{Targets: []string{"y*"}}, data.ErrInvalid, `columns "y1" and "y2": one is classification (2 different whole numbers), the other regression (3 different numbers); fit them separately, or give both one --kind`},
+		{"mixed kinds", []string{"a.csv", "x,y1,y2\n1,0,1.5\n2,1,2.5\n3,0,3.5\n"}, Options{Targets: []string{"y*"}}, data.ErrInvalid, `columns "y1" and "y2": one is classification and the other regression; fit them separately, or give both one --kind`},
 		{"a word for a regression", []string{"a.csv", "x,y\n1,yes\n2,no\n"}, Options{Kind: data.Regression}, data.ErrFormat, `a.csv: line 2: column "y": "yes": it is not a number`},
 		{"infinite target", []string{"a.csv", "x,y\n1,inf\n"}, Options{}, data.ErrInvalid, `a.csv: line 2: column "y", the target: it is inf; it must be finite`},
 		{"NaN target", []string{"a.csv", "x,y\n1,NaN\n"}, Options{}, data.ErrInvalid, `a.csv: line 2: column "y", the target: it is missing ("NaN"); fill it in, leave such rows out with --skip-unlabelled`},

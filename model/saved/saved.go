@@ -136,11 +136,6 @@ var ErrSaved = fault.New("not a saved model")
 
 // New returns a fit on a problem whose rows the recipe makes.
 func New(r *multitask.Result, problem *data.ProblemData, recipe table.Recipe) (*Fit, error) {
-	width := len(recipe.Made())
-	if d, m := r.W.Dims(); d != max(1, problem.Several())*width ||
-		m != len(problem.Tasks) {
-		return nil, multitask.ErrInvalidData.Errorf("the W of the fit is %d x %d, for other tasks or features", d, m)
-	}
 	s := &Fit{
 		Model: r.Model, Params: r.Params, Kind: problem.Kind(), Recipe: recipe,
 		Omega: multitask.Normalised(r.Omega),
