@@ -143,7 +143,8 @@ func parseHeader(header []byte) (entries []entry, metadata map[string]string, er
 		entries = append(entries, e)
 	}
 	slices.SortFunc(entries, func(a, b entry) int {
-		return cmp.Or(slices.Compare(a.Offsets[:], b.Offsets[:]), cmp.Compare(a.name, b.name))
+		return cmp.Or(slices.Compare(a.Offsets[:], b.Offsets[:]),
+			cmp.Compare(a.name, b.name))
 	})
 	return entries, metadata, nil
 }
