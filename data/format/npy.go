@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"io"
 	"math"
-	"math/bits"
 	"regexp"
 	"slices"
 	"strconv"
@@ -134,18 +133,18 @@ func newArray(r io.Reader, length, stored int64) (*array, error) {
 	default:
 		a.size = int(a.code[1] - '0')
 	}
-	bytes := uint64(a.size)
+	promised := float64(a.size) // bytes
 	between := func(c rune) bool { return c == ',' || c == ' ' }
 	for dimension := range strings.FieldsFuncSeq(header[3], between) {
-		n, err := strconv.ParseInt(dimension, 10, 64)
-		var overflow uint64
-		if overflow, bytes = bits.Mul64(bytes, uint64(n)); err != nil || overflow > 0 {
+		n, err := strconv.Atoi(dimension)
+		promised *= float64(n)
+		if err != nil || promised > math.MaxInt64 {
 			return fault("the array's shape (%s) is too large for any memory", header[3])
 		}
-		a.shape = append(a.shape, int(n))
+		a.shape = append(a.shape, n)
 	}
-	if rest := length - int64(binary.Size(begin)+len(text)); bytes != uint64(rest) {
-		return fault("the header promises an array of %v, %d bytes, but %d follow", a, bytes, rest)
+	if rest := length - int64(binary.Size(begin)+len(text)); promised != float64(rest) {
+		return fault("the header promises an array of %v, %.0f bytes, but %d follow", a, promised, rest)
 	}
 	return a, nil
 }

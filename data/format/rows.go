@@ -222,12 +222,8 @@ func Each[T any](
 	r *Rows, workers int,
 	work func(*Block) (T, error), sink func(T) error,
 ) error {
-	type result struct {
-		value T
-		err   error
-	}
 	for open := true; open; {
-		var results []*result
+		var results []func() error
 		var group errgroup.Group
 		group.SetLimit(workers)
 		for open && len(results) < 4*workers {
@@ -235,21 +231,23 @@ func Each[T any](
 			if open = err == nil; err == io.EOF {
 				break
 			}
-			next := &result{err: err}
-			results = append(results, next)
+			var value T
 			group.Go(func() error {
-				if next.err == nil {
-					next.value, next.err = work(block)
+				if err == nil {
+					value, err = work(block)
 				}
 				return nil
 			})
+			results = append(results, func() error {
+				if err != nil {
+					return err
+				}
+				return sink(value)
+			})
 		}
 		_ = group.Wait() // each block has its error, in order
-		for _, next := range results {
-			if next.err != nil {
-				return next.err
-			}
-			if err := sink(next.value); err != nil {
+		for _, pass := range results {
+			if err := pass(); err != nil {
 				return err
 			}
 		}

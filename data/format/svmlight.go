@@ -34,7 +34,7 @@ func readSVMLight(path string) (*Frame, error) {
 
 // parseSVMLight reads svmlight text in one pass.
 func parseSVMLight(r *text) (*Frame, error) {
-	p := svmlightParser{Frame: &Frame{wider: true}, begin: []int{0}}
+	p := svmlightParser{Frame: &Frame{wider: true, Group: &Column{}}, begin: []int{0}}
 	p.Labels = []*Column{{}}
 	rows := bufio.NewScanner(r)
 	rows.Buffer(make([]byte, 0, 64<<10), maxRow)
@@ -58,6 +58,9 @@ func parseSVMLight(r *text) (*Frame, error) {
 		return nil, data.Malformed("line %d: the row is longer than %d bytes", line+1, maxRow)
 	} else if err != nil {
 		return nil, fmt.Errorf("after line %d: %w", line, err)
+	}
+	if p.Group.Len() == 0 {
+		p.Group = nil
 	}
 	if !p.zeroBased {
 		for i := range p.index {
@@ -89,27 +92,16 @@ func (p *svmlightParser) row(line []byte) error {
 		return data.Malformed("it begins with %q; it must begin with the row's label", label)
 	}
 	p.Labels[0].Add(string(label))
-	var qid []byte
-	found := false
-	if len(pairs) > 0 {
-		qid, found = bytes.CutPrefix(pairs[0], []byte("qid:"))
-	}
-	if len(p.Lines) > 0 && found != (p.Group != nil) {
-		return data.Malformed("the row has a qid and rows before have none, or the other way round; give all rows one, or none")
-	}
-	if found {
-		if _, err := strconv.ParseInt(string(qid), 10, 64); err != nil {
-			return data.Malformed("the qid %q is not a whole number", qid)
-		}
-		if p.Group == nil {
-			p.Group = &Column{}
-		}
-		p.Group.Add(string(qid))
-		pairs = pairs[1:]
-	}
 	previous := -1
-	for _, pair := range pairs {
+	for i, pair := range pairs {
 		key, value, found := bytes.Cut(pair, []byte{':'})
+		if i == 0 && string(key) == "qid" {
+			if _, err := strconv.ParseInt(string(value), 10, 64); err != nil {
+				return data.Malformed("the qid %q is not a whole number", value)
+			}
+			p.Group.Add(string(value))
+			continue
+		}
 		index, err := strconv.Atoi(string(key))
 		switch {
 		case !found || err != nil || index < 0 || index > maxColumns:
@@ -127,6 +119,9 @@ func (p *svmlightParser) row(line []byte) error {
 			p.index = append(p.index, int32(index))
 			p.value = append(p.value, v)
 		}
+	}
+	if n := p.Group.Len(); n > 0 && n <= len(p.Lines) {
+		return data.Malformed("the row has a qid and rows before have none, or the other way round; give all rows one, or none")
 	}
 	p.last = max(p.last, previous)
 	p.begin = append(p.begin, len(p.index))

@@ -100,43 +100,30 @@ func (r *reader) together() []int {
 	return numbers
 }
 
-// hashes has a hash of the features and labels of every row.
-func (r *reader) hashes() []uint64 {
+// copies returns, for every row, the first that is equal to it in all features and
+// targets. Rows are copies if a column is continuous; else they are equal by chance, and
+// copies returns nil.
+func (r *reader) copies() []int {
 	var hash maphash.Hash
-	hashes := make([]uint64, r.x.Rows())
-	var buffer []byte
-	for i := range hashes {
-		x := r.x.Row(i)
-		buffer = buffer[:0]
-		for p, v := range x.Value {
-			buffer = binary.LittleEndian.AppendUint32(buffer, math.Float32bits(v))
-			buffer = binary.LittleEndian.AppendUint32(buffer, uint32(x.Column(p)))
-		}
+	var different []int
+	first := make([]int, r.x.Rows())
+	firsts := map[uint64]int{}
+	for i := range first {
 		hash.Reset()
-		hash.Write(buffer)
+		x := r.x.Row(i)
+		_ = binary.Write(&hash, binary.LittleEndian, x.Value) // a hash has no errors
+		_ = binary.Write(&hash, binary.LittleEndian, x.Index)
 		for _, t := range r.targets {
 			if !r.gap(t.Column, i) { // no number equals itself if it is none
 				maphash.WriteComparable(&hash, t.Label(i))
 			}
 		}
-		hashes[i] = hash.Sum64()
-	}
-	return hashes
-}
-
-// copies returns, for every row, the first that is equal to it in all features and
-// targets. Rows are copies if a column is continuous; else they are equal by chance, and
-// copies returns nil.
-func (r *reader) copies() []int {
-	var different []int
-	first := make([]int, r.x.Rows())
-	firsts := map[uint64]int{}
-	for i, hash := range r.hashes() {
-		if _, known := firsts[hash]; !known {
-			firsts[hash] = i
+		sum := hash.Sum64()
+		if _, known := firsts[sum]; !known {
+			firsts[sum] = i
 			different = append(different, i)
 		}
-		first[i] = firsts[hash]
+		first[i] = firsts[sum]
 	}
 	n := len(first) - len(different)
 	if n == 0 || !r.continuous(different) {

@@ -77,10 +77,11 @@ func (l *Lines) heads(a Answer) {
 		}
 	}
 	switch {
-	case classify && s.Classes == nil:
-		l.head(false, "probability of "+task+positive[1])
 	case classify:
-		for _, class := range s.Classes {
+		if s.Classes == nil {
+			positive = positive[1:]
+		}
+		for _, class := range positive {
 			l.head(false, "probability of "+task+class)
 		}
 	case l.level > 0:
@@ -112,11 +113,9 @@ func (l *Lines) cells(a Answer) (cells []string) {
 	if s.Kind == data.Classification {
 		p := make([]float64, max(2, len(s.Classes)))
 		s.Probabilities(p, score)
-		if s.Classes == nil {
-			p = p[1:]
-		}
 		class := data.ClassOf(score)
 		if s.Classes == nil {
+			p = p[1:]
 			class = data.ClassOf([]float64{score[0] - s.Cut()})
 		}
 		cells = append(cells, s.ClassesOf(a.Task)[class])
