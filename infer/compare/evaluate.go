@@ -121,10 +121,7 @@ func among(models []multitask.Model, m multitask.Model) bool {
 func Evaluate(ctx context.Context, networks []Network,
 	problems []*data.ProblemData, o EvaluateOptions) ([]Outcome, error) {
 	o, err := o.defaults()
-	if err != nil {
-		return nil, err
-	}
-	if err := o.Check(problems); err != nil {
+	if err = cmp.Or(err, o.Check(problems)); err != nil {
 		return nil, err
 	}
 	given := problems
@@ -132,12 +129,10 @@ func Evaluate(ctx context.Context, networks []Network,
 		if len(networks) > 1 && n.Head() != "" {
 			return nil, infer.ErrInvalid.Errorf("network %q has a head, which makes the features of all models: evaluate this network alone", n.Name)
 		}
-	}
-	if len(networks) > 0 {
-		if problems, err = networks[0].FeaturesOf(given); err != nil {
-			return nil, err
-		}
-		if o.Joint, err = networks[0].FeaturesOf(o.Joint); err != nil {
+		var wrong error
+		problems, err = n.FeaturesOf(given)
+		o.Joint, wrong = n.FeaturesOf(o.Joint)
+		if err = cmp.Or(err, wrong); err != nil {
 			return nil, err
 		}
 	}

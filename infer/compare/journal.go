@@ -2,6 +2,7 @@ package compare
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -92,13 +93,7 @@ func (j *Journal) read(path string) error {
 		number++
 		var o Outcome
 		body, err := files.Unseal(bytes.TrimSuffix(line, []byte("\n")))
-		if err == nil {
-			err = files.DecodeJSON(body, &o)
-		}
-		if err == nil {
-			err = o.Validate()
-		}
-		if err != nil {
+		if err = cmp.Or(err, files.DecodeJSON(body, &o), o.Validate()); err != nil {
 			return infer.ErrInvalid.Errorf("line %d: it is not an outcome that this program writes; delete the line, and the outcome is computed again (%w)", number, err)
 		}
 		j.done[outcomeKey{o.Problem, o.Method}] = o
@@ -107,7 +102,7 @@ func (j *Journal) read(path string) error {
 }
 
 // Validate tells why no method can have such an outcome.
-func (o Outcome) Validate() error {
+func (o *Outcome) Validate() error {
 	_, err := data.NewCovariance(o.Omega)
 	mean := stat.Mean(o.Test.Task, nil)
 	switch {
