@@ -44,10 +44,10 @@ func parseProblems(raw []byte) (*ProblemFile, error) {
 // bytes.
 func (f *ProblemFile) Save(path string) error {
 	raw, err := f.Encode()
-	if err != nil {
-		return fmt.Errorf("problems: %s: %w", path, err)
+	if err == nil {
+		err = files.WriteFile(path, raw)
 	}
-	if err := files.WriteFile(path, raw); err != nil {
+	if err != nil {
 		return fmt.Errorf("problems: %w", err)
 	}
 	return nil

@@ -43,7 +43,7 @@ func Open(dir, dataset string, head model.Head) (*Experience, error) {
 	if err != nil {
 		return nil, err
 	}
-	for _, p := range e.problems.File().Problems {
+	for _, p := range e.problems.File.Problems {
 		e.ids = append(e.ids, experience.ProblemID(p, manifest.Dataset.SHA256))
 	}
 	e.like = Example{Dataset: manifest.Dataset.Name(),

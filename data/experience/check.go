@@ -29,17 +29,6 @@ type SourceStats struct {
 	o []float64
 }
 
-// add counts one more record.
-func (s *SourceStats) add(r *Record) {
-	s.Tuples++
-	s.Seconds += r.Seconds
-	if r.Result == nil {
-		s.Failed++
-	} else {
-		s.o = append(s.o, r.Result.O)
-	}
-}
-
 // Check reads the whole store and describes its records, source by source in alphabetical
 // order. It looks for damaged and torn lines (ErrTorn: nothing was lost, their tuples are to
 // be made again), records that are not valid (an Omega that is not a covariance of trace 1, a
@@ -63,15 +52,19 @@ func (s *Store) Check() (sources []SourceStats, faults []*Fault, err error) {
 		if stats[e.Source] == nil {
 			stats[e.Source] = &SourceStats{Source: e.Source}
 		}
-		stats[e.Source].add(e.Record)
+		s := stats[e.Source]
+		s.Tuples++
+		s.Seconds += e.Seconds
 		if place, ok := first[e.ID]; ok {
 			faults = append(faults, &Fault{e.Place, ErrDuplicate.Errorf("the tuple %s is also at %v", e.ID, place)})
 		} else {
 			first[e.ID] = e.Place
 		}
 		if e.Result == nil {
+			s.Failed++
 			continue
 		}
+		s.o = append(s.o, e.Result.O)
 		unit := e.Result.MeanTest() / e.Result.O // NaN where both are 0
 		d := problems[e.ProblemID]
 		if d == nil {

@@ -15,8 +15,10 @@ import (
 // Problems is a problem file with its data. One problem at a time is brought to
 // memory.
 type Problems struct {
+	// File is the problem file.
+	File *data.ProblemFile
+
 	path        string // of the problem file
-	file        *data.ProblemFile
 	datasetPath string
 	dataset     *data.Dataset
 	transform   *Transform
@@ -49,7 +51,7 @@ func OpenProblems(path, dataset string, anywhere bool) (*Problems, error) {
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", path, err)
 	}
-	p := &Problems{path: path, file: file, datasetPath: dataset}
+	p := &Problems{path: path, File: file, datasetPath: dataset}
 	kind := file.Problems[0].Tasks[0].Kind
 	p.dataset, err = digits.Open(dataset, table.Options{Kind: kind})
 	if err != nil {
@@ -59,15 +61,12 @@ func OpenProblems(path, dataset string, anywhere bool) (*Problems, error) {
 	return p, err
 }
 
-// File is the problem file.
-func (p *Problems) File() *data.ProblemFile { return p.file }
-
 // Len is the number of problems.
-func (p *Problems) Len() int { return len(p.file.Problems) }
+func (p *Problems) Len() int { return len(p.File.Problems) }
 
 // Problem brings the data to problem i.
 func (p *Problems) Problem(i int) (*data.ProblemData, error) {
-	bound, err := p.bind(p.file.Problems[i : i+1])
+	bound, err := p.bind(p.File.Problems[i : i+1])
 	if err != nil {
 		return nil, err
 	}
@@ -76,11 +75,11 @@ func (p *Problems) Problem(i int) (*data.ProblemData, error) {
 
 // All brings the data to all problems. The error names all of their faults.
 func (p *Problems) All() ([]*data.ProblemData, error) {
-	return p.bind(p.file.Problems)
+	return p.bind(p.File.Problems)
 }
 
 func (p *Problems) bind(problems []*data.Problem) ([]*data.ProblemData, error) {
-	file := *p.file
+	file := *p.File
 	file.Problems = problems
 	bound, err := file.Bind(p.dataset)
 	if err != nil {
@@ -123,7 +122,7 @@ const problemsPattern = "problems-*.json"
 // Keep writes the problem file into the directory of a store, which must have no
 // other problems. The same problems have the same name in every one.
 func (p *Problems) Keep(dir string) error {
-	name, err := contentID(p.Reference().SHA256, p.file.Problems)
+	name, err := contentID(p.Reference().SHA256, p.File.Problems)
 	if err != nil {
 		return err
 	}
@@ -135,7 +134,7 @@ func (p *Problems) Keep(dir string) error {
 	if len(present) > 0 && !slices.Contains(present, path) {
 		return data.Mismatch("%s has tuples on other problems than %s; give another directory (train takes several)", dir, p.path)
 	}
-	kept := *p.file
+	kept := *p.File
 	kept.Dataset = &data.DatasetRef{SHA256: p.dataset.Fingerprint()}
 	if kept.Dataset.Path, err = ReferTo(p.datasetPath, dir); err != nil {
 		return err

@@ -47,12 +47,8 @@ func Claim(dir string) (*Folder, error) {
 	return &Folder{dir, lock}, nil
 }
 
-// Close lets others claim the directory, and removes one that nothing was written to. A
-// nil folder has nothing to close.
+// Close lets others claim the directory, and removes one that nothing was written to.
 func (f *Folder) Close() error {
-	if f == nil {
-		return nil
-	}
 	if entries, err := os.ReadDir(f.Path); err == nil && len(entries) == 1 {
 		_ = os.Remove(filepath.Join(f.Path, lockName)) // Windows keeps it
 		_ = os.Remove(f.Path)

@@ -6,7 +6,6 @@ import (
 	"cmp"
 	"fmt"
 	"io"
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -31,19 +30,6 @@ import (
 //
 // The features and y are needed. Without group, groups has n groups, as in scikit-learn. Other
 // arrays are passed over, which the notes of the dataset say.
-
-func readNPZ(path string, o Options) (*Frame, error) {
-	f, err := os.Open(path)
-	if err != nil {
-		return nil, err
-	}
-	defer f.Close()
-	info, err := f.Stat()
-	if err != nil {
-		return nil, err
-	}
-	return parseNPZ(f, info.Size(), o)
-}
 
 func parseNPZ(r io.ReaderAt, size int64, o Options) (*Frame, error) {
 	packed, err := zip.NewReader(r, size)

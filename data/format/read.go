@@ -87,12 +87,21 @@ func Read(path string, o Options) (*Frame, error) {
 	if err != nil {
 		return nil, err
 	}
+	file, err := os.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	defer file.Close()
 	var f *Frame
 	switch format {
 	case SVMLight:
-		f, err = readSVMLight(path)
+		var content *text
+		if content, err = unpack(file, path); err == nil {
+			f, err = parseSVMLight(content)
+		}
 	case NPZ:
-		f, err = readNPZ(path, o)
+		size, _ := file.Seek(0, io.SeekEnd)
+		f, err = parseNPZ(file, size, o)
 	default:
 		err = data.Invalid("there is no format %s; there are svmlight, csv, tsv, npz and parquet", format)
 	}

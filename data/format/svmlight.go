@@ -5,8 +5,6 @@ import (
 	"bytes"
 	"fmt"
 	"math"
-	"os"
-	"slices"
 	"strconv"
 
 	"l2mt/data"
@@ -18,19 +16,6 @@ import (
 //
 // with ascending indices. They count from 1, unless an index 0 occurs anywhere
 // in the file; then they count from 0.
-
-func readSVMLight(path string) (*Frame, error) {
-	f, err := os.Open(path)
-	if err != nil {
-		return nil, err
-	}
-	defer f.Close()
-	text, err := unpack(f, path)
-	if err != nil {
-		return nil, err
-	}
-	return parseSVMLight(text)
-}
 
 // parseSVMLight reads svmlight text in one pass.
 func parseSVMLight(r *text) (*Frame, error) {
@@ -80,20 +65,18 @@ type svmlightParser struct {
 	index     []int32
 	value     []float32
 	zeroBased bool
-	last      int      // the largest index so far
-	fields    [][]byte // of a row, used again
+	last      int // the largest index so far
 }
 
 func (p *svmlightParser) row(line []byte) error {
-	p.fields = slices.AppendSeq(p.fields[:0], bytes.FieldsSeq(line))
-	label := p.fields[0]
-	pairs := p.fields[1:]
+	fields := bytes.Fields(line)
+	label := fields[0]
 	if bytes.ContainsAny(label, ":,") {
 		return data.Malformed("it begins with %q; it must begin with the row's label", label)
 	}
 	p.Labels[0].Add(string(label))
 	previous := -1
-	for i, pair := range pairs {
+	for i, pair := range fields[1:] {
 		key, value, found := bytes.Cut(pair, []byte{':'})
 		if i == 0 && string(key) == "qid" {
 			if _, err := strconv.ParseInt(string(value), 10, 64); err != nil {

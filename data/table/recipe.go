@@ -338,7 +338,7 @@ func match(names []string, asked string, several bool) (found []int, err error) 
 		}
 	}
 	if found != nil {
-		return found, nil
+		err = nil
 	}
-	return nil, err
+	return found, err
 }

@@ -100,13 +100,11 @@ func Summarise(outcomes []Outcome) (*Table, error) {
 		switch {
 		case m.Variant == Joint: // taken together with the plain one
 		case m.Model == L2MT:
-			m.Published = m.Variant == Paper
 			networks = append(networks, m)
 		case m.Variant == Plain:
 			if joint := find(methods, m.Model, Joint); joint != nil {
 				m = choose(m.Title+", own or joint", m.Method, m, joint)
 			}
-			m.Published = true
 			published = append(published, m)
 		default:
 			fair = append(fair, m)
@@ -118,13 +116,12 @@ func Summarise(outcomes []Outcome) (*Table, error) {
 	rows := slices.Concat(fair, published, networks)
 	if len(published) > 1 {
 		rows = append(rows,
-			choose(fmt.Sprintf("best of %d by validation", len(fair)), Method{Model: Best, Variant: Refitted}, fair...))
-		paper := choose(fmt.Sprintf("best of %d by validation, as in the paper", len(published)), Method{Model: Best}, published...)
-		paper.Published = true
-		rows = append(rows, paper)
+			choose(fmt.Sprintf("best of %d by validation", len(fair)), Method{Model: Best, Variant: Refitted}, fair...),
+			choose(fmt.Sprintf("best of %d by validation, as in the paper", len(published)), Method{Model: Best}, published...))
 	}
 	table := &Table{Problems: problems, Best: best.Title}
 	for _, m := range rows {
+		m.Published = m.Variant == Paper || m.Variant == Plain && m.Model != L2MT
 		m.compare(stl, best)
 		table.Rows = append(table.Rows, *m)
 	}

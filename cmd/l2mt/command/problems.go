@@ -189,7 +189,7 @@ func (c *problemsCheckCmd) Run(e *env) error {
 		if _, err := p.All(); err != nil {
 			return err
 		}
-		rows = append(rows, summarise(path, p.File()))
+		rows = append(rows, summarise(path, p.File))
 	}
 	return e.print(rows, "problems")
 }
