@@ -313,11 +313,9 @@ func WriteNPZ(w io.Writer, d *data.Dataset) error {
 
 // arraysOf returns all arrays of a dataset.
 func arraysOf(d *data.Dataset) ([]output, error) {
-	for _, names := range [][]string{d.Classes, d.Groups, d.Features} {
-		for _, name := range names {
-			if !utf8.ValidString(name) || strings.HasSuffix(name, "\x00") {
-				return nil, data.Invalid("name %q: NumPy cannot hold it; it must be UTF-8 and not end in a zero", name)
-			}
+	for _, name := range slices.Concat(d.Classes, d.Groups, d.Features) {
+		if !utf8.ValidString(name) || strings.HasSuffix(name, "\x00") {
+			return nil, data.Invalid("name %q: NumPy cannot hold it; it must be UTF-8 and not end in a zero", name)
 		}
 	}
 	arrays := featureArrays(d.X)

@@ -35,7 +35,7 @@ func unpack(f io.Reader, name string) (*text, error) {
 		if err != nil {
 			return nil, data.Malformed("it is not a gzip file, or damaged: %w", err)
 		}
-		t.Reader = &inflated{gzip: z, packed: packed}
+		t.Reader = &inflated{counter{r: z}, packed}
 	}
 	return t, nil
 }
@@ -70,14 +70,12 @@ func tooMuch(stored int64) error {
 
 // inflated is unpacked text that ends in an error if it grows too much.
 type inflated struct {
-	gzip   *gzip.Reader
+	counter
 	packed *counter
-	n      int64
 }
 
 func (t *inflated) Read(b []byte) (int, error) {
-	n, err := t.gzip.Read(b)
-	t.n += int64(n)
+	n, err := t.counter.Read(b)
 	if t.n > limit(t.packed.n) {
 		return n, tooMuch(t.packed.n)
 	}

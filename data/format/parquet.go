@@ -199,9 +199,10 @@ type columns struct {
 
 // Fields are the columns.
 func (c columns) Fields() []parquet.Field {
-	place := func(f parquet.Field) int { return slices.Index(c.names, f.Name()) }
-	fields := c.Group.Fields()
-	slices.SortFunc(fields, func(a, b parquet.Field) int { return place(a) - place(b) })
+	fields := make([]parquet.Field, len(c.names))
+	for _, f := range c.Group.Fields() {
+		fields[slices.Index(c.names, f.Name())] = f
+	}
 	return fields
 }
 

@@ -117,15 +117,12 @@ func (e *extraction) run(ctx context.Context) error {
 // batch adds the rows of files. One file keeps them. Its name is a checksum of everything
 // that decides the rows, so that another net, other options or other pictures never share it.
 func (e *extraction) batch(batch []File) error {
-	text, err := json.Marshal(struct {
+	text, _ := json.Marshal(struct { // of texts and numbers
 		Identity string
 		Features int
 		Read     Options
 		Files    []File
 	}{e.Identity, e.Features, e.Read, batch})
-	if err != nil {
-		return err
-	}
 	path := filepath.Join(e.partial, fmt.Sprintf("%x.safetensors", sha256.Sum256(text)))
 	single := func(string) safetensors.DType { return safetensors.F32 }
 	kept, _, _ := safetensors.Read(path, single) // an absent or damaged file is made anew

@@ -12,6 +12,7 @@ package safetensors
 
 import (
 	"bytes"
+	"cmp"
 	"crypto/sha256"
 	"encoding/binary"
 	"encoding/hex"
@@ -151,15 +152,12 @@ func product(shape []int) int {
 	return size
 }
 
-func writeData(w io.Writer, tensors []Tensor) error {
+func writeData(w io.Writer, tensors []Tensor) (err error) {
 	for _, t := range tensors {
-		err := errors.Join(
+		err = cmp.Or(err,
 			writeNumbers(w, t.DType, t.Value), writeNumbers(w, t.DType, t.Single))
-		if err != nil {
-			return err
-		}
 	}
-	return nil
+	return err
 }
 
 func writeNumbers[T float32 | float64](w io.Writer, d DType, value []T) error {
