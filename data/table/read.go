@@ -429,11 +429,12 @@ func (r *reader) column(name, role string) *format.Column {
 // align checks that all files have the same columns, by name.
 func (r *reader) align() (err error) {
 	for _, c := range r.features {
-		for _, s := range r.sheets {
-			if !s.names[c.Name] && r.MissingColumns == "" {
-				err = errors.Join(err,
-					data.Mismatch("%s: there is no column %q, which another file has (--missing-columns mean fills it in)", s.path, c.Name))
-			}
+		present := func(s sheet) bool { return s.names[c.Name] }
+		lacks := slices.IndexFunc(r.sheets, func(s sheet) bool { return !present(s) })
+		if lacks >= 0 && r.MissingColumns == "" {
+			first := r.sheets[slices.IndexFunc(r.sheets, present)]
+			err = errors.Join(err,
+				data.Mismatch("%s: there is no column %q, which %s has (--missing-columns mean fills it in)", r.sheets[lacks].path, c.Name, first.path))
 		}
 	}
 	r.Recipe.Task = r.Task
