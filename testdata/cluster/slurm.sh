@@ -134,7 +134,7 @@ cmp one/network/weights.safetensors network/weights.safetensors
 echo "eval on two nodes, one of which loses power"
 $L2MT "${evaluate[@]}" one/evaluation >table
 interrupted evaluation/outcomes-shard-0-of-2.jsonl 0 --array=0-1 "$here/array.sbatch" "${evaluate[@]}" evaluation
-grep -h "going on from" l2mt-"$job"-0.log
+grep -h "resuming after" l2mt-"$job"-0.log
 l2mt "${evaluate[@]}" evaluation 2>messages >table
 none evaluating messages
 cmp one/evaluation/table.json evaluation/table.json
