@@ -1,6 +1,6 @@
 // Command learned measures what experience is worth on test problems, for learned.py:
 //
-//	go run ./testdata/learned PROBLEMS MOST TRAINED [START]
+//	go run ./testdata/learned PROBLEMS MOST TRAINED [START [TRAINING]]
 //
 // It fits the first MOST problems of a file by single-task learning and by L2MT with and
 // without its parts, with a trained network ("" is the shipped one) and with one that kept
@@ -18,8 +18,10 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 
 	"gonum.org/v1/gonum/mat"
+	"gonum.org/v1/gonum/stat"
 
 	"l2mt/data"
 	"l2mt/data/experience"
@@ -33,16 +35,20 @@ import (
 
 func main() {
 	log.SetFlags(0)
-	if len(os.Args) < 4 || len(os.Args) > 5 {
-		log.Fatal("usage: go run ./testdata/learned PROBLEMS MOST TRAINED [START]")
+	if len(os.Args) < 4 || len(os.Args) > 6 {
+		log.Fatal("usage: go run ./testdata/learned PROBLEMS MOST TRAINED [START [TRAINING]]")
 	}
 	problems := must(experience.OpenProblems(os.Args[1], "", false))
 	most := must(strconv.Atoi(os.Args[2]))
 	trained := load(os.Args[3])
 	finder := must(solve.NewFinder(trained))
 	networks := map[string]*model.Network{}
-	for _, dir := range os.Args[4:] {
-		networks["start"] = load(dir)
+	if len(os.Args) > 4 {
+		networks["start"] = load(os.Args[4])
+	}
+	var old []data.TaskData
+	if len(os.Args) > 5 {
+		old = oldTasks(must(experience.OpenProblems(os.Args[5], "", false)))
 	}
 	if trained.Sigma != nil {
 		control(trained, networks)
@@ -53,13 +59,64 @@ func main() {
 	}
 	for i := range min(most, problems.Len()) {
 		p := must(problems.Problem(i))
-		errors := measure(finder, p)
+		errors := measure(finder, p, i < controlled)
 		for name, f := range controls {
+			if name != "start" && i >= controlled {
+				continue
+			}
 			fitted := must(solve.Fit(context.Background(), f, p, solve.Options{Workers: 2}))
 			errors[name] = fitted.Test.Mean
 		}
+		if i < inTables && old != nil {
+			errors["old tasks"], errors["seconds old"], errors["seconds"] = inTable(finder, p, old)
+		}
 		must(0, json.NewEncoder(os.Stdout).Encode(errors))
 	}
+}
+
+const (
+	// controlled is how many problems have all controls, and inTables how many have old tasks in
+	// their table.
+	controlled = 10
+	inTables   = 4
+	// mostOld bounds the old tasks.
+	mostOld = 20
+)
+
+// oldTasks are the first tasks of training problems, all of their rows labelled.
+func oldTasks(problems *experience.Problems) (old []data.TaskData) {
+	for i := 0; i < problems.Len() && len(old) < mostOld; i++ {
+		for _, t := range must(problems.Problem(i)).Tasks {
+			sets := []data.Samples{t.TrainSet, t.ValidationSet, t.TestSet}
+			var rows []data.Matrix
+			t.TrainSet = data.Samples{}
+			for _, set := range sets {
+				rows = append(rows, set.X)
+				t.TrainSet.Y = append(t.TrainSet.Y, set.Y...)
+			}
+			t.TrainSet.X = data.Stack(rows)
+			t.ValidationSet = data.Samples{X: t.TrainSet.X.Take(nil)}
+			task := *t.Task
+			task.Name = fmt.Sprintf("old %d %s", i, t.Name)
+			t.Task = &task
+			old = append(old, t)
+		}
+	}
+	return old[:min(mostOld, len(old))]
+}
+
+// inTable has the error of L2MT without the network where old tasks are in the table, its seconds,
+// and those of L2MT with the network instead.
+func inTable(f *solve.Finder, p *data.ProblemData, old []data.TaskData) (mean, with, without float64) {
+	ctx := context.Background()
+	q := &data.ProblemData{Problem: p.Problem, Features: p.Features}
+	q.Tasks = slices.Concat(p.Tasks, old)
+	begun := time.Now()
+	fitted := must(solve.Fit(ctx, nil, q, solve.Options{Workers: 2}))
+	with = time.Since(begun).Seconds()
+	begun = time.Now()
+	must(solve.Fit(ctx, f, p, solve.Options{Workers: 2}))
+	return stat.Mean(fitted.Test.Task[:len(p.Tasks)], nil), with, time.Since(begun).Seconds()
 }
 
 func must[T any](value T, err error) T {
@@ -109,7 +166,7 @@ func control(network *model.Network, networks map[string]*model.Network) {
 
 // measure has the test errors of methods on a problem, and the shares of tasks whose classes are
 // recognised, rightly or not.
-func measure(f *solve.Finder, p *data.ProblemData) map[string]float64 {
+func measure(f *solve.Finder, p *data.ProblemData, controls bool) map[string]float64 {
 	ctx := context.Background()
 	b := must(solve.NewBench(f, p, solve.Options{Workers: 2}))
 	errors := map[string]float64{}
@@ -125,13 +182,15 @@ func measure(f *solve.Finder, p *data.ProblemData) map[string]float64 {
 		fit(name, choice, err)
 		return choice.Recalled
 	}
-	given := solve.Candidate{Ridge: b.First().Ridge}
-	given.Model = must(multitask.Given(oracle(p, given.Ridge)))
 	only("stl", solve.Candidate{})
-	only("oracle", given)
 	weighed("without", solve.Parts{NoNetwork: true})
-	weighed("no rows", solve.Parts{NoRows: true})
-	weighed("new classes", solve.Parts{NoClasses: true})
+	if controls {
+		given := solve.Candidate{Ridge: b.First().Ridge}
+		given.Model = must(multitask.Given(oracle(p, given.Ridge)))
+		only("oracle", given)
+		weighed("no rows", solve.Parts{NoRows: true})
+		weighed("new classes", solve.Parts{NoClasses: true})
+	}
 	recalled := weighed("l2mt", solve.Parts{})
 	right := 0.0
 	for _, t := range p.Tasks {
