@@ -68,7 +68,7 @@ func main() {
 			errors[name] = fitted.Test.Mean
 		}
 		if i < inTables && old != nil {
-			errors["old tasks"], errors["seconds old"], errors["seconds"] = inTable(finder, p, old)
+			inTable(errors, finder, p, old)
 		}
 		must(0, json.NewEncoder(os.Stdout).Encode(errors))
 	}
@@ -85,7 +85,7 @@ const (
 
 // oldTasks are the first tasks of training problems, all of their rows labelled.
 func oldTasks(problems *experience.Problems) (old []data.TaskData) {
-	for i := 0; i < problems.Len() && len(old) < mostOld; i++ {
+	for i := range problems.Len() {
 		for _, t := range must(problems.Problem(i)).Tasks {
 			sets := []data.Samples{t.TrainSet, t.ValidationSet, t.TestSet}
 			var rows []data.Matrix
@@ -100,23 +100,28 @@ func oldTasks(problems *experience.Problems) (old []data.TaskData) {
 			task.Name = fmt.Sprintf("old %d %s", i, t.Name)
 			t.Task = &task
 			old = append(old, t)
+			if len(old) == mostOld {
+				return old
+			}
 		}
 	}
-	return old[:min(mostOld, len(old))]
+	return old
 }
 
-// inTable has the error of L2MT without the network where old tasks are in the table, its seconds,
-// and those of L2MT with the network instead.
-func inTable(f *solve.Finder, p *data.ProblemData, old []data.TaskData) (mean, with, without float64) {
-	ctx := context.Background()
+// inTable adds the error of L2MT without the network where old tasks are in the table, its seconds,
+// and the seconds of L2MT with the network instead.
+func inTable(errors map[string]float64, f *solve.Finder, p *data.ProblemData, old []data.TaskData) {
 	q := &data.ProblemData{Problem: p.Problem, Features: p.Features}
 	q.Tasks = slices.Concat(p.Tasks, old)
-	begun := time.Now()
-	fitted := must(solve.Fit(ctx, nil, q, solve.Options{Workers: 2}))
-	with = time.Since(begun).Seconds()
-	begun = time.Now()
-	must(solve.Fit(ctx, f, p, solve.Options{Workers: 2}))
-	return stat.Mean(fitted.Test.Task[:len(p.Tasks)], nil), with, time.Since(begun).Seconds()
+	fit := func(f *solve.Finder, p *data.ProblemData) (test []float64, seconds float64) {
+		begun := time.Now()
+		fitted := must(solve.Fit(context.Background(), f, p, solve.Options{Workers: 2}))
+		return fitted.Test.Task, time.Since(begun).Seconds()
+	}
+	test, seconds := fit(nil, q)
+	errors["old tasks"] = stat.Mean(test[:len(p.Tasks)], nil)
+	errors["seconds old"] = seconds
+	_, errors["seconds"] = fit(f, p)
 }
 
 func must[T any](value T, err error) T {
