@@ -5,6 +5,7 @@ import (
 	"bytes"
 	"fmt"
 	"math"
+	"slices"
 	"strconv"
 
 	"l2mt/data"
@@ -65,18 +66,19 @@ type svmlightParser struct {
 	index     []int32
 	value     []float32
 	zeroBased bool
-	last      int // the largest index so far
+	last      int      // the largest index so far
+	fields    [][]byte // of a row, used again
 }
 
 func (p *svmlightParser) row(line []byte) error {
-	fields := bytes.Fields(line)
-	label := fields[0]
+	p.fields = slices.AppendSeq(p.fields[:0], bytes.FieldsSeq(line))
+	label := p.fields[0]
 	if bytes.ContainsAny(label, ":,") {
 		return data.Malformed("it begins with %q; it must begin with the row's label", label)
 	}
 	p.Labels[0].Add(string(label))
 	previous := -1
-	for i, pair := range fields[1:] {
+	for i, pair := range p.fields[1:] {
 		key, value, found := bytes.Cut(pair, []byte{':'})
 		if i == 0 && string(key) == "qid" {
 			if _, err := strconv.ParseInt(string(value), 10, 64); err != nil {
