@@ -194,6 +194,7 @@ func curves(n part) (*plot.Picture, error) {
 func (p page) write(w io.Writer) error {
 	t, err := template.New("report").Funcs(words()).Funcs(template.FuncMap{
 		"rows":       rows,
+		"said":       said,
 		"ours":       func(title string) bool { return strings.HasPrefix(title, "L2MT") || strings.HasPrefix(title, "*") },
 		"table":      plot.Table,
 		"sweep":      (*swept).picture,

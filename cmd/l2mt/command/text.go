@@ -19,7 +19,7 @@ import (
 )
 
 //go:embed text.tmpl
-var texts string
+var source string
 
 // words are the functions of the texts and of the page.
 func words() template.FuncMap {
@@ -36,20 +36,23 @@ func words() template.FuncMap {
 		"percent":  percent,
 		"percents": percents,
 		"related":  relate,
-		"said":     said,
 		"spread":   spread,
 		"wrap":     wrap,
 	}
 }
 
-// said is the text of a value by one of the templates.
+// said is the text of a value by one of the templates, which may say others.
 func said(name string, v any) (string, error) {
-	var text strings.Builder
-	all, err := template.New("").Funcs(words()).Parse(texts)
-	if err == nil {
-		err = all.ExecuteTemplate(&text, name, v)
+	texts := template.New("").Funcs(words())
+	say := func(name string, v any) (string, error) {
+		var text strings.Builder
+		err := texts.ExecuteTemplate(&text, name, v)
+		return text.String(), err
 	}
-	return text.String(), err
+	if _, err := texts.Funcs(template.FuncMap{"said": say}).Parse(source); err != nil {
+		return "", err
+	}
+	return say(name, v)
 }
 
 // rows are the cells of a text that is a table. The first cell of a row names it.
