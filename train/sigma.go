@@ -211,10 +211,11 @@ func (k *known) limit(inner, outer [][]class) float64 {
 			}
 		}
 	}
-	near, nearSpread := stat.MeanStdDev(known, nil)
-	far, farSpread := stat.MeanStdDev(strange, nil)
-	apart := max(fewestDeviations, (far-near)/(nearSpread+farSpread))
-	if limit := math.Exp(far - apart*farSpread); limit < math.Inf(1) { // else a distance is 0, or unknown
+	knownMean, knownSpread := stat.MeanStdDev(known, nil)
+	strangeMean, strangeSpread := stat.MeanStdDev(strange, nil)
+	deviations := (strangeMean - knownMean) / (knownSpread + strangeSpread)
+	logLimit := strangeMean - max(fewestDeviations, deviations)*strangeSpread
+	if limit := math.Exp(logLimit); limit < math.Inf(1) { // else a distance is 0, or unknown
 		return limit
 	}
 	return 0

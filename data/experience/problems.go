@@ -149,11 +149,11 @@ func ReferTo(dataset, dir string) (string, error) {
 		return dataset, nil
 	}
 	path, err := filepath.Abs(dataset)
-	dir, wrong := filepath.Abs(dir)
-	if relative, apart := filepath.Rel(dir, path); apart == nil {
-		path = relative // but on another drive
+	dir, fault := filepath.Abs(dir)
+	if relative, drive := filepath.Rel(dir, path); drive == nil {
+		path = relative // unless it is on another drive
 	}
-	return filepath.ToSlash(path), cmp.Or(err, wrong)
+	return filepath.ToSlash(path), cmp.Or(err, fault)
 }
 
 // Problems opens the problem file that the store keeps, with the dataset, if

@@ -28,16 +28,16 @@ const (
 func (r *reader) suggestFlags() {
 	var times []string
 	var numbers []agreed
-	told := len(r.targets) > 1
+	warned := len(r.targets) > 1
 	for c, values := range r.numbered() {
 		if c.Date != "" || len(c.Levels) == 0 && r.passes(values) {
 			times = append(times, c.Name)
 		}
-		if told || c.Date != "" {
+		if warned || c.Date != "" {
 			continue
 		}
 		if !slices.ContainsFunc(values, broken) {
-			told = r.suspect(values, c.Name)
+			warned = r.suspect(values, c.Name)
 			continue
 		}
 		bound := (len(values) + 1) / fewestRepeats
@@ -51,7 +51,7 @@ func (r *reader) suggestFlags() {
 	if times != nil {
 		r.note("column %s may be a time: if new rows come later than these, say --time %s, so that errors hold for the future", format.Abridge(times), times[0])
 	}
-	if !told && len(numbers) >= agreeing {
+	if !warned && len(numbers) >= agreeing {
 		r.agree(numbers)
 	}
 }

@@ -224,7 +224,7 @@ func (r *Recipe) ColumnsAt(places []int) []*format.Column {
 }
 
 // Make returns the features, before the steps and less their Offsets, of n rows of the columns.
-// An error is one of the row. Notes count the rows of which something is new: they have none of a
+// An error is one of the row. Notes count the rows with something new: they have none of a
 // category's levels, or the mean.
 func (r *Recipe) Make(columns []*format.Column,
 	n int, notes map[string]int) (value []float32, row int, err error) {

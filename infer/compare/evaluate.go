@@ -129,10 +129,10 @@ func Evaluate(ctx context.Context, networks []Network,
 		if len(networks) > 1 && n.Head() != "" {
 			return nil, infer.ErrInvalid.Errorf("network %q has a head, which makes the features of all models: evaluate this network alone", n.Name)
 		}
-		var wrong error
+		var fault error
 		problems, err = n.FeaturesOf(given)
-		o.Joint, wrong = n.FeaturesOf(o.Joint)
-		if err = cmp.Or(err, wrong); err != nil {
+		o.Joint, fault = n.FeaturesOf(o.Joint)
+		if err = cmp.Or(err, fault); err != nil {
 			return nil, err
 		}
 	}

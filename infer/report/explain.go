@@ -92,8 +92,7 @@ func (c Curve) Label(x float64) string {
 	return strconv.FormatFloat(x, 'g', 4, 64)
 }
 
-// Marks are the places in X of five knots, -1 for those that there are not. A date is as wide as two
-// numbers.
+// Marks are the places in X of five knots, -1 for missing knots. A date is as wide as two numbers.
 func (c Curve) Marks() [5]int {
 	marks := [5]int{-1, -1, -1, -1, -1}
 	knots := c.Knots[:min(len(c.Knots), len(marks))]

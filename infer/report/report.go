@@ -329,8 +329,8 @@ func (r Report) LargeShares() (large []solve.Share) {
 	return large
 }
 
-// Explained is how much of what columns explain is common to all tasks, and each task's own; 0 where
-// nothing is known.
+// Explained is the part of the variance by columns that all tasks have in common, and the part that
+// is each task's own; 0 where nothing is known.
 func (r Report) Explained() (sum solve.Share) {
 	for _, s := range r.Shares {
 		if s.Name != Noise {
