@@ -20,10 +20,10 @@ import (
 type Sigma struct {
 	*view.Metric
 	Taught
-	Classes *data.ProblemData // rows of the experience, a task a class
-	inner   *data.ProblemData // the same rows in the metric
-	means   [][]float64       // of the classes in the metric
-	spread  float64           // mean squared distance of a row from the mean of its class
+	Classes []data.TaskData `json:"-"` // rows of the experience, a task a class
+	inner   []data.Matrix   // the same rows in the metric
+	means   [][]float64     // of the classes in the metric
+	spread  float64         // mean squared distance of a row from the mean of its class
 }
 
 // Taught are the numbers of a Sigma beside its rows.
@@ -39,13 +39,18 @@ type Taught struct {
 }
 
 // NewSigma returns what the rows of some classes teach, beside t.
-func NewSigma(classes *data.ProblemData, t Taught) *Sigma {
-	metric := view.ScatterOf(classes).Metric(t.Ridge)
-	s := &Sigma{Metric: metric, Taught: t, Classes: classes, inner: metric.Problem(classes)}
-	rows := -len(classes.Tasks)
-	for _, t := range s.inner.Tasks {
-		x := t.TrainSet.X
+func NewSigma(classes []data.TaskData, t Taught) *Sigma {
+	return SigmaIn(view.ScatterOf(classes).Metric(t.Ridge), classes, t)
+}
+
+// SigmaIn is NewSigma in a metric that other rows have taught.
+func SigmaIn(metric *view.Metric, classes []data.TaskData, t Taught) *Sigma {
+	s := &Sigma{Metric: metric, Taught: t, Classes: classes}
+	rows := -len(classes)
+	for _, c := range classes {
+		x := metric.Apply(c.TrainSet.X)
 		mean := meanOf(x)
+		s.inner = append(s.inner, x)
 		s.means = append(s.means, mean)
 		rows += x.Rows()
 		for i := range x.Rows() {
@@ -66,7 +71,7 @@ func ClassOf(name string, x data.Matrix) data.TaskData {
 
 // Fits reports whether a problem has the columns of the experience.
 func (s *Sigma) Fits(p *data.ProblemData) bool {
-	return s != nil && s.Classes.Cols() == p.Cols() && s.Columns == NamesOf(p)
+	return s != nil && s.inner[0].Cols() == p.Cols() && s.Columns == NamesOf(p)
 }
 
 // Nearest is the class whose mean is nearest to the mean of some rows, and their squared distance
@@ -76,7 +81,7 @@ func (s *Sigma) Nearest(x data.Matrix) (class int, gap float64) {
 	k := float64(max(s.Few, x.Rows())) // means of fewer rows lie nearer to each other
 	gap = math.Inf(1)
 	for c, m := range s.means {
-		n := float64(s.inner.Tasks[c].TrainSet.X.Rows())
+		n := float64(s.inner[c].Rows())
 		d := distance(mean, m) / (s.spread * (1/k + 1/n))
 		if d < gap {
 			class = c
@@ -94,16 +99,14 @@ const pairRidge = 0.1
 func (s *Sigma) Between(
 	classes [2]int, labelled [2]data.Matrix,
 ) (w *mat.Dense, b float64) {
-	pair := &data.ProblemData{}
+	var pair []data.TaskData
 	for side, c := range classes {
-		known := s.inner.Tasks[c].TrainSet.X
-		x := data.Stack([]data.Matrix{known, s.Apply(labelled[side])})
-		pair.Tasks = append(pair.Tasks, ClassOf("", x))
+		x := data.Stack([]data.Matrix{s.inner[c], s.Apply(labelled[side])})
+		pair = append(pair, ClassOf("", x))
 	}
 	metric := view.ScatterOf(pair).Metric(pairRidge)
-	pair = metric.Problem(pair)
-	sum := meanOf(pair.Tasks[0].TrainSet.X)
-	second := meanOf(pair.Tasks[1].TrainSet.X)
+	sum := meanOf(metric.Apply(pair[0].TrainSet.X))
+	second := meanOf(metric.Apply(pair[1].TrainSet.X))
 	gap := floats.SubTo(make([]float64, len(sum)), sum, second)
 	floats.Add(sum, second)
 	b = -floats.Dot(gap, sum) / 2
@@ -133,7 +136,7 @@ func (s *Sigma) save(tensors []Tensor, metadata map[string]string) ([]Tensor, er
 	if s == nil {
 		return tensors, nil
 	}
-	for _, t := range s.Classes.Tasks {
+	for _, t := range s.Classes {
 		x := t.TrainSet.X
 		d := x.Cols()
 		rows := make([]float64, x.Rows()*d)
@@ -157,7 +160,7 @@ func takeSigma(tensors []Tensor, text string) (s *Sigma, rest []Tensor, err erro
 	if err := files.DecodeJSON([]byte(text), &taught); err != nil {
 		return nil, nil, ErrMismatch.Errorf("metadata %q: %w", sigmaKey, err)
 	}
-	classes := &data.ProblemData{}
+	var classes []data.TaskData
 	for _, t := range tensors {
 		name, ok := strings.CutPrefix(t.Name, sigmaKey)
 		if !ok {
@@ -165,7 +168,7 @@ func takeSigma(tensors []Tensor, text string) (s *Sigma, rest []Tensor, err erro
 			continue
 		}
 		if len(t.Shape) != 2 || layers.NotFinite(t.Value) >= 0 || len(t.Value) == 0 ||
-			classes.Tasks != nil && t.Shape[1] != classes.Cols() {
+			classes != nil && t.Shape[1] != classes[0].TrainSet.X.Cols() {
 			return nil, nil, ErrMismatch.Errorf("tensor %q: it must be a matrix of finite numbers, and have the columns of every class", t.Name)
 		}
 		values := make([]float32, len(t.Value))
@@ -173,9 +176,9 @@ func takeSigma(tensors []Tensor, text string) (s *Sigma, rest []Tensor, err erro
 			values[i] = float32(v)
 		}
 		x, _ := data.NewDense(t.Shape[0], t.Shape[1], values) // has as many
-		classes.Tasks = append(classes.Tasks, ClassOf(name, x))
+		classes = append(classes, ClassOf(name, x))
 	}
-	if classes.Tasks == nil {
+	if classes == nil {
 		return nil, nil, ErrMismatch.Errorf("metadata %q: there are no rows of classes", sigmaKey)
 	}
 	return NewSigma(classes, taught), rest, nil

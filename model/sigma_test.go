@@ -47,7 +47,7 @@ func TestASavedSigmaComesBack(t *testing.T) {
 	for _, rows := range []int{12, 2} { // more than columns in all, and fewer
 		known, fresh := sampled(1, 3, rows)
 		n := network(t, config(t, "paper", 9), 1)
-		n.Sigma = model.NewSigma(known, model.Taught{Ridge: 0.5, Far: 2, Few: 3, Columns: model.NamesOf(known)})
+		n.Sigma = model.NewSigma(known.Tasks, model.Taught{Ridge: 0.5, Far: 2, Few: 3, Columns: model.NamesOf(known)})
 		dir := t.TempDir()
 		datatest.Check(t, n.Save(dir))
 		got := datatest.Must(model.Load(dir))(t).Sigma
@@ -84,11 +84,11 @@ func TestNearestClass(t *testing.T) {
 	const seed = 2
 	t.Log("seed", seed)
 	known, fresh := sampled(seed, 30, 20)
-	s := model.NewSigma(known, model.Taught{Ridge: 0.01, Few: 5})
+	s := model.NewSigma(known.Tasks, model.Taught{Ridge: 0.01, Few: 5})
 	mean := 0.0
 	for c, x := range fresh {
 		class, far := s.Nearest(x)
-		datatest.Holds(t, class == c, "rows of class %d are taken for %s", c, s.Classes.Tasks[class].Name)
+		datatest.Holds(t, class == c, "rows of class %d are taken for %s", c, s.Classes[class].Name)
 		mean += far / 30
 	}
 	datatest.Holds(t, mean >= 0.8 && mean <= 1.25,
@@ -104,7 +104,7 @@ func TestNearestClass(t *testing.T) {
 // eigenvalue, in the metric of all classes.
 func TestBetweenIsALinearDiscriminant(t *testing.T) {
 	known, fresh := sampled(3, 5, 15)
-	s := model.NewSigma(known, model.Taught{Ridge: 0.2})
+	s := model.NewSigma(known.Tasks, model.Taught{Ridge: 0.2})
 	w, intercept := s.Between([2]int{4, 1}, [2]data.Matrix{fresh[4], fresh[1]})
 	total := mat.NewSymDense(9, nil)
 	gap := mat.NewVecDense(9, nil)

@@ -7,7 +7,6 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
-	"maps"
 	"math"
 	"path/filepath"
 	"slices"
@@ -362,11 +361,6 @@ func (t *trainer) report() *Report {
 	fmt.Fprint(held, t.digest)
 	for _, e := range t.heldOut {
 		fmt.Fprint(held, " ", e.index)
-	}
-	if s := network.Sigma; s != nil {
-		words := fmt.Sprintf("how rows of %d classes scatter, ridge %g", len(s.Classes.Tasks), s.Ridge)
-		network.Provenance = map[string]string{MetricKey: words}
-		maps.Copy(network.Provenance, t.network.Provenance)
 	}
 	r := &Report{Network: &network, Best: Best(t.state.Metrics),
 		Metrics: t.state.Metrics, HeldOut: hex.EncodeToString(held.Sum(nil))}

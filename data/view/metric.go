@@ -59,12 +59,12 @@ func NewScatter(p *data.ProblemData) *Scatter {
 	if !HasMetric(p) {
 		return nil
 	}
-	return ScatterOf(p)
+	return ScatterOf(p.Tasks)
 }
 
-// ScatterOf is NewScatter for many rows, however sparse.
-func ScatterOf(p *data.ProblemData) *Scatter {
-	x, c := scatter(p)
+// ScatterOf is NewScatter for the tasks of a problem, however sparse their rows are.
+func ScatterOf(tasks []data.TaskData) *Scatter {
+	x, c := scatter(tasks)
 	s := &Scatter{c: c, x: x, size: mat.Norm(x, 2)}
 	if norm := mat.Norm(c, 2); !(norm*norm > smallest*s.size*s.size) {
 		return nil
@@ -168,8 +168,8 @@ func HasMetric(p *data.ProblemData) bool {
 
 // classes are the training rows of each class of each task, the first class first, of
 // regression all of a task.
-func classes(p *data.ProblemData) (groups [][]data.Row) {
-	for _, t := range p.Tasks {
+func classes(tasks []data.TaskData) (groups [][]data.Row) {
+	for _, t := range tasks {
 		group := map[float64]int{} // a label to its group
 		for j, y := range t.TrainSet.Y {
 			if t.Kind == data.Regression {
@@ -189,18 +189,19 @@ func classes(p *data.ProblemData) (groups [][]data.Row) {
 
 // scatter returns the rows over the root of their number, of many evenly some, and C
 // (n x d), the same without the mean of their task and class.
-func scatter(p *data.ProblemData) (x, c *mat.Dense) {
-	groups := classes(p)
+func scatter(tasks []data.TaskData) (x, c *mat.Dense) {
+	groups := classes(tasks)
+	cols := tasks[0].TrainSet.X.Cols()
 	n := 0
 	for _, rows := range groups {
 		n += len(rows)
 	}
 	every := max(1, (n+metricRows-1)/metricRows)
-	x = mat.NewDense((n+every-1)/every, p.Cols(), nil)
+	x = mat.NewDense((n+every-1)/every, cols, nil)
 	c = mat.DenseCopyOf(x)
 	row := 0
 	scale := 1 / math.Sqrt(float64(x.RawMatrix().Rows))
-	mean := make([]float64, p.Cols())
+	mean := make([]float64, cols)
 	for _, rows := range groups {
 		clear(mean)
 		for _, r := range rows {

@@ -16,9 +16,6 @@ import (
 type Parts struct {
 	// NoNetwork is the control without a network.
 	NoNetwork bool
-	// NoRows is the control in which the network has no rows of its experience; in NoClasses it
-	// recognises none of its classes.
-	NoRows, NoClasses bool
 	// View is the view to take, one of Views; empty leaves the choice to the rows.
 	View string
 }
@@ -97,7 +94,7 @@ func (b *Bench) metrics(without Parts) (candidates []Candidate) {
 	if view.HasMetric(b.rows) {
 		ridges = []float64{0.1, 1, 3}
 	}
-	learned := b.hasLearned() && !without.NoNetwork && !without.NoRows
+	learned := b.hasLearned() && !without.NoNetwork
 	for _, ridge := range ridges {
 		for _, x := range mixtures {
 			c := Candidate{Mixture: x, Ridge: ridge, Drawn: Drawn, Learned: learned}

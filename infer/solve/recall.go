@@ -31,9 +31,8 @@ func (b *Bench) recognise(c *Choice) error {
 		}
 		linear := discriminant(sigma, classes, t)
 		c.known[i] = &linear
-		names := sigma.Classes.Tasks
-		first := names[classes[0]].Name
-		words := fmt.Sprintf("task %q: the experience has its classes %q and %q, and their rows there take part in the fit", t.Name, first, names[classes[1]].Name)
+		first := sigma.Classes[classes[0]].Name
+		words := fmt.Sprintf("task %q: the experience has its classes %q and %q, and their rows there take part in the fit", t.Name, first, sigma.Classes[classes[1]].Name)
 		c.Recalled = append(c.Recalled, words)
 		trained := linear.Scores(t.TrainSet.X)
 		unit := math.Sqrt(float64(len(trained))) / max(floats.Norm(trained, 2), math.SmallestNonzeroFloat32)

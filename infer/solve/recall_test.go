@@ -60,7 +60,7 @@ func met(t *testing.T, columns int) (*Finder, *data.ProblemData) {
 	n := solvetest.Network(t, 1, func(c *model.Config) {
 		*c = datatest.Must(model.Preset("pairwise", columns))(t)
 	})
-	n.Sigma = model.NewSigma(known, model.Taught{Ridge: 0.1, Far: 2, Few: 5})
+	n.Sigma = model.NewSigma(known.Tasks, model.Taught{Ridge: 0.1, Far: 2, Few: 5})
 	return datatest.Must(NewFinder(n))(t), p
 }
 
@@ -128,7 +128,7 @@ func learned(t *testing.T, preset string) (*Finder, *data.ProblemData) {
 			classes.Tasks = append(classes.Tasks, model.ClassOf(fmt.Sprint(task.Name, side), x))
 		}
 	}
-	n.Sigma = model.NewSigma(classes, model.Taught{Ridge: 0.1})
+	n.Sigma = model.NewSigma(classes.Tasks, model.Taught{Ridge: 0.1})
 	return datatest.Must(NewFinder(n))(t), solvetest.Problem(5, "p", data.Classification, 3)
 }
 

@@ -139,12 +139,12 @@ func load(dir string) *model.Network {
 	return must(model.Load(dir))
 }
 
-// control adds networks that know less of the rows of their experience: how they scatter in
-// classes that are shuffled or all one.
+// control adds networks that know less of the rows of their experience: nothing, how they scatter
+// alone, or in classes that are shuffled or all one.
 func control(network *model.Network, networks map[string]*model.Network) {
 	known := network.Sigma
 	var rows []data.Matrix
-	for _, t := range known.Classes.Tasks {
+	for _, t := range known.Classes {
 		rows = append(rows, t.TrainSet.X)
 	}
 	stack := data.Stack(rows)
@@ -157,14 +157,16 @@ func control(network *model.Network, networks map[string]*model.Network) {
 	}
 	taught := known.Taught
 	taught.Far = 0 // no class is recognised
-	for name, tasks := range map[string][]data.TaskData{
-		"one class": {model.ClassOf("", stack)},
-		"shuffled":  shuffled,
+	bare := *network
+	bare.Sigma = nil
+	networks["no rows"] = &bare
+	for name, classes := range map[string][]data.TaskData{
+		"new classes": known.Classes,
+		"one class":   {model.ClassOf("", stack)},
+		"shuffled":    shuffled,
 	} {
-		classes := *known.Classes
-		classes.Tasks = tasks
 		n := *network
-		n.Sigma = model.NewSigma(&classes, taught)
+		n.Sigma = model.NewSigma(classes, taught)
 		networks[name] = &n
 	}
 }
@@ -193,8 +195,6 @@ func measure(f *solve.Finder, p *data.ProblemData, controls bool) map[string]flo
 		given := solve.Candidate{Ridge: b.First().Ridge}
 		given.Model = must(multitask.Given(oracle(p, given.Ridge)))
 		only("oracle", given)
-		weighed("no rows", solve.Parts{NoRows: true})
-		weighed("new classes", solve.Parts{NoClasses: true})
 	}
 	recalled := weighed("l2mt", solve.Parts{})
 	right := 0.0

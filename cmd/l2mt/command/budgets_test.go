@@ -60,14 +60,14 @@ var budgets = map[string]int{
 	"model/saved":                   10653, // 46: a model is one thing, and is checked; 48: what it knows of new tasks; 51: lines of predictions; 49: time, groups, weights
 	"model/settings":                549,
 	"testdata/learned":              1699,  // 48: controls, old tasks in the table
-	"train":                         12408, // 50: optimisers by name; 48: ridges of pairs
+	"train":                         11794, // 50: optimisers by name; 48: ridges of pairs
 	"train/collect":                 3808,
 }
 
 const (
 	// whole bounds the sum of all packages, which issues 46 to 51 have brought from 207,895 to here.
 	// They might add 29,000: the rest is to be taken out again, and issue 52 goes to 210,000.
-	whole = 256162
+	whole = 255548
 	// testLines bounds the lines of all tests. Each fault of issue 46 has a test, and the models of
 	// issues 47 and 48 have some 2,300 lines; serve (51) has 600.
 	testLines = 29144

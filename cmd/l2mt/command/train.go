@@ -144,9 +144,9 @@ type trained struct {
 	Best  train.Metrics `json:"best"`
 	// Start is Best.Found before training.
 	Start files.Float `json:"start"`
-	// Metric tells in words what the rows of the experience have taught.
-	Metric   string   `json:"metric,omitempty"`
-	Warnings []string `json:"warnings,omitempty"`
+	// Metric is what the rows of the experience have taught.
+	Metric   *model.Sigma `json:"metric,omitempty"`
+	Warnings []string     `json:"warnings,omitempty"`
 }
 
 // train trains a network. Beside it train keeps its inputs, the metrics, their picture and the path
@@ -196,9 +196,8 @@ func (c *trainCmd) train(e *env, config train.Config,
 		}
 	}
 	best := report.Metrics[report.Best]
-	metric := report.Network.Provenance[train.MetricKey]
 	result := &trained{c.Out, config.Seed, report.Best,
-		best, report.Metrics[0].Found, metric, report.Warnings}
+		best, report.Metrics[0].Found, report.Network.Sigma, report.Warnings}
 	return result, errors.Join(
 		used.save(c.Out),
 		keepMetrics(c.Out)(report.Metrics),
