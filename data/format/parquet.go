@@ -7,8 +7,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"math"
-	"math/big"
 	"slices"
 	"strconv"
 	"strings"
@@ -61,9 +59,14 @@ func (r *Rows) beginParquet(in io.ReaderAt, size int64) error {
 				return data.Invalid("column %q is a list or a struct; a table has one value in a cell, so write the file without the column", column.Name())
 			}
 			kind := column.Type()
-			annotation := cmp.Or(kind.LogicalType(), &logical.LogicalType{})
+			meaning := cmp.Or(kind.LogicalType(), &logical.LogicalType{}).Value
+			c := parquetColumn{kind.Kind(), meaning}
+			_, decimal := meaning.(*logical.DecimalType)
+			if c.kind == parquet.Int96 || decimal && !c.number() {
+				return data.Invalid("column %q is a time of 96 bits or a decimal of bytes (%v); write the file with times of 64 bits, or numbers", column.Name(), kind)
+			}
 			r.Names = append(r.Names, indexName.ReplaceAllString(column.Name(), ""))
-			p.columns = append(p.columns, parquetColumn{kind.Kind(), annotation.Value})
+			p.columns = append(p.columns, c)
 		}
 		for _, group := range file.Metadata().RowGroups {
 			for _, column := range group.Columns {
@@ -112,13 +115,6 @@ func (p *parquetRows) next(r *Rows) (b *Block, err error) {
 	return b, err
 }
 
-// moment writes a time so many nanoseconds or longer units after 1970.
-func moment(n int64, unit time.Duration) string {
-	perSecond := int64(time.Second / unit)
-	instant := time.Unix(n/perSecond, n%perSecond*int64(unit))
-	return instant.UTC().Format("2006-01-02 15:04:05.999999999")
-}
-
 // parquetColumn is a column by the type of its values.
 type parquetColumn struct {
 	kind    parquet.Kind
@@ -130,10 +126,10 @@ func (c parquetColumn) number() bool {
 	switch c.meaning.(type) {
 	case *logical.DateType, *logical.TimestampType:
 		return false
-	case *logical.DecimalType, *logical.Float16Type:
+	case *logical.Float16Type:
 		return true
 	}
-	return c.kind < parquet.ByteArray && c.kind != parquet.Boolean && c.kind != parquet.Int96
+	return c.kind < parquet.ByteArray && c.kind != parquet.Boolean
 }
 
 // cell is a value as a cell.
@@ -143,9 +139,13 @@ func (c parquetColumn) cell(v parquet.Value) string {
 	case *logical.DateType:
 		return time.Unix(day*int64(v.Int32()), 0).UTC().Format(time.DateOnly)
 	case *logical.TimestampType:
-		return moment(v.Int64(), l.Unit.Value.Duration())
+		unit := l.Unit.Value.Duration()
+		n := v.Int64()
+		perSecond := int64(time.Second / unit)
+		instant := time.Unix(n/perSecond, n%perSecond*int64(unit))
+		return instant.UTC().Format("2006-01-02 15:04:05.999999999")
 	case *logical.DecimalType:
-		nearest, _ := strconv.ParseFloat(fmt.Sprintf("%se%d", unscaled(v), -l.Scale), 64)
+		nearest, _ := strconv.ParseFloat(fmt.Sprintf("%se%d", v, -l.Scale), 64)
 		return parquet.DoubleValue(nearest).String()
 	case *logical.IntType:
 		if !l.IsSigned {
@@ -154,34 +154,13 @@ func (c parquetColumn) cell(v parquet.Value) string {
 	case *logical.Float16Type:
 		return fmt.Sprint(float16(little.Uint16(v.ByteArray())))
 	}
-	switch c.kind {
-	case parquet.Boolean:
-		if v.Boolean() {
-			return "True"
-		}
-		return "False"
-	case parquet.Int96: // the nanoseconds of a day, and its number, as Spark writes them
-		const epoch = 2440588 // the first of January 1970
-		part := v.Int96()
-		days := int64(part[2]) - epoch
-		nanoseconds := int64(part[1])<<32 + int64(part[0])
-		return moment(days*day*int64(time.Second)+nanoseconds, time.Nanosecond)
-	}
-	return v.String()
-}
-
-// unscaled is the whole number of a decimal.
-func unscaled(v parquet.Value) string {
-	if v.Kind() < parquet.ByteArray {
+	switch {
+	case c.kind != parquet.Boolean:
 		return v.String()
+	case v.Boolean():
+		return "True"
 	}
-	raw := v.ByteArray()
-	whole := new(big.Int).SetBytes(raw)
-	if len(raw) > 0 && raw[0] > math.MaxInt8 { // two's complement
-		width := uint(8 * len(raw))
-		whole.Sub(whole, new(big.Int).Lsh(big.NewInt(1), width))
-	}
-	return whole.String()
+	return "False"
 }
 
 // ParquetWriter makes a Parquet file of the lines of a CSV file, which are written to it some

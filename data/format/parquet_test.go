@@ -13,6 +13,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/parquet-go/parquet-go"
+	"github.com/parquet-go/parquet-go/deprecated"
 
 	"l2mt/data"
 	"l2mt/data/datatest"
@@ -117,9 +118,13 @@ func TestParquetRefusals(t *testing.T) {
 		X    float64
 		Tags []string
 	}
-	var lists, many, binary bytes.Buffer
+	var lists, many, binary, decimals, times bytes.Buffer
 	datatest.Check(t, parquet.Write(&lists, []nested{{1, []string{"a"}}}))
 	datatest.Check(t, parquet.Write(&binary, []struct{ B []byte }{{[]byte{0xff}}}))
+	datatest.Check(t, parquet.Write(&times, make([]struct{ T deprecated.Int96 }, 1)))
+	datatest.Check(t, parquet.Write(&decimals, []struct {
+		D [16]byte `parquet:",decimal(2:38)"`
+	}{{}}))
 	type equal struct {
 		X int32 `parquet:",dict"`
 	}
@@ -129,9 +134,11 @@ func TestParquetRefusals(t *testing.T) {
 	}
 	datatest.Check(t, w.Close())
 	for want, content := range map[string]*bytes.Buffer{
-		`column "Tags" is a list or a struct`:                   &lists,
-		`line 1: it is not UTF-8`:                               &binary,
-		fmt.Sprintf("more than a file of %d bytes", many.Len()): &many,
+		`column "Tags" is a list or a struct`:                                   &lists,
+		`line 1: it is not UTF-8`:                                               &binary,
+		`column "T" is a time of 96 bits or a decimal of bytes (INT96)`:         &times,
+		`column "D" is a time of 96 bits or a decimal of bytes (DECIMAL(38,2))`: &decimals,
+		fmt.Sprintf("more than a file of %d bytes", many.Len()):                 &many,
 	} {
 		var err error
 		got := datatest.Allocated(func() { _, _, err = columnsOf(contentOf(content.Bytes()), false) })
