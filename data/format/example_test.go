@@ -9,9 +9,9 @@ import (
 )
 
 // Separators and decimal marks are found in the first rows.
-func ExampleNewRows() {
+func ExampleOpenRows() {
 	in := io.NopCloser(strings.NewReader("school;score\nnorth;3,5\nsouth;4,25\n"))
-	rows, err := format.NewRows(in, "scores.csv", format.Options{})
+	rows, err := format.OpenRows("scores.csv", format.Options{From: in})
 	if err != nil {
 		fmt.Println(err)
 		return

@@ -18,13 +18,8 @@ func Numbered(width int) []string {
 	return names
 }
 
-// LabelColumn returns the column with a usual name of labels, or -1.
-func LabelColumn(names []string) int { return findUsual(names, labelNames) }
-
-// GroupColumn returns the column with a usual name of groups, or -1.
-func GroupColumn(names []string) int { return findUsual(names, groupNames) }
-
-func findUsual(names, usual []string) int {
+// FindUsual returns the first name, in any case, that is a usual one, or -1.
+func FindUsual(names, usual []string) int {
 	for _, u := range usual {
 		match := func(name string) bool { return strings.EqualFold(name, u) }
 		if j := slices.IndexFunc(names, match); j >= 0 {
@@ -45,7 +40,7 @@ func FindColumn(names []string, asked string) (int, error) {
 	if j, err := strconv.Atoi(asked); err == nil && j >= 0 && j < len(names) {
 		return j, nil
 	}
-	if j := findUsual(names, []string{strings.TrimSpace(asked)}); j >= 0 {
+	if j := FindUsual(names, []string{strings.TrimSpace(asked)}); j >= 0 {
 		return 0, data.Invalid("there is no column %q; it is called %q", asked, names[j])
 	}
 	return 0, data.Invalid("there is no column %q; there are %s", asked, Abridge(names))

@@ -134,10 +134,10 @@ func (p *npzParser) frame(o Options) *Frame {
 	} else {
 		t.X = take(p, p.find("", []string{"X"}, "features"), denseOf)
 	}
-	t.Labels = p.columns(p.find(o.Label, labelNames, "labels"))
-	usual := append(slices.Clone(groupNames), groupsArray)
+	t.Labels = p.columns(p.find(o.Label, LabelNames, "labels"))
+	usual := append(slices.Clone(GroupNames), groupsArray)
 	group := o.Group
-	if group != "" || findUsual(p.names, usual) >= 0 {
+	if group != "" || FindUsual(p.names, usual) >= 0 {
 		group = p.find(group, usual, "groups")
 		if columns := p.columns(group); columns != nil {
 			t.Group = columns[0]
@@ -181,7 +181,7 @@ func (p *npzParser) csr() *data.Stored {
 // find returns the array asked for or, if none is, the first with one of the usual
 // names. The error for a missing array lists the arrays.
 func (p *npzParser) find(asked string, usual []string, what string) string {
-	if j := findUsual(p.names, usual); asked == "" && j >= 0 {
+	if j := FindUsual(p.names, usual); asked == "" && j >= 0 {
 		return p.names[j]
 	}
 	if p.err != nil || p.entry[asked] != nil {

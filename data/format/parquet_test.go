@@ -21,7 +21,7 @@ import (
 
 // columnsOf reads all columns of a table, as texts where that is asked for.
 func columnsOf(in io.ReadCloser, asText bool) (names []string, columns []*Column, err error) {
-	rows, err := NewRows(in, "table", Options{})
+	rows, err := OpenRows("table", Options{From: in})
 	if err != nil {
 		return nil, nil, err
 	}

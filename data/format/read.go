@@ -39,10 +39,10 @@ const (
 	HeaderNo   Header = "no"
 )
 
-// labelNames and groupNames are the usual names of labels and groups.
+// LabelNames and GroupNames are the usual names of labels and groups.
 var (
-	labelNames = []string{"label", "class", "y", "target"}
-	groupNames = []string{"group", "task"}
+	LabelNames = []string{"label", "class", "y", "target"}
+	GroupNames = []string{"group", "task"}
 )
 
 // Options say how to read a file. The zero value suits most files.

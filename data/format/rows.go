@@ -42,8 +42,9 @@ type Rows struct {
 	end     bool
 }
 
-// OpenRows opens a CSV or TSV file or a stream of one, packed by gzip or not, and reads its
-// header. The file's name decides the format if o does not. Close the rows after use.
+// OpenRows opens a CSV, TSV or Parquet file, or the stream that o has, packed by gzip or not, and
+// reads its header. The file's name decides the format if o does not; a stream is CSV unless o says
+// otherwise. The stream is closed with the rows, or by an error.
 func OpenRows(path string, o Options) (*Rows, error) {
 	kind, err := Of(path, o)
 	if err != nil {
@@ -59,13 +60,7 @@ func OpenRows(path string, o Options) (*Rows, error) {
 		}
 	}
 	o.Format = kind
-	return NewRows(in, path, o)
-}
-
-// NewRows reads a table from a stream, packed by gzip or not. Unless o says so
-// it is comma-separated. The stream is closed with the rows, or by an error.
-func NewRows(in io.ReadCloser, name string, o Options) (*Rows, error) {
-	r := &Rows{name: name, closer: in, line: 1, size: blockSize, Decimal: o.Decimal}
+	r := &Rows{name: path, closer: in, line: 1, size: blockSize, Decimal: o.Decimal}
 	if err := r.open(in, o); err != nil {
 		return nil, r.located(errors.Join(err, r.Close()))
 	}

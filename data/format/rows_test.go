@@ -84,7 +84,7 @@ func TestRowsComeInBlocks(t *testing.T) {
 	for i := range n {
 		fmt.Fprintf(&text, "%d,\"x\n%d\"\n\n", i, i)
 	}
-	r := datatest.Must(NewRows(io.NopCloser(&text), "many", Options{Header: HeaderYes}))(t)
+	r := datatest.Must(OpenRows("many", Options{Header: HeaderYes, From: io.NopCloser(&text)}))(t)
 	datatest.Need(t, slices.Equal(r.Names, []string{"id", "a\nname"}) && r.Width == 2,
 		"%d columns %q", r.Width, r.Names)
 	blocks, next := 0, 0
@@ -132,7 +132,8 @@ func TestReadJoinsBlocks(t *testing.T) {
 // The name of a column that is asked for tells a header that has numbers in it.
 func TestHeadersWithNumbers(t *testing.T) {
 	for _, o := range []Options{{Label: "y"}, {Group: "y"}} {
-		r, err := NewRows(io.NopCloser(strings.NewReader("2019,y\n1,2\n")), "a.csv", o)
+		o.From = io.NopCloser(strings.NewReader("2019,y\n1,2\n"))
+		r, err := OpenRows("a.csv", o)
 		datatest.Holds(t, err == nil && slices.Equal(r.Names, []string{"2019", "y"}),
 			"%+v: names %q, %v", o, r.Names, err)
 	}
@@ -143,7 +144,7 @@ func TestErrorsOfRowsSayWhere(t *testing.T) {
 		"x,y\n1,2\n1,2,3\n":   "a.csv: line 3: it has 3 columns but the first line has 2",
 		"x,y\n1,2\n\n1,\"3\n": "a.csv: line 4, byte 6: " + csv.ErrQuote.Error(),
 	} {
-		r := datatest.Must(NewRows(io.NopCloser(strings.NewReader(text)), "a.csv", Options{}))(t)
+		r := datatest.Must(OpenRows("a.csv", Options{From: io.NopCloser(strings.NewReader(text))}))(t)
 		_, err := r.Read(nil)
 		datatest.Holds(t, err != nil && err.Error() == want, "%q: %v, want %s", text, err, want)
 	}
@@ -177,7 +178,8 @@ func TestCellsAsPeopleWriteThem(t *testing.T) {
 		if strings.Contains(text, "in words\n1\t") {
 			o.Format = TSV
 		}
-		r, err := NewRows(io.NopCloser(strings.NewReader(text)), "a", o)
+		o.From = io.NopCloser(strings.NewReader(text))
+		r, err := OpenRows("a", o)
 		datatest.Need(t, err == nil, "%q: %v", text, err)
 		var columns []*Column
 		for j := range r.Width {
@@ -195,7 +197,7 @@ func TestCellsAsPeopleWriteThem(t *testing.T) {
 }
 
 func TestCellsAsAskedFor(t *testing.T) {
-	r := datatest.Must(NewRows(io.NopCloser(strings.NewReader("x#y#z\n1.234#No#NO\n")), "a", Options{Separator: "#", Decimal: ","}))(t)
+	r := datatest.Must(OpenRows("a", Options{Separator: "#", Decimal: ",", From: io.NopCloser(strings.NewReader("x#y#z\n1.234#No#NO\n"))}))(t)
 	columns := []*Column{{At: 0}, {At: 1}, {At: 2, AsText: true}}
 	if _, err := r.Read(columns); err != nil || columns[0].Numbers[0] != 1234 || columns[2].Texts[0] != "NO" {
 		t.Errorf("%v %q, %v", columns[0].Numbers, columns[2].Texts, err)

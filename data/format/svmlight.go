@@ -94,9 +94,13 @@ func (p *svmlightParser) row(line []byte) error {
 		case index <= previous:
 			return data.Malformed("the index %d comes after %d; indices must ascend", index, previous)
 		}
-		v, err := parseFeature(string(value))
-		if err != nil {
-			return fmt.Errorf("index %d: %w", index, err)
+		f, err := strconv.ParseFloat(string(value), 64)
+		v := float32(f)
+		switch {
+		case math.IsNaN(f) || math.IsInf(float64(v), 0):
+			return data.Invalid("index %d: the feature is %s; it must be finite and fit a float32", index, value)
+		case err != nil:
+			return data.Malformed("index %d: the feature %q is not a number", index, value)
 		}
 		previous = index
 		p.zeroBased = p.zeroBased || index == 0
@@ -115,16 +119,3 @@ func (p *svmlightParser) row(line []byte) error {
 
 // maxColumns bounds the number of features: sparse rows index them by int32.
 const maxColumns = math.MaxInt32
-
-// parseFeature reads a feature, which must be finite.
-func parseFeature(text string) (float32, error) {
-	f, err := strconv.ParseFloat(text, 64)
-	v := float32(f)
-	switch {
-	case math.IsNaN(f) || math.IsInf(float64(v), 0):
-		return 0, data.Invalid("the feature is %s; it must be finite and fit a float32", text)
-	case err != nil:
-		return 0, data.Malformed("the feature %q is not a number", text)
-	}
-	return v, nil
-}

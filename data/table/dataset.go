@@ -63,14 +63,14 @@ func (r *reader) fill(d *data.Dataset) error {
 
 // usual finds the label and the group of a Dataset by their usual names.
 func (r *reader) usual(names []string) {
-	label := format.LabelColumn(names)
+	label := format.FindUsual(names, format.LabelNames)
 	if r.Targets != nil {
 		label, _ = format.FindColumn(names, r.Targets[0]) // where it is not found is said later
 	} else if label < 0 {
 		label = len(names) - 1
 		r.Targets = names[label:]
 	}
-	if j := format.GroupColumn(names); r.Task == "" && j >= 0 &&
+	if j := format.FindUsual(names, format.GroupNames); r.Task == "" && j >= 0 &&
 		j != label && !slices.Contains(r.Ignore, names[j]) {
 		r.Task = names[j]
 		r.task = r.owner(r.Task, true)

@@ -326,7 +326,7 @@ func (r *reader) columnsOf(s sheet, names []string) (columns []*format.Column, e
 	}
 	targets := r.Targets
 	categorical := r.Categorical
-	if j := format.LabelColumn(names); len(targets) == 0 && j >= 0 {
+	if j := format.FindUsual(names, format.LabelNames); len(targets) == 0 && j >= 0 {
 		targets = names[j : j+1]
 	} else if len(targets) == 0 {
 		fault(data.Invalid("--target: no column is called label, class, y or target; name the column of the labels, one of %s", format.Abridge(names)))

@@ -272,7 +272,7 @@ func FuzzFeatures(f *testing.F) {
 	}
 	recipe := Recipe{Columns: []Column{{Name: "x", Mean: []float64{7}}, {Name: "c", Levels: []string{"blue", "red"}, Mean: []float64{0.5, 0.5}}}}
 	f.Fuzz(func(t *testing.T, text string) {
-		rows, err := format.NewRows(io.NopCloser(strings.NewReader(text)), "fuzz", format.Options{})
+		rows, err := format.OpenRows("fuzz", format.Options{From: io.NopCloser(strings.NewReader(text))})
 		if err != nil || rows.Width == 0 {
 			return
 		}
