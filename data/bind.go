@@ -11,38 +11,37 @@ func (f *ProblemFile) Bind(d *Dataset) ([]*ProblemData, error) {
 	if want, got := f.Dataset.SHA256, d.Fingerprint(); want != "" && want != got {
 		return nil, Mismatch("problems: they were made on a dataset with SHA-256 %s, but %s has %s; give the dataset that they were made on", want, d.Name, got)
 	}
-	bound := make([]*ProblemData, len(f.Problems))
-	for i, p := range f.Problems {
-		var err error
-		if bound[i], err = p.bind(d); err != nil {
+	var bound []*ProblemData
+	for _, p := range f.Problems {
+		b, err := p.bind(d)
+		if err != nil {
 			return nil, fmt.Errorf("problem %q: %w", p.Name, err)
 		}
+		bound = append(bound, b)
 	}
 	return bound, nil
 }
 
 func (p *Problem) bind(d *Dataset) (*ProblemData, error) {
-	b := &ProblemData{Problem: p,
-		Tasks: make([]TaskData, len(p.Tasks)), Features: d.Features}
-	for i, t := range p.Tasks {
-		var err error
-		if b.Tasks[i], err = t.bind(d, p.Classes); err != nil {
+	b := &ProblemData{Problem: p, Features: d.Features}
+	for _, t := range p.Tasks {
+		task, err := t.bind(d, p.Classes)
+		if err != nil {
 			return nil, fmt.Errorf("task %q, %w", t.Name, err)
 		}
+		b.Tasks = append(b.Tasks, task)
 	}
 	return b, b.learnable()
 }
 
-func (t *Task) bind(d *Dataset, classes []string) (TaskData, error) {
-	b := TaskData{Task: t}
+func (t *Task) bind(d *Dataset, classes []string) (b TaskData, err error) {
+	b.Task = t
 	for i, s := range b.sets() {
-		set, err := t.samples(d, t.splits()[i], classes)
-		if err != nil {
-			return b, err
+		if err == nil {
+			*s, err = t.samples(d, t.splits()[i], classes)
 		}
-		*s = set
 	}
-	return b, nil
+	return b, err
 }
 
 // sets are the splits of the task in the order of splits.
@@ -76,21 +75,19 @@ func (t *Task) value(d *Dataset, r int, classes []string) (float64, error) {
 	case t.Kind == Regression:
 		return d.Target[r], nil
 	}
-	if classes != nil {
-		class := d.Classes[d.Label[r]]
-		if c := slices.Index(classes, class); c >= 0 {
-			return float64(c), nil
-		}
+	class := d.Classes[d.Label[r]]
+	c := slices.Index(classes, class)
+	switch {
+	case c >= 0:
+		return float64(c), nil
+	case classes != nil:
 		return 0, Invalid("row %d has the class %q, which the problem does not list", r, class)
-	}
-	switch class := d.Classes[d.Label[r]]; class {
-	case t.Positive:
+	case class == t.Positive:
 		return 1, nil
-	case t.Negative:
+	case class == t.Negative:
 		return -1, nil
-	default:
-		return 0, Invalid("row %d has the class %q; the task tells %q from %q", r, class, t.Positive, t.Negative)
 	}
+	return 0, Invalid("row %d has the class %q; the task tells %q from %q", r, class, t.Positive, t.Negative)
 }
 
 func (d *Dataset) contents() string {

@@ -1,9 +1,5 @@
 package data
 
-import (
-	"slices"
-)
-
 // FilterClasses returns the dataset of the classes with low to high rows; a high of 0 means no
 // upper limit. The rows of other classes are dropped, and groups that lose all theirs. Classes and groups that stay keep their
 // order. The paper keeps the classes of RCV1 with 400 to 5,000 documents.
@@ -42,14 +38,10 @@ func takeIndex(index []int32, names []string, rows []int) ([]int32, []string) {
 	for i, r := range rows {
 		taken[i] = index[r]
 	}
-	present := slices.Compact(slices.Sorted(slices.Values(taken)))
-	for i, c := range taken {
-		place, _ := slices.BinarySearch(present, c)
-		taken[i] = int32(place)
-	}
+	present, places := ranked[int32, int32](taken)
 	var used []string
 	for _, c := range present {
 		used = append(used, names[c])
 	}
-	return taken, used
+	return places, used
 }

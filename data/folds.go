@@ -253,13 +253,24 @@ func ascending(v float32) uint64 {
 
 // Ranks number the distinct values in ascending order.
 func Ranks(values []float64) []float64 {
-	distinct := slices.Compact(slices.Sorted(slices.Values(values)))
-	ranks := make([]float64, len(values))
+	_, ranks := ranked[float64, float64](values)
+	return ranks
+}
+
+// ranked returns the distinct values, and the number among them of each value.
+func ranked[T cmp.Ordered, N int32 | float64](values []T) (distinct []T, ranks []N) {
+	distinct = Distinct(values)
+	ranks = make([]N, len(values))
 	for i, v := range values {
 		k, _ := slices.BinarySearch(distinct, v)
-		ranks[i] = float64(k)
+		ranks[i] = N(k)
 	}
-	return ranks
+	return distinct, ranks
+}
+
+// Distinct are the distinct values in ascending order.
+func Distinct[T cmp.Ordered](values []T) []T {
+	return slices.Compact(slices.Sorted(slices.Values(values)))
 }
 
 // scrambled is a number whose bits all depend on the seed and on both numbers (SplitMix64).
@@ -292,10 +303,10 @@ func (p *ProblemData) Hold(rows [][]int) (Fold, error) {
 	}
 	for i, t := range p.Tasks {
 		n := len(t.TrainSet.Y)
-		if j := slices.IndexFunc(rows[i], func(j int) bool {
-			return j < 0 || j >= n
-		}); j >= 0 {
-			return Fold{}, Invalid("task %q: there is no row %d to validate on; it has %d training rows", t.Name, rows[i][j], n)
+		for _, j := range rows[i] {
+			if j < 0 || j >= n {
+				return Fold{}, Invalid("task %q: there is no row %d to validate on; it has %d training rows", t.Name, j, n)
+			}
 		}
 	}
 	if len(slices.Concat(rows...)) == 0 {

@@ -3,7 +3,6 @@ package data
 import (
 	"fmt"
 	"iter"
-	"slices"
 
 	"gonum.org/v1/gonum/floats"
 
@@ -154,14 +153,10 @@ func (x *Stored) Widened(cols int) *Stored {
 // Narrowed returns a sparse x without the columns that have no entries, and the numbers of
 // the others.
 func (x *Stored) Narrowed() (*Stored, []int32) {
-	used := slices.Compact(slices.Sorted(slices.Values(x.index)))
+	used, index := ranked[int32, int32](x.index)
 	narrow := *x
 	narrow.cols = len(used)
-	narrow.index = make([]int32, len(x.index))
-	for p, j := range x.index {
-		k, _ := slices.BinarySearch(used, j)
-		narrow.index[p] = int32(k)
-	}
+	narrow.index = index
 	return &narrow, used
 }
 

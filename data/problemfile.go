@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"slices"
 
 	"l2mt/data/files"
 )
@@ -85,7 +84,7 @@ func (p *Problem) check() error {
 	if len(p.Tasks) == 0 {
 		return Invalid("it has no tasks")
 	}
-	distinct := len(slices.Compact(slices.Sorted(slices.Values(p.Classes))))
+	distinct := len(Distinct(p.Classes))
 	if k := len(p.Classes); k > 0 && (k < 3 || distinct < k) {
 		return Invalid("field \"classes\": %d names, %d of them different; it must list each class once, of tasks with more than two", k, distinct)
 	}

@@ -91,10 +91,10 @@ func Settle(dir string) error {
 // settle moves files that are ready, if any are, to their places, whose permissions they take over.
 func settle(dir string) error {
 	ready := filepath.Join(dir, readyName)
-	if _, err := os.Lstat(ready); err != nil {
-		return nil // it is not there, or reading the directory says why not
-	}
 	err := filepath.WalkDir(ready, func(path string, entry fs.DirEntry, err error) error {
+		if entry == nil {
+			return nil // it is not there, or reading the directory says why not
+		}
 		place := filepath.Join(dir, strings.TrimPrefix(path, ready))
 		if err == nil && entry.IsDir() {
 			return errors.Join(os.MkdirAll(place, 0o755), syncDir(dir))

@@ -97,7 +97,7 @@ func (c *Column) rename(names []string) error {
 	if c == nil || names == nil {
 		return nil
 	}
-	once := len(slices.Compact(slices.Sorted(slices.Values(names))))
+	once := len(data.Distinct(names))
 	if once < len(names) {
 		return data.Invalid("there are %d names, but only %d different ones; every class needs a name of its own", len(names), once)
 	}

@@ -97,24 +97,21 @@ var npyType = regexp.MustCompile(`^[<|=]?(?:([biuf]\d)|([SU])([1-9]\d{0,8}))$`)
 // the entries it promises are exactly the rest. On disk the array takes stored
 // bytes, fewer if it is packed.
 func newArray(r io.Reader, length, stored int64) (*array, error) {
-	fault := func(format string, args ...any) (*array, error) {
-		return nil, data.Malformed(format, args...)
-	}
 	var begin struct {
 		Magic  [len(npyMagic)]byte
 		Length uint16 // of the text
 	}
 	err := binary.Read(r, little, &begin)
 	if err != nil || string(begin.Magic[:]) != npyMagic {
-		return fault("it begins with %q; a NumPy array begins with %q", begin.Magic[:], npyMagic)
+		return nil, data.Malformed("it begins with %q; a NumPy array begins with %q", begin.Magic[:], npyMagic)
 	}
 	text := make([]byte, begin.Length)
 	if _, err := io.ReadFull(r, text); err != nil {
-		return fault("the NumPy header is cut short: %w", err)
+		return nil, data.Malformed("the NumPy header is cut short: %w", err)
 	}
 	header := npyHeader.FindStringSubmatch(string(text))
 	if header == nil {
-		return fault("the NumPy header %.80q lacks a simple type (of numbers or text), fortran_order or shape", text)
+		return nil, data.Malformed("the NumPy header %.80q lacks a simple type (of numbers or text), fortran_order or shape", text)
 	}
 	a := &array{fortran: header[2] == "True", entries: r, stored: stored}
 	match := npyType.FindStringSubmatch(header[1])
@@ -124,7 +121,7 @@ func newArray(r io.Reader, length, stored int64) (*array, error) {
 	}
 	switch a.kind {
 	case "":
-		return fault("its entries have the NumPy type %q; they must be numbers (<f4, <f8, <i4, |b1, ...) or text (<U, |S), to which NumPy's astype converts them", header[1])
+		return nil, data.Malformed("its entries have the NumPy type %q; they must be numbers (<f4, <f8, <i4, |b1, ...) or text (<U, |S), to which NumPy's astype converts them", header[1])
 	case textKind:
 		a.size, _ = strconv.Atoi(match[3])
 		if a.code == "U" {
@@ -134,17 +131,16 @@ func newArray(r io.Reader, length, stored int64) (*array, error) {
 		a.size = int(a.code[1] - '0')
 	}
 	promised := float64(a.size) // bytes
-	between := func(c rune) bool { return c == ',' || c == ' ' }
-	for dimension := range strings.FieldsFuncSeq(header[3], between) {
+	for dimension := range strings.FieldsSeq(strings.ReplaceAll(header[3], ",", " ")) {
 		n, err := strconv.Atoi(dimension)
 		promised *= float64(n)
 		if err != nil || promised > math.MaxInt64 {
-			return fault("the array's shape (%s) is too large for any memory", header[3])
+			return nil, data.Malformed("the array's shape (%s) is too large for any memory", header[3])
 		}
 		a.shape = append(a.shape, n)
 	}
 	if rest := length - int64(binary.Size(begin)+len(text)); promised != float64(rest) {
-		return fault("the header promises an array of %v, %.0f bytes, but %d follow", a, promised, rest)
+		return nil, data.Malformed("the header promises an array of %v, %.0f bytes, but %d follow", a, promised, rest)
 	}
 	return a, nil
 }

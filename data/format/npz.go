@@ -97,33 +97,33 @@ func take[T any](p *npzParser, name string, read func(*array) (T, error)) (
 		return result
 	}
 	p.taken = append(p.taken, name)
-	a, closer, err := p.open(name)
-	if err == nil {
-		defer closer.Close()
+	err := p.open(name, func(a *array) (err error) {
 		result, err = read(a)
-	}
+		return err
+	})
 	if err != nil {
 		p.err = fmt.Errorf("array %s: %w", name, err)
 	}
 	return result
 }
 
-// open reads the header of an array. Close it after use.
-func (p *npzParser) open(name string) (*array, io.Closer, error) {
+// open reads the header of an array, and the rest with read.
+func (p *npzParser) open(name string, read func(*array) error) error {
 	f := p.entry[name]
 	if f == nil {
-		return nil, nil, data.Malformed("it is missing")
+		return data.Malformed("it is missing")
 	}
 	stored := int64(min(f.CompressedSize64, uint64(p.size)))
 	r, err := f.Open()
 	if err != nil {
-		return nil, nil, data.Malformed("the archive is damaged, or packed in a way that NumPy does not use")
+		return data.Malformed("the archive is damaged, or packed in a way that NumPy does not use")
 	}
+	defer r.Close()
 	a, err := newArray(r, int64(f.UncompressedSize64), stored)
 	if err != nil {
-		r.Close()
+		return err
 	}
-	return a, r, err
+	return read(a)
 }
 
 func (p *npzParser) frame(o Options) *Frame {
@@ -146,10 +146,9 @@ func (p *npzParser) frame(o Options) *Frame {
 	if group != groupsArray {
 		t.groups = p.text(groupsArray)
 	}
-	for _, kind := range []data.Kind{data.Regression, data.Classification} {
-		if slices.Equal(p.text("kind"), []string{string(kind)}) {
-			t.Kind = kind
-		}
+	switch kind := data.Kind(strings.Join(p.text("kind"), " ")); kind {
+	case data.Regression, data.Classification:
+		t.Kind = kind
 	}
 	return t
 }

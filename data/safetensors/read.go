@@ -114,7 +114,7 @@ func skip(in io.Reader, part *io.LimitedReader) (err error) {
 // numbers decodes an entry piece by piece: a copy of its bytes would take as much memory as a
 // large tensor again.
 func numbers[T float32 | float64](r io.Reader, e entry) ([]T, error) {
-	size := e.DType.size()
+	size := sizes[e.DType]
 	value := make([]T, (e.Offsets[1]-e.Offsets[0])/size)
 	stored := make([]byte, min(len(value), piece)*size)
 	for part := range slices.Chunk(value, piece) {
@@ -161,14 +161,14 @@ func parseHeader(header []byte) (entries []entry, metadata map[string]string, er
 
 // check compares an entry with its offset in the data, where the entry before it ended.
 func (e entry) check(begin, limit int) error {
-	if e.DType.size() == 0 {
+	if sizes[e.DType] == 0 {
 		return fmt.Errorf("dtype %q is not one of %s, %s", e.DType, F32, F64)
 	}
 	if e.Offsets[0] != begin || e.Offsets[1] < begin || e.Offsets[1] > limit {
 		return fmt.Errorf("its data is at bytes %d to %d of %d; it must begin at %d", e.Offsets[0], e.Offsets[1], limit, begin)
 	}
 	have := e.Offsets[1] - begin
-	if product(append([]int{e.DType.size()}, e.Shape...)) != have {
+	if product(append([]int{sizes[e.DType]}, e.Shape...)) != have {
 		return fmt.Errorf("%d bytes of data for shape %v of %s", have, e.Shape, e.DType)
 	}
 	return nil

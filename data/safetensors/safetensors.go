@@ -40,15 +40,8 @@ const (
 	F64 DType = "F64"
 )
 
-func (d DType) size() int {
-	switch d {
-	case F32:
-		return 4
-	case F64:
-		return 8
-	}
-	return 0
-}
+// sizes are the bytes of a number.
+var sizes = map[DType]int{F32: 4, F64: 8}
 
 // Tensor is a named array of numbers, row-major. In memory they are float64;
 // DType is their precision in a file.
@@ -119,13 +112,13 @@ func header(tensors []Tensor, metadata map[string]string) ([]byte, error) {
 	for _, t := range tensors {
 		count := max(len(t.Value), len(t.Single))
 		begin := end
-		if product(t.Shape) != count || t.DType.size() == 0 {
+		if product(t.Shape) != count || sizes[t.DType] == 0 {
 			return nil, fmt.Errorf("tensor %q has shape %v but %d numbers, and dtype %q, which can be %s or %s", t.Name, t.Shape, count, t.DType, F32, F64)
 		}
 		if _, taken := entries[t.Name]; taken || t.Name == "" {
 			return nil, fmt.Errorf("tensor name %q is empty or taken; every tensor needs a name of its own", t.Name)
 		}
-		end += count * t.DType.size()
+		end += count * sizes[t.DType]
 		shape := append([]int{}, t.Shape...) // never null in JSON
 		entries[t.Name] = entry{t.DType, shape, [2]int{begin, end}, t.Name}
 	}

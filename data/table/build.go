@@ -250,7 +250,7 @@ func (r *reader) expand() error {
 		return data.Invalid("%s: words make %d features; leave out columns of many words with --ignore", r.sheets[0].path, width)
 	}
 	notes := map[string]int{}
-	value, faults := r.Recipe.make(r.features, rows, notes)
+	value, faults := r.Recipe.Make(r.features, rows, notes)
 	r.faults = append(r.faults, faults...)
 	for _, note := range slices.Sorted(maps.Keys(notes)) {
 		r.note("%s: %d", note, notes[note])
@@ -276,7 +276,7 @@ func (r *reader) makeColumns() error {
 	for _, c := range r.features {
 		column, err := r.makes(c)
 		if err != nil {
-			r.faults = append(r.faults, fault{row: -1, rows: 1, err: err})
+			r.faults = append(r.faults, Fault{Row: -1, Err: err, rows: 1})
 			continue
 		}
 		whole = append(whole, c)

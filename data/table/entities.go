@@ -2,7 +2,6 @@ package table
 
 import (
 	"cmp"
-	"iter"
 	"math"
 	"slices"
 
@@ -29,7 +28,17 @@ func (r *reader) suggestFlags() {
 	var times []string
 	var numbers []agreed
 	warned := len(r.targets) > 1
-	for c, values := range r.numbered() {
+	offsets := r.Recipe.Offsets()
+	first := 0
+	for _, c := range r.Recipe.Columns {
+		values := make([]float64, r.x.Rows()) // each tells the parts of the column apart
+		for i := range values {
+			for k, v := range r.x.Row(i).Value[first:][:c.parts()] {
+				values[i] += float64(k+1) * float64(v)
+			}
+			values[i] += offsets[first]
+		}
+		first += c.width()
 		if c.Date != "" || len(c.Levels) == 0 && r.passes(values) {
 			times = append(times, c.Name)
 		}
@@ -79,27 +88,6 @@ func (r *reader) agree(numbers []agreed) {
 
 // broken says that a number is not whole.
 func broken(v float64) bool { return !(math.Abs(v-math.Round(v)) < 1e-3) }
-
-// numbered are the columns, and a number of every row that tells the parts of each apart.
-func (r *reader) numbered() iter.Seq2[Column, []float64] {
-	return func(yield func(Column, []float64) bool) {
-		offsets := r.Recipe.Offsets()
-		first := 0
-		for _, c := range r.Recipe.Columns {
-			values := make([]float64, r.x.Rows())
-			for i := range values {
-				for k, v := range r.x.Row(i).Value[first:][:c.parts()] {
-					values[i] += float64(k+1) * float64(v)
-				}
-				values[i] += offsets[first]
-			}
-			if !yield(c, values) {
-				return
-			}
-			first += c.width()
-		}
-	}
-}
 
 // suspect keeps what rows may repeat, and reports whether they may.
 func (r *reader) suspect(values []float64, names ...string) bool {

@@ -41,13 +41,13 @@ func Example() {
 	for _, c := range columns {
 		c.Add([]string{"acetone", "58"}[c.At])
 	}
-	x, _, err := t.Recipe.Make(columns, 1, notes)
-	fmt.Println(err, x, notes)
+	x, faults := t.Recipe.Make(columns, 1, notes)
+	fmt.Println(len(faults), x, notes)
 	// Output:
 	// tox1 [-1 1]
 	// tox2 [1 -1]
 	// [weight solvent=ethanol solvent=water solvent is missing]
-	// <nil> [58 0 0 0] map[rows with the level "acetone" in column "solvent", which the model has not seen (it adds nothing):1]
+	// 0 [58 0 0 0] map[rows with the level "acetone" in column "solvent", which the model has not seen (it adds nothing):1]
 }
 
 // A table in memory: the columns that are neither label nor group are features.

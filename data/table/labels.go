@@ -18,7 +18,7 @@ type target struct {
 	*format.Column
 	different map[format.Label]bool // at most mostValues
 	whole     bool
-	words     fault // rows that have words
+	words     Fault // rows that have words
 }
 
 // mostValues is how many different labels are counted.
@@ -27,7 +27,7 @@ const mostValues = 1000
 // values looks at what the targets hold.
 func (r *reader) values() error {
 	for _, t := range r.targets {
-		var problem fault
+		var problem Fault
 		t.different = map[format.Label]bool{}
 		t.whole = true
 		for i := range r.places {
@@ -48,12 +48,12 @@ func (r *reader) values() error {
 		if problem.rows > 0 {
 			r.faults = append(r.faults, problem)
 		} else if _, why := t.kind(r.Kind); why != "" {
-			word := t.Label(t.words.row)
-			t.words.err = data.Malformed("column %q: %q: %s", t.Name, word, why)
+			word := t.Label(t.words.Row)
+			t.words.Err = data.Malformed("column %q: %q: %s", t.Name, word, why)
 			r.faults = append(r.faults, t.words)
 		}
 	}
-	var missing fault
+	var missing Fault
 	for i := range r.places {
 		if r.task != nil && r.gap(r.task, i) {
 			missing.add(i, data.Invalid("column %q, the task: it is missing (%q); every row needs one, or say with --na what means missing", r.task.Name, r.task.Label(i).Text))

@@ -133,7 +133,7 @@ type reader struct {
 	places   []place // of the rows
 	perFile  bool    // every file is a task
 	skipped  int     // rows without a label
-	faults   []fault // of all columns
+	faults   []Fault // of all columns
 	tasks    []*task
 	classes  []string // where tasks have more than two
 	x        data.Matrix
@@ -163,18 +163,20 @@ const (
 // negative.
 type place struct{ sheet, line int }
 
-// fault is a fault of a column: of so many rows, the first with the number row, or of all of it
-// where row is negative.
-type fault struct {
-	row, rows int
-	err       error
+// Fault is a fault of a column: of some rows, the first with the number Row, or of all of it
+// where Row is negative.
+type Fault struct {
+	Row int
+	Err error
+
+	rows int
 }
 
 // add counts a row that has the fault.
-func (f *fault) add(row int, err error) {
+func (f *Fault) add(row int, err error) {
 	if f.rows == 0 {
-		f.row = row
-		f.err = err
+		f.Row = row
+		f.Err = err
 	}
 	f.rows++
 }
@@ -186,12 +188,12 @@ const mostFaults = 20
 func (r *reader) faulty() error {
 	var errs []error
 	for _, f := range r.faults {
-		err := f.err
+		err := f.Err
 		if f.rows > 1 {
 			err = fmt.Errorf("%w (%d such rows)", err, f.rows)
 		}
-		if f.rows > 0 && f.row >= 0 {
-			err = r.fault(f.row, err)
+		if f.rows > 0 && f.Row >= 0 {
+			err = r.fault(f.Row, err)
 		}
 		if err != nil {
 			errs = append(errs, err)
@@ -460,7 +462,7 @@ func (r *reader) wordsAreCategories() bool { return slices.Equal(r.Categorical, 
 // In the mean the others count 1.
 func (r *reader) labelled() {
 	var rows []int
-	var missing, refused fault
+	var missing, refused Fault
 	for i := range r.places {
 		weight, err := r.weightOf(i)
 		labelled := slices.ContainsFunc(r.targets, func(t *target) bool {

@@ -113,8 +113,7 @@ func (c *Column) narrow(narrow []float32, values ...float64) []float32 {
 // Numbers is the recipe of columns that are features as they are, known by their names if
 // these tell them apart.
 func Numbers(names []string, width int) Recipe {
-	different := slices.Compact(slices.Sorted(slices.Values(names)))
-	r := Recipe{ByPosition: len(different) < width}
+	r := Recipe{ByPosition: len(data.Distinct(names)) < width}
 	if r.ByPosition {
 		names = format.Numbered(width)
 	}
@@ -223,31 +222,21 @@ func (r *Recipe) ColumnsAt(places []int) []*format.Column {
 	return columns
 }
 
-// Make returns the features, before the steps and less their Offsets, of n rows of the columns.
-// An error is one of the row. Notes count the rows with something new: they have none of a
-// category's levels, or the mean.
+// Make returns the features, before the steps and less their Offsets, of n rows of the columns, and
+// the faults of columns. Notes count the rows with something new: they have none of a category's
+// levels, or the mean.
 func (r *Recipe) Make(columns []*format.Column,
-	n int, notes map[string]int) (value []float32, row int, err error) {
-	value, faults := r.make(columns, n, notes)
-	for _, f := range faults {
-		if f.rows > 0 {
-			return nil, f.row, f.err
-		}
-	}
-	return value, 0, nil
-}
-
-// make is Make with the faults of every column.
-func (r *Recipe) make(columns []*format.Column,
-	n int, notes map[string]int) (value []float32, faults []fault) {
+	n int, notes map[string]int) (value []float32, faults []Fault) {
 	d := r.Width()
 	start := 0
 	value = make([]float32, n*d)
 	for i := range r.Columns {
 		c := &r.Columns[i]
 		columns[i].Pad(n)
-		faults = append(faults,
-			r.features(c, value[min(start, len(value)):], d, columns[i], notes))
+		problem := r.features(c, value[min(start, len(value)):], d, columns[i], notes)
+		if problem.rows > 0 {
+			faults = append(faults, problem)
+		}
 		start += c.width()
 	}
 	return value, faults
@@ -255,7 +244,7 @@ func (r *Recipe) make(columns []*format.Column,
 
 // features writes the features that come of a column, d to a row, over zeros.
 func (r *Recipe) features(c *Column, value []float32,
-	d int, from *format.Column, notes map[string]int) (problem fault) {
+	d int, from *format.Column, notes map[string]int) (problem Fault) {
 	unseen := make([]int, len(from.Texts)) // rows of each
 	values := make([][]float32, len(from.Texts))
 	missing := make([]bool, len(from.Texts))

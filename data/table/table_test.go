@@ -237,8 +237,11 @@ func featuresOf(recipe *Recipe, at []int, cells []string, unseen map[string]int)
 	for _, c := range columns {
 		c.Add(cells[c.At])
 	}
-	x, _, err := recipe.Make(columns, 1, unseen)
-	return x, err
+	x, faults := recipe.Make(columns, 1, unseen)
+	if faults != nil {
+		return nil, faults[0].Err
+	}
+	return x, nil
 }
 
 func TestRecipesBind(t *testing.T) {
@@ -285,8 +288,8 @@ func FuzzFeatures(f *testing.F) {
 		if err != nil {
 			return
 		}
-		x, _, err := recipe.Make(columns, len(lines), map[string]int{})
-		if err != nil {
+		x, faults := recipe.Make(columns, len(lines), map[string]int{})
+		if faults != nil {
 			return
 		}
 		for _, v := range x {

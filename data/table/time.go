@@ -11,7 +11,7 @@ func (r *reader) date() {
 	if r.time == nil {
 		return
 	}
-	var problem fault
+	var problem Fault
 	layout := layoutOf(r.time.Texts, layouts)
 	for i := range r.places {
 		moment := r.time.Numbers[i]

@@ -261,8 +261,8 @@ func TestOffsetsOfNewRows(t *testing.T) {
 	}
 	// The mean is ...003; a blank has it, and says so.
 	want := []float32{-2, 0, 0, 1, 1.5, 0}
-	value, _, err := tab.Recipe.Make(columns, 3, map[string]int{})
-	datatest.Holds(t, err == nil && slices.Equal(value, want), "features %v, want %v, %v", value, want, err)
+	value, faults := tab.Recipe.Make(columns, 3, map[string]int{})
+	datatest.Holds(t, faults == nil && slices.Equal(value, want), "features %v, want %v, %v", value, want, faults)
 	datatest.Equal(t, tab.Recipe.Offsets(), []float64{1764100003, 0}, "offsets")
 }
 
@@ -339,8 +339,8 @@ func TestAbsentColumnsHaveTheirMean(t *testing.T) {
 	datatest.Equal(t, shown(tab.Problem), "a; [2001 1 3] 1.5; [2003 0 1] 2.5\nb; [2002 0.5 1] 3; [2002 0.5 2] 4.5\n", "problem")
 	columns := tab.Recipe.ColumnsAt(datatest.Must(tab.Recipe.Bind([]string{"x"}, 1, true))(t))
 	columns[2].Add("7")
-	if value, _, err := tab.Recipe.Make(columns, 1, map[string]int{}); err != nil || !slices.Equal(value, []float32{2002, 0.5, 7}) {
-		t.Errorf("features %v, %v", value, err)
+	if value, faults := tab.Recipe.Make(columns, 1, map[string]int{}); faults != nil || !slices.Equal(value, []float32{2002, 0.5, 7}) {
+		t.Errorf("features %v, %v", value, faults)
 	}
 }
 

@@ -235,9 +235,9 @@ func (r *Rows) fill(b *Block, text *format.Block) error {
 		return err
 	}
 	b.Rows = len(lines)
-	value, row, err := r.fit.Recipe.Make(features, b.Rows, b.notes)
-	if err != nil {
-		return r.in.Fault(lines[row], err)
+	value, faults := r.fit.Recipe.Make(features, b.Rows, b.notes)
+	if faults != nil {
+		return r.in.Fault(lines[faults[0].Row], faults[0].Err)
 	}
 	substitute := "the mean of its tasks"
 	if r.fit.Shared != nil {
