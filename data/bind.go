@@ -71,7 +71,11 @@ func (t *Task) samples(d *Dataset, s split, classes []string) (Samples, error) {
 func (t *Task) value(d *Dataset, r int, classes []string) (float64, error) {
 	switch {
 	case (t.Kind == Regression) != d.Regression():
-		return 0, Mismatch("a %s task cannot use %s, which has %s", t.Kind, d.Name, d.contents())
+		contents := "real targets"
+		if t.Kind == Regression {
+			contents = fmt.Sprintf("%d classes", len(d.Classes))
+		}
+		return 0, Mismatch("a %s task cannot use %s, which has %s", t.Kind, d.Name, contents)
 	case t.Kind == Regression:
 		return d.Target[r], nil
 	}
@@ -88,13 +92,6 @@ func (t *Task) value(d *Dataset, r int, classes []string) (float64, error) {
 		return -1, nil
 	}
 	return 0, Invalid("row %d has the class %q; the task tells %q from %q", r, class, t.Positive, t.Negative)
-}
-
-func (d *Dataset) contents() string {
-	if d.Regression() {
-		return "real targets"
-	}
-	return fmt.Sprintf("%d classes", len(d.Classes))
 }
 
 // learnable checks that the training rows of all tasks together can teach something. One

@@ -154,9 +154,7 @@ func (d *Dataset) Fingerprint() string {
 		w.indices(d.Label)
 		w.texts(d.Classes)
 		w.number(uint64(len(d.Target)))
-		for _, t := range d.Target {
-			w.number(math.Float64bits(t))
-		}
+		_ = binary.Write(w, binary.LittleEndian, d.Target)
 		w.indices(d.Group)
 		w.texts(d.Groups)
 		w.Flush() // a hash takes everything

@@ -34,14 +34,6 @@ func takeIndex(index []int32, names []string, rows []int) ([]int32, []string) {
 	if index == nil {
 		return nil, names
 	}
-	taken := make([]int32, len(rows))
-	for i, r := range rows {
-		taken[i] = index[r]
-	}
-	present, places := ranked[int32, int32](taken)
-	var used []string
-	for _, c := range present {
-		used = append(used, names[c])
-	}
-	return places, used
+	present, places := ranked[int32, int32](Picked(index, rows))
+	return places, Picked(names, present)
 }

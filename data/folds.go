@@ -30,12 +30,9 @@ func (p *ProblemData) Labelled() *ProblemData {
 
 // take returns the given rows.
 func (s Samples) take(rows []int) Samples {
-	t := Samples{X: s.X.Take(rows), Y: make([]float64, len(rows))}
-	for j, r := range rows {
-		t.Y[j] = s.Y[r]
-		if s.Weight != nil {
-			t.Weight = append(t.Weight, s.Weight[r])
-		}
+	t := Samples{X: s.X.Take(rows), Y: Picked(s.Y, rows)}
+	if s.Weight != nil {
+		t.Weight = Picked(s.Weight, rows)
 	}
 	return t
 }
@@ -249,28 +246,6 @@ func ascending(v float32) uint64 {
 		return uint64(^bits)
 	}
 	return uint64(bits | 1<<31)
-}
-
-// Ranks number the distinct values in ascending order.
-func Ranks(values []float64) []float64 {
-	_, ranks := ranked[float64, float64](values)
-	return ranks
-}
-
-// ranked returns the distinct values, and the number among them of each value.
-func ranked[T cmp.Ordered, N int32 | float64](values []T) (distinct []T, ranks []N) {
-	distinct = Distinct(values)
-	ranks = make([]N, len(values))
-	for i, v := range values {
-		k, _ := slices.BinarySearch(distinct, v)
-		ranks[i] = N(k)
-	}
-	return distinct, ranks
-}
-
-// Distinct are the distinct values in ascending order.
-func Distinct[T cmp.Ordered](values []T) []T {
-	return slices.Compact(slices.Sorted(slices.Values(values)))
 }
 
 // scrambled is a number whose bits all depend on the seed and on both numbers (SplitMix64).

@@ -139,11 +139,7 @@ func nearestTo(x Matrix, i, k int, distance []float64, slack float64) []int32 {
 	}
 	order := make([]int, len(rows))
 	floats.ArgsortStable(exact, order)
-	list := make([]int32, k)
-	for q := range list {
-		list[q] = rows[order[q]]
-	}
-	return list
+	return Picked(rows, order[:k])
 }
 
 // squaredDistance sums the squared differences of two rows of one matrix, column

@@ -134,11 +134,9 @@ func (x *Stored) Row(i int) Row {
 // Take returns the given rows; they share their entries with x.
 func (x *Stored) Take(rows []int) Matrix {
 	t := &Stored{cols: x.cols, index: x.index, value: x.value,
-		begin: make([]int, len(rows)), end: make([]int, len(rows))}
-	for i, r := range rows {
-		t.begin[i] = x.begin[r]
-		t.end[i] = x.end[r]
-		t.nnz += x.end[r] - x.begin[r]
+		begin: Picked(x.begin, rows), end: Picked(x.end, rows)}
+	for i, end := range t.end {
+		t.nnz += end - t.begin[i]
 	}
 	return t
 }

@@ -11,11 +11,8 @@ import (
 // beside it, so results are the same for any number of workers.
 func Stream(seed uint64, purpose string, item ...uint64) *rand.Rand {
 	h := sha256.New()
-	var b [8]byte
-	for _, v := range append([]uint64{seed, uint64(len(purpose))}, item...) {
-		binary.LittleEndian.PutUint64(b[:], v)
-		h.Write(b[:])
-	}
+	numbers := append([]uint64{seed, uint64(len(purpose))}, item...)
+	_ = binary.Write(h, binary.LittleEndian, numbers) // a hash has no errors
 	h.Write([]byte(purpose))
 	sum := h.Sum(nil)
 	return rand.New(rand.NewPCG(binary.LittleEndian.Uint64(sum),

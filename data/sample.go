@@ -224,10 +224,7 @@ func (c SampleConfig) halved(pool []candidate, side int) []candidate {
 			middle := len(rows) / 2
 			mine := [][]int{order[:middle], order[middle:]}[side]
 			slices.Sort(mine)
-			for k, o := range mine {
-				mine[k] = rows[o]
-			}
-			half[i].rows = append(half[i].rows, mine)
+			half[i].rows = append(half[i].rows, Picked(rows, mine))
 		}
 	}
 	return half
@@ -248,10 +245,7 @@ func (c SampleConfig) set(d *Dataset, name string, count int, pool []candidate) 
 	for i := range uint64(count) {
 		r := Stream(c.Seed, name+" problem", i)
 		m := c.MinTasks + r.IntN(c.MaxTasks-c.MinTasks+1)
-		drawn := make([]candidate, m)
-		for j, p := range r.Perm(len(pool))[:m] {
-			drawn[j] = pool[p]
-		}
+		drawn := Picked(pool, r.Perm(len(pool))[:m])
 		p, err := c.problem(name, i, drawn)
 		if err != nil {
 			return nil, err

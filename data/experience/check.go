@@ -39,7 +39,7 @@ type SourceStats struct {
 // The error is about reading; faults do not count.
 func (s *Store) Check() (sources []SourceStats, faults []*Fault, err error) {
 	first := map[string]Place{} // a tuple's first place
-	problems := map[string]*denominator{}
+	problems := map[string]denominator{}
 	stats := map[string]*SourceStats{}
 	for e, err := range entries(s.dir) {
 		if fault, damaged := errors.AsType[*Fault](err); damaged {
@@ -67,16 +67,13 @@ func (s *Store) Check() (sources []SourceStats, faults []*Fault, err error) {
 		s.o = append(s.o, e.Result.O)
 		unit := e.Result.MeanTest() / e.Result.O // NaN where both are 0
 		d := problems[e.ProblemID]
-		if d == nil {
-			d = &denominator{unit: math.NaN()}
-			problems[e.ProblemID] = d
-		}
 		d.tuples++
 		d.found = d.found || e.Source == STL
-		if math.IsNaN(d.unit) {
+		if !(d.unit > 0) {
 			d.first = e
 			d.unit = unit
 		}
+		problems[e.ProblemID] = d
 		if math.Abs(unit-d.unit) > 1e-12*unit { // far above rounding
 			err := ErrConflict.Errorf("the test error divided by o is %v, but %v at %v; on one problem it must be the same, single-task learning's", unit, d.unit, d.first.Place)
 			faults = append(faults, &Fault{e.Place, err})
@@ -106,7 +103,7 @@ func (s *Store) Check() (sources []SourceStats, faults []*Fault, err error) {
 // denominator has the tuples of one problem.
 type denominator struct {
 	first  entry
-	unit   float64 // the mean test error of single-task learning, by the first
+	unit   float64 // the mean test error of single-task learning, by the first that tells it
 	tuples int
 	found  bool // whether a tuple of source STL is there
 }

@@ -82,16 +82,16 @@ func (p *Problems) bind(problems []*data.Problem) ([]*data.ProblemData, error) {
 	file := *p.File
 	file.Problems = problems
 	bound, err := file.Bind(p.dataset)
-	if err != nil {
-		return nil, fmt.Errorf("%s: %w", p.path, err)
-	}
 	for i, q := range bound {
 		if bound[i], err = view.Prepared(q); err == nil && p.transform != nil {
 			bound[i], err = p.transform.Apply(bound[i])
 		}
 		if err != nil {
-			return nil, fmt.Errorf("%s: %w", p.path, err)
+			break
 		}
+	}
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", p.path, err)
 	}
 	return bound, nil
 }

@@ -150,26 +150,23 @@ func (r *Record) Validate() error {
 			must(math.Abs(trace-1) <= 1e-9, "omega: its trace is %v; it must be 1", trace) // far above rounding
 		}
 	}
-	if r.Result != nil {
-		r.Result.check(len(r.Omega), must)
-		must(r.Source != STL || r.Result.O == 1, "o of source %q is %v; it must be 1", STL, r.Result.O)
+	if e := r.Result; e != nil {
+		m := len(r.Omega)
+		must(e.Lambda1 > 0 && !math.IsInf(e.Lambda1, 0), "lambda1 is %v; it must be positive and finite", e.Lambda1)
+		must(len(e.Test) == m && (e.Validation == nil || len(e.Validation) == m),
+			"%d test and %d validation errors; Omega has %d tasks", len(e.Test), len(e.Validation), m)
+		for _, v := range slices.Concat(e.Test, e.Validation, []float64{e.O}) {
+			must(v >= 0 && !math.IsInf(v, 0), "an error is %v; it must be finite and not negative", v)
+		}
+		unit := e.MeanTest() / e.O // single-task learning's, NaN where both are 0
+		must(len(e.Test) == 0 || math.IsNaN(unit) || unit > 0 && unit <= math.MaxFloat64,
+			"o is %v, but the mean test error is %v", e.O, e.MeanTest())
+		must(r.Source != STL || e.O == 1, "o of source %q is %v; it must be 1", STL, e.O)
 	}
 	if len(faults) == 0 {
 		return nil
 	}
 	return data.Invalid("%s", strings.Join(faults, ", and "))
-}
-
-func (r *Result) check(m int, must func(ok bool, format string, args ...any)) {
-	must(r.Lambda1 > 0 && !math.IsInf(r.Lambda1, 0), "lambda1 is %v; it must be positive and finite", r.Lambda1)
-	must(len(r.Test) == m && (r.Validation == nil || len(r.Validation) == m),
-		"%d test and %d validation errors; Omega has %d tasks", len(r.Test), len(r.Validation), m)
-	for _, v := range slices.Concat(r.Test, r.Validation, []float64{r.O}) {
-		must(v >= 0 && !math.IsInf(v, 0), "an error is %v; it must be finite and not negative", v)
-	}
-	unit := r.MeanTest() / r.O // single-task learning's, NaN where both are 0
-	must(len(r.Test) == 0 || math.IsNaN(unit) || unit > 0 && unit <= math.MaxFloat64,
-		"o is %v, but the mean test error is %v", r.O, r.MeanTest())
 }
 
 // MaxLine bounds the length of a line in bytes, enough for 800 tasks. A reader

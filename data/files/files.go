@@ -35,7 +35,14 @@ func WriteFile(path string, content []byte) error { return Write(path, all(conte
 func Write(path string, write func(w io.Writer) error) error {
 	info, err := os.Stat(path)
 	if err == nil && !info.Mode().IsRegular() {
-		return inPlace(path, write)
+		f, err := os.OpenFile(path, os.O_WRONLY, 0)
+		if err == nil {
+			err = errors.Join(write(f), f.Close())
+		}
+		if err != nil {
+			return fmt.Errorf("write %s: %w", path, err)
+		}
+		return nil
 	}
 	for err == nil || errors.Is(err, fs.ErrNotExist) {
 		link, missing := os.Readlink(path)
@@ -48,17 +55,6 @@ func Write(path string, write func(w io.Writer) error) error {
 		path = link
 	}
 	return fmt.Errorf("write %s: %w", path, err)
-}
-
-func inPlace(path string, write func(w io.Writer) error) error {
-	f, err := os.OpenFile(path, os.O_WRONLY, 0)
-	if err == nil {
-		err = errors.Join(write(f), f.Close())
-	}
-	if err != nil {
-		return fmt.Errorf("write %s: %w", path, err)
-	}
-	return nil
 }
 
 // Create writes a file as WriteFile does, but never replaces one: then the error

@@ -7,6 +7,8 @@ import (
 	"strings"
 
 	"golang.org/x/text/unicode/norm"
+
+	"l2mt/data"
 )
 
 // Column is a column of a table, which has a number or a text in every row.
@@ -155,17 +157,8 @@ func pad[T any](rows []T, fill T, n int) []T {
 
 // Keep keeps the given rows, which ascend.
 func (c *Column) Keep(rows []int) {
-	c.index = keep(c.index, rows)
-	c.Numbers = keep(c.Numbers, rows)
-}
-
-// keep keeps the given rows, which ascend, as far as there are any.
-func keep[T any](values []T, rows []int) []T {
-	kept := values[:0]
-	for _, row := range rows {
-		if row < len(values) {
-			kept = append(kept, values[row])
-		}
+	c.index = data.Picked(pad(c.index, -1, c.Len()), rows)
+	if !c.AsText {
+		c.Numbers = data.Picked(c.Numbers, rows)
 	}
-	return kept
 }

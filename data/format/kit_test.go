@@ -38,18 +38,18 @@ func packed(t testing.TB, text string) string {
 	return b.String()
 }
 
-// readTable reads all columns of a file of text.
-func readTable(path string, o Options) error {
+// columnsOf reads all columns of a table, as texts where that is asked for.
+func columnsOf(path string, o Options, asText bool) (names []string, columns []*Column, err error) {
 	rows, err := OpenRows(path, o)
 	if err != nil {
-		return err
+		return nil, nil, err
 	}
 	defer rows.Close()
-	columns := make([]*Column, rows.Width)
-	for j := range columns {
-		columns[j] = &Column{At: j}
+	for j := range rows.Width {
+		columns = append(columns, &Column{At: j, AsText: asText})
 	}
-	return datatest.Err(rows.Read(columns))
+	_, err = rows.Read(columns)
+	return rows.Names, columns, err
 }
 
 func mustRead(t testing.TB, path string, o Options) *data.Dataset {

@@ -2,6 +2,7 @@ package format
 
 import (
 	"cmp"
+	"maps"
 	"math"
 	"slices"
 	"strconv"
@@ -52,13 +53,9 @@ func (l Label) Compare(m Label) int {
 func (c *Column) Classes(rows []int) (different []Label, index []int32) {
 	rank := map[Label]int32{}
 	for _, i := range rows {
-		l := c.Label(i)
-		if _, ok := rank[l]; !ok {
-			rank[l] = 0
-			different = append(different, l)
-		}
+		rank[c.Label(i)] = 0
 	}
-	slices.SortFunc(different, Label.Compare)
+	different = slices.SortedFunc(maps.Keys(rank), Label.Compare)
 	for k, l := range different {
 		rank[l] = int32(k)
 	}

@@ -143,7 +143,8 @@ func TestTextThatIsNotUTF8IsRefused(t *testing.T) {
 		"gr\xf6\xdfe,y\n1,2\n2,1\n":      "line 1: ",
 		"a,y\n1,ja\n2,nein\n3,f\xfcnf\n": "line 4: ",
 	} {
-		datatest.Says(t, readTable(inFile(t, "a.csv", text), Options{}), data.ErrFormat, line+"it is not UTF-8 but maybe Windows-1252")
+		_, _, err := columnsOf(inFile(t, "a.csv", text), Options{}, false)
+		datatest.Says(t, err, data.ErrFormat, line+"it is not UTF-8 but maybe Windows-1252")
 	}
 	rows := datatest.Must(OpenRows(inFile(t, "a.csv", "größe,y\n1,2\n2,1\n"), Options{}))(t)
 	datatest.Equal(t, rows.Names, []string{"größe", "y"}, "names")

@@ -21,13 +21,6 @@ import (
 // parquetMagic begins Parquet files.
 const parquetMagic = "PAR1"
 
-// parquetRows are the rows of a Parquet file, which become lines of a CSV file.
-type parquetRows struct {
-	rows    parquet.Rows
-	columns []parquetColumn
-	read    int // rows
-}
-
 // blockCells is about the number of cells in a block of a Parquet file.
 const blockCells = 16 << 10
 
@@ -53,7 +46,6 @@ func (r *Rows) beginParquet(in io.ReaderAt, size int64) error {
 		if err != nil {
 			return err
 		}
-		p := &parquetRows{}
 		for _, column := range file.Root().Columns() {
 			if !column.Leaf() || column.Repeated() {
 				return data.Invalid("column %q is a list or a struct; a table has one value in a cell, so write the file without the column", column.Name())
@@ -66,7 +58,7 @@ func (r *Rows) beginParquet(in io.ReaderAt, size int64) error {
 				return data.Invalid("column %q is a time of 96 bits or a decimal of bytes (%v); write the file with times of 64 bits, or numbers", column.Name(), kind)
 			}
 			r.Names = append(r.Names, indexName.ReplaceAllString(column.Name(), ""))
-			p.columns = append(p.columns, c)
+			r.columns = append(r.columns, c)
 		}
 		for _, group := range file.Metadata().RowGroups {
 			for _, column := range group.Columns {
@@ -76,40 +68,39 @@ func (r *Rows) beginParquet(in io.ReaderAt, size int64) error {
 			}
 		}
 		r.Width = len(r.Names)
-		p.rows = parquet.MultiRowGroup(file.RowGroups()...).Rows()
-		r.parquet = p
+		r.parquet = parquet.MultiRowGroup(file.RowGroups()...).Rows()
 		return nil
 	})
 }
 
-// next returns the next block, or io.EOF.
-func (p *parquetRows) next(r *Rows) (b *Block, err error) {
+// nextParquet returns the next block of a Parquet file, whose rows become lines of a CSV file.
+func (r *Rows) nextParquet() (b *Block, err error) {
 	err = guard(func() error {
 		rows := make([]parquet.Row, 1+blockCells/r.Width)
-		n, err := p.rows.ReadRows(rows)
+		n, err := r.parquet.ReadRows(rows)
 		if n == 0 {
 			return cmp.Or(err, io.EOF)
 		}
 		var text bytes.Buffer
 		for i, row := range rows[:n] {
 			if len(row) != r.Width {
-				return data.Malformed("row %d: it has %d cells; the file has %d columns", 1+p.read+i, len(row), r.Width)
+				return data.Malformed("row %d: it has %d cells; the file has %d columns", r.line+i, len(row), r.Width)
 			}
 			for j, v := range row {
 				cell := ""
 				if !v.IsNull() {
-					cell = p.columns[j].cell(v)
+					cell = r.columns[j].cell(v)
 				}
-				if cell == "NaN" && p.columns[j].number() {
+				if cell == "NaN" && r.columns[j].number() {
 					cell = ""
 				}
 				text.WriteString(`"` + strings.ReplaceAll(cell, `"`, `""`) + `",`)
 			}
 			text.Bytes()[text.Len()-1] = '\n'
 		}
-		b = &Block{rows: r, line: 1 + p.read, stored: r.stored.n}
+		b = &Block{rows: r, line: r.line, stored: r.stored.n}
 		b.text = text.Bytes()
-		p.read += n
+		r.line += n
 		return nil
 	})
 	return b, err

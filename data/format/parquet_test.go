@@ -19,20 +19,10 @@ import (
 	"l2mt/data/datatest"
 )
 
-// columnsOf reads all columns of a table, as texts where that is asked for.
-func columnsOf(in io.ReadCloser, asText bool) (names []string, columns []*Column, err error) {
-	rows, err := OpenRows("table", Options{From: in})
-	if err != nil {
-		return nil, nil, err
-	}
-	for j := range rows.Width {
-		columns = append(columns, &Column{At: j, AsText: asText})
-	}
-	_, err = rows.Read(columns)
-	return rows.Names, columns, err
+// contentOf is a stream of a table.
+func contentOf(content []byte) Options {
+	return Options{From: io.NopCloser(bytes.NewReader(content))}
 }
-
-func contentOf(content []byte) io.ReadCloser { return io.NopCloser(bytes.NewReader(content)) }
 
 // Rust's writer of Arrow and the CSV file of the same cells agree in every type: numbers of all
 // sizes, decimals, categories, booleans, dates, times and gaps, in six row groups.
@@ -40,11 +30,11 @@ func TestParquetHasTheCellsOfCSV(t *testing.T) {
 	for _, streams := range []bool{false, true} {
 		var tables [2][]*Column
 		for i, name := range []string{"people.csv", "people.parquet"} {
-			var in io.ReadCloser = datatest.Must(os.Open(formats + name))(t)
+			var in Options
 			if streams {
-				in = contentOf(datatest.Must(io.ReadAll(in))(t))
+				in = contentOf(datatest.Must(os.ReadFile(formats + name))(t))
 			}
-			names, columns, err := columnsOf(in, false)
+			names, columns, err := columnsOf(formats+name, in, false)
 			datatest.Need(t, err == nil && len(names) == 9 && names[8] == "score",
 				"%s: columns %q, %v", name, names, err)
 			tables[i] = columns
@@ -80,7 +70,7 @@ func TestParquetIsWritten(t *testing.T) {
 		}
 	}
 	datatest.Check(t, w.Close())
-	names, columns, err := columnsOf(contentOf(b.Bytes()), false)
+	names, columns, err := columnsOf("table", contentOf(b.Bytes()), false)
 	datatest.Need(t, err == nil && slices.Equal(names, []string{"z", "a", "m, n"}),
 		"columns %q, %v", names, err)
 	var have []string
@@ -104,11 +94,11 @@ func TestDamagedParquet(t *testing.T) {
 	content := datatest.Must(os.ReadFile(formats + "people.parquet"))(t)
 	sound := func(err error) bool { return errors.Is(err, data.ErrFormat) || errors.Is(err, data.ErrInvalid) }
 	for i := 4; i < len(content); i += 61 {
-		_, _, err := columnsOf(contentOf(content[:i]), true)
+		_, _, err := columnsOf("table", contentOf(content[:i]), true)
 		datatest.Need(t, sound(err), "cut to %d of %d bytes: error %v", i, len(content), err)
 		flipped := slices.Clone(content)
 		flipped[i] ^= 1 << (i % 8)
-		_, _, err = columnsOf(contentOf(flipped), true)
+		_, _, err = columnsOf("table", contentOf(flipped), true)
 		datatest.Need(t, err == nil || sound(err), "a flipped bit in byte %d: error %v", i, err)
 	}
 }
@@ -141,7 +131,7 @@ func TestParquetRefusals(t *testing.T) {
 		fmt.Sprintf("more than a file of %d bytes", many.Len()):                 &many,
 	} {
 		var err error
-		got := datatest.Allocated(func() { _, _, err = columnsOf(contentOf(content.Bytes()), false) })
+		got := datatest.Allocated(func() { _, _, err = columnsOf("table", contentOf(content.Bytes()), false) })
 		datatest.Holds(t, err != nil && strings.Contains(err.Error(), want) && got <= 300<<20,
 			"error %v, want %q; %d bytes allocated for %d", err, want, got, content.Len())
 	}

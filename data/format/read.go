@@ -175,7 +175,7 @@ func formatOfName(path string) (Format, error) {
 
 // Frame is the content of a file of numbers: features, labels and groups.
 type Frame struct {
-	X data.Matrix
+	X *data.Stored
 	// Labels has a column for every target. Group is nil if the file has no groups.
 	Labels []*Column
 	Group  *Column
@@ -209,7 +209,7 @@ func (f *Frame) Name(o Options) (err error) {
 	if err != nil {
 		return err
 	}
-	if x, ok := f.X.(*data.Stored); ok && data.IsSparse(x) {
+	if x := f.X; x != nil && data.IsSparse(x) {
 		if f.wider {
 			f.X = x.Widened(len(f.Features))
 		}

@@ -146,7 +146,7 @@ func TestReadRefusesWhatItCannotFindOrName(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			_, err := Read(c.path, c.options)
 			if c.path == formats+"table.csv" {
-				err = readTable(c.path, c.options)
+				_, _, err = columnsOf(c.path, c.options, false)
 			}
 			datatest.Says(t, err, c.is, c.want)
 		})
@@ -262,7 +262,7 @@ func TestLyingFilesDoNotFillTheMemory(t *testing.T) {
 			var err error
 			read := func() { _, err = Read(path, Options{}) }
 			if !strings.Contains(c.file, ".np") && !strings.Contains(c.file, ".svm") {
-				read = func() { err = readTable(path, Options{}) }
+				read = func() { _, _, err = columnsOf(path, Options{}, false) }
 			}
 			got := datatest.Allocated(read)
 			datatest.Holds(t, got <= c.limit, "%d bytes allocated, more than %d", got, c.limit)

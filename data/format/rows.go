@@ -14,6 +14,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
+	"github.com/parquet-go/parquet-go"
 	"golang.org/x/sync/errgroup"
 
 	"l2mt/data"
@@ -22,22 +23,24 @@ import (
 // Rows are the rows of a table of comma- or tab-separated text, or of a Parquet file. One block of
 // them is in memory at a time.
 type Rows struct {
-	// Names are the names of the columns, nil without a header.
+	// Names are the names of the columns, numbers from 0 where the table is Bare, without a header.
 	Names []string
+	Bare  bool
 	// Width is the number of columns.
 	Width int
 	// Decimal is the decimal mark of numbers, a point or a comma.
 	Decimal string
 
 	name    string
-	parquet *parquetRows // nil for text
+	parquet parquet.Rows    // nil for text
+	columns []parquetColumn // nil for text
 	closer  io.Closer
 	in      io.Reader
 	stored  *counter // the bytes on disk
 	comma   rune
 	first   *Block // the block that the header was in
 	rest    []byte // text that was read behind the last block
-	line    int    // the first line of rest, from 1
+	line    int    // the first line of rest, from 1; of a Parquet file the next row
 	size    int    // about how much text a block has
 	end     bool
 }
@@ -146,10 +149,12 @@ func (r *Rows) begin(in *bufio.Reader, o Options) error {
 	// Columns without names are called 0, 1, 2 by pandas.
 	counts := len(first) > 2 && slices.Equal(first, Numbered(len(first)))
 	header := names(o.Label) || names(o.Group) || noNumber || counts
-	if o.Header == HeaderYes || o.Header == HeaderAuto && header {
-		r.Names = first
-		b.header = true
+	r.Names = first
+	r.Bare = o.Header == HeaderNo || o.Header == HeaderAuto && !header
+	if r.Bare {
+		r.Names = Numbered(r.Width)
 	}
+	b.header = !r.Bare
 	return nil
 }
 
@@ -176,7 +181,7 @@ func (r lines) Read(b []byte) (int, error) {
 
 // HasNumbers reports whether a column says that it has numbers. Text does not say.
 func (r *Rows) HasNumbers(column int) bool {
-	return r.parquet != nil && r.parquet.columns[column].number()
+	return r.columns != nil && r.columns[column].number()
 }
 
 // Close closes the file or stream.
@@ -279,7 +284,7 @@ func (r *Rows) Next() (*Block, error) {
 
 func (r *Rows) next() (*Block, error) {
 	if r.parquet != nil {
-		return r.parquet.next(r)
+		return r.nextParquet()
 	}
 	if b := r.first; b != nil {
 		r.first = nil

@@ -83,8 +83,12 @@ func read(in io.Reader, size int64, pick func(name string) DType) (
 			t.Single, err = numbers[float32](part, e)
 		case F64:
 			t.Value, err = numbers[float64](part, e)
-		default:
-			err = skip(in, part)
+		default: // a checksum needs the bytes, but a file can leave them unread
+			if file, ok := in.(io.Seeker); ok {
+				_, err = file.Seek(part.N, io.SeekCurrent)
+			} else {
+				_, err = io.Copy(io.Discard, part)
+			}
 		}
 		if err != nil {
 			return nil, nil, fmt.Errorf("tensor %q: %w", t.Name, err)
@@ -99,16 +103,6 @@ func read(in io.Reader, size int64, pick func(name string) DType) (
 		return nil, nil, ErrFormat.Errorf("the data has SHA-256 %s, but the header says %s", have, want)
 	}
 	return tensors, metadata, nil
-}
-
-// skip passes over a part of a reader: a checksum needs its bytes, but a file can leave them unread.
-func skip(in io.Reader, part *io.LimitedReader) (err error) {
-	if file, ok := in.(io.Seeker); ok {
-		_, err = file.Seek(part.N, io.SeekCurrent)
-	} else {
-		_, err = io.Copy(io.Discard, part)
-	}
-	return err
 }
 
 // numbers decodes an entry piece by piece: a copy of its bytes would take as much memory as a

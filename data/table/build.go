@@ -41,19 +41,19 @@ func (r *reader) build(paths []string) error {
 		r.Problem.Problem.Tasks = append(r.Problem.Problem.Tasks, t.task)
 		samples := data.Samples{X: r.x.Take(t.rows), Y: t.y}
 		if r.weight != nil {
-			samples.Weight = picked(r.weights, t.rows)
+			samples.Weight = data.Picked(r.weights, t.rows)
 		}
 		task := data.TaskData{Task: t.task, TrainSet: samples, ValidationSet: empty, TestSet: empty}
 		r.Problem.Tasks = append(r.Problem.Tasks, task)
 		if together != nil {
-			r.Together = append(r.Together, picked(together, t.rows))
+			r.Together = append(r.Together, data.Picked(together, t.rows))
 		}
 		if r.times != nil {
-			r.Times = append(r.Times, picked(r.times, t.rows))
+			r.Times = append(r.Times, data.Picked(r.times, t.rows))
 		}
 		if len(r.Validation) > 0 {
 			var held []int
-			for j, p := range picked(r.places, t.rows) {
+			for j, p := range data.Picked(r.places, t.rows) {
 				if p.sheet >= len(paths) {
 					held = append(held, j)
 				}
@@ -62,14 +62,6 @@ func (r *reader) build(paths []string) error {
 		}
 	}
 	return nil
-}
-
-// picked are the values of some rows.
-func picked[T any](values []T, rows []int) (chosen []T) {
-	for _, row := range rows {
-		chosen = append(chosen, values[row])
-	}
-	return chosen
 }
 
 // together is a number for every row, which rows that belong together have in common, or
@@ -292,13 +284,7 @@ func (r *reader) recall() error {
 	for _, c := range r.features {
 		names = append(names, c.Name)
 	}
-	older := *r.After
-	if older.ByPosition == r.Recipe.ByPosition {
-		older.ByPosition = false // names are numbers in both
-	} else if !older.ByPosition {
-		names = nil
-	}
-	places, err := older.Bind(names, len(names), r.MissingColumns == Mean)
+	places, err := r.After.Bind(names, r.Recipe.ByPosition, r.MissingColumns == Mean)
 	if err != nil {
 		return fmt.Errorf("%s: %w", r.sheets[0].path, err)
 	}

@@ -40,7 +40,7 @@ func (r *reader) fill(d *data.Dataset) error {
 	kind, err := r.kind()
 	if r.frame == nil {
 		d.LabelOf = fmt.Sprintf("column %q", label.Name)
-		r.frame = &format.Frame{X: r.x, Labels: []*format.Column{label}}
+		r.frame = &format.Frame{Labels: []*format.Column{label}}
 		if !r.Recipe.ByPosition {
 			r.frame.Features = r.Recipe.Features()
 		}
@@ -145,18 +145,18 @@ func (r *reader) pick(labels []*format.Column) error {
 		if err != nil {
 			return err
 		}
-		if c := labels[j]; len(labels) == 1 {
+		c := labels[j]
+		if len(labels) == 1 {
 			c.Name = "y"
 		}
-		r.columns = append(r.columns, r.target(labels[j]).Column)
+		r.target(c)
+		r.columns = append(r.columns, c)
 	}
 	return nil
 }
 
 // target adds a target.
-func (r *reader) target(c *format.Column) *target {
-	t := &target{Column: c}
-	r.targets = append(r.targets, t)
+func (r *reader) target(c *format.Column) {
+	r.targets = append(r.targets, &target{Column: c})
 	r.Recipe.Targets = append(r.Recipe.Targets, c.Name)
-	return t
 }

@@ -109,7 +109,7 @@ func (r *reader) suspect(values []float64, names ...string) bool {
 // tells says that the task of a row tells its rank.
 func (r *reader) tells(ranks []float64) bool {
 	for _, t := range r.tasks {
-		if differ(picked(ranks, t.rows), 1) > 1 {
+		if differ(data.Picked(ranks, t.rows), 1) > 1 {
 			return false
 		}
 	}

@@ -33,7 +33,7 @@ func Example() {
 	}
 	fmt.Println(t.Recipe.Features())
 
-	at, err := t.Recipe.Bind([]string{"solvent", "weight"}, 2, false)
+	at, err := t.Recipe.Bind([]string{"solvent", "weight"}, false, false)
 	if err != nil {
 		panic(err)
 	}

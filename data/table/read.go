@@ -291,13 +291,10 @@ func (r *reader) readSheet(path string) error {
 	if written := rows.Written(); written != "" && len(r.sheets) == 0 {
 		r.note("%s (--separator, --decimal)", written)
 	}
-	s := sheet{path: path, bare: rows.Names == nil, names: map[string]bool{}}
+	s := sheet{path: path, bare: rows.Bare, names: map[string]bool{}}
 	names := rows.Names
 	if len(r.sheets) > 0 && s.bare != r.sheets[0].bare {
 		return data.Mismatch("%s: either it or %s has a header, and the other has none; give both a header, or neither", path, r.sheets[0].path)
-	}
-	if s.bare {
-		names = format.Numbered(rows.Width)
 	}
 	if r.flags != nil {
 		r.usual(names)
@@ -327,53 +324,48 @@ func (r *reader) columnsOf(s sheet, names []string) (columns []*format.Column, e
 		err = errors.Join(err, fmt.Errorf("%s: %w", s.path, one))
 	}
 	targets := r.Targets
-	categorical := r.Categorical
 	if j := format.FindUsual(names, format.LabelNames); len(targets) == 0 && j >= 0 {
 		targets = names[j : j+1]
 	} else if len(targets) == 0 {
 		fault(data.Invalid("--target: no column is called label, class, y or target; name the column of the labels, one of %s", format.Abridge(names)))
 	}
-	if r.wordsAreCategories() {
-		categorical = nil
-	}
 	roles := make([]string, len(names))
-	for _, of := range []struct {
-		flag, role string
-		asked      []string
-		one        []*format.Column // that each is, if it is one
-	}{
-		{"ignore", isIgnored, r.Ignore, nil},
-		{"task", isTask, []string{r.Task}, []*format.Column{r.task}},
-		{"time", isTime, []string{r.Time}, []*format.Column{r.time}},
-		{"weight", isWeight, []string{r.Weight}, []*format.Column{r.weight}},
-		{"group", isGroup, r.Group, r.groups},
-		{"target", isTarget, targets, nil},
-		{"categorical", isCategory, categorical, nil},
-	} {
-		for k, asked := range of.asked {
-			if asked == "" {
+	give := func(flag, role string, owner *format.Column, asked ...string) {
+		for _, pattern := range asked {
+			if pattern == "" {
 				continue
 			}
-			found, unknown := match(names, asked, of.one == nil)
-			optional := of.role == isIgnored || of.role == isCategory // in further files
+			found, unknown := match(names, pattern, owner == nil)
+			optional := role == isIgnored || role == isCategory // in further files
 			if unknown != nil && !(optional && len(r.sheets) > 0) {
-				fault(fmt.Errorf("--%s: %w", cmp.Or(r.flags[of.flag], of.flag), unknown))
+				fault(fmt.Errorf("--%s: %w", cmp.Or(r.flags[flag], flag), unknown))
 			}
 			for _, j := range found {
-				if of.one != nil {
-					of.one[k].At = j
-					columns = append(columns, of.one[k])
+				if owner != nil {
+					owner.At = j
+					columns = append(columns, owner)
 				}
 				switch former := roles[j]; {
-				case former == "" && of.role != isTime:
-					roles[j] = of.role
-				case of.role == isTime || of.role == isGroup: // its role stays
-				case former == isIgnored && of.role == isTarget: // a pattern matches it
+				case former == "" && role != isTime:
+					roles[j] = role
+				case role == isTime || role == isGroup: // its role stays
+				case former == isIgnored && role == isTarget: // a pattern matches it
 				default:
-					fault(data.Invalid("column %q: it cannot be %s and %s", names[j], former, of.role))
+					fault(data.Invalid("column %q: it cannot be %s and %s", names[j], former, role))
 				}
 			}
 		}
+	}
+	give("ignore", isIgnored, nil, r.Ignore...)
+	give("task", isTask, r.task, r.Task)
+	give("time", isTime, r.time, r.Time)
+	give("weight", isWeight, r.weight, r.Weight)
+	for _, c := range r.groups {
+		give("group", isGroup, c, c.Name)
+	}
+	give("target", isTarget, nil, targets...)
+	if !r.wordsAreCategories() {
+		give("categorical", isCategory, nil, r.Categorical...)
 	}
 	count := map[string]int{}
 	for j, name := range names {
@@ -431,12 +423,17 @@ func (r *reader) column(name, role string) *format.Column {
 // align checks that all files have the same columns, by name.
 func (r *reader) align() (err error) {
 	for _, c := range r.features {
-		present := func(s sheet) bool { return s.names[c.Name] }
-		lacks := slices.IndexFunc(r.sheets, func(s sheet) bool { return !present(s) })
-		if lacks >= 0 && r.MissingColumns == "" {
-			first := r.sheets[slices.IndexFunc(r.sheets, present)]
+		var has, lacks string // the first file
+		for _, s := range r.sheets {
+			if s.names[c.Name] {
+				has = cmp.Or(has, s.path)
+			} else {
+				lacks = cmp.Or(lacks, s.path)
+			}
+		}
+		if lacks != "" && r.MissingColumns == "" {
 			err = errors.Join(err,
-				data.Mismatch("%s: there is no column %q, which %s has (--missing-columns mean fills it in)", r.sheets[lacks].path, c.Name, first.path))
+				data.Mismatch("%s: there is no column %q, which %s has (--missing-columns mean fills it in)", lacks, c.Name, has))
 		}
 	}
 	r.Recipe.Task = r.Task
@@ -487,7 +484,7 @@ func (r *reader) labelled() {
 	if r.skipped == 0 || missing.rows+refused.rows > 0 {
 		return
 	}
-	r.places = picked(r.places, rows)
+	r.places = data.Picked(r.places, rows)
 	if r.x != nil {
 		r.x = r.x.Take(rows)
 	}

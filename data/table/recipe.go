@@ -84,21 +84,6 @@ func (c *Column) values(text string) []float64 {
 	return value
 }
 
-// validate tells why the means and offsets of a column, as a file has them, suit no features.
-func (c *Column) validate() error {
-	for _, values := range [][]float64{c.Mean, c.Offset} {
-		if values != nil && len(values) != c.parts() {
-			return data.Invalid("column %q: %d means or offsets; it makes %d features", c.Name, len(values), c.parts())
-		}
-		for _, v := range values {
-			if !(math.Abs(v) <= math.MaxFloat32/2) {
-				return data.Invalid("column %q: a mean or an offset is %v; it must fit a float32", c.Name, v)
-			}
-		}
-	}
-	return nil
-}
-
 // narrow adds values, less their offsets, in single precision.
 func (c *Column) narrow(narrow []float32, values ...float64) []float32 {
 	for k, v := range values {
@@ -163,8 +148,15 @@ func (r *Recipe) Validate() error {
 		return data.Invalid("there must be columns to make features of")
 	}
 	for _, c := range r.Columns {
-		if err := c.validate(); err != nil {
-			return err
+		for _, values := range [][]float64{c.Mean, c.Offset} {
+			if values != nil && len(values) != c.parts() {
+				return data.Invalid("column %q: %d means or offsets; it makes %d features", c.Name, len(values), c.parts())
+			}
+			for _, v := range values {
+				if !(math.Abs(v) <= math.MaxFloat32/2) {
+					return data.Invalid("column %q: a mean or an offset is %v; it must fit a float32", c.Name, v)
+				}
+			}
 		}
 	}
 	cols := width
@@ -180,20 +172,18 @@ func (r *Recipe) Validate() error {
 	return nil
 }
 
-// Bind finds the recipe's columns in a table with the given names (nil without a
-// header) and number of columns: where each is, -1 for none. Other columns are passed
-// over. A column that the table lacks is an error unless absent is set.
-func (r *Recipe) Bind(names []string, width int, absent bool) (places []int, err error) {
+// Bind finds the recipe's columns in a table with the given names, which are numbers where it is
+// bare, without a header: where each is, -1 for none. Other columns are passed over. A column that
+// the table lacks is an error unless absent is set.
+func (r *Recipe) Bind(names []string, bare, absent bool) (places []int, err error) {
 	var ours, missing []string
 	for _, c := range r.Columns {
 		ours = append(ours, c.Name)
 	}
 	switch {
-	case names == nil && !r.ByPosition:
+	case bare && !r.ByPosition:
 		return nil, data.Mismatch("it has no header; the columns %s are known by name", format.Abridge(ours))
-	case names == nil:
-		names = format.Numbered(width)
-	case r.ByPosition:
+	case r.ByPosition && !bare:
 		return nil, data.Mismatch("it has a header, which begins with %q; the columns are known by their numbers, as the tables fitted had no header", names[0])
 	}
 	for _, name := range ours {
@@ -233,7 +223,8 @@ func (r *Recipe) Make(columns []*format.Column,
 	for i := range r.Columns {
 		c := &r.Columns[i]
 		columns[i].Pad(n)
-		problem := r.features(c, value[min(start, len(value)):], d, columns[i], notes)
+		rest := value[min(start, len(value)):]
+		problem := r.features(c, rest, d, columns[i], notes)
 		if problem.rows > 0 {
 			faults = append(faults, problem)
 		}

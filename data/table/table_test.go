@@ -211,7 +211,7 @@ func TestRecipesRepeatWhatWasDone(t *testing.T) {
 	raw := datatest.Must(json.Marshal(tab.Recipe))(t)
 	var recipe Recipe
 	datatest.Check(t, json.Unmarshal(raw, &recipe))
-	at := datatest.Must(recipe.Bind([]string{"age", "extra", "size", "city"}, 4, false))(t)
+	at := datatest.Must(recipe.Bind([]string{"age", "extra", "size", "city"}, false, false))(t)
 	unseen := map[string]int{}
 	x := tab.Problem.Tasks[0].TrainSet.X
 	for i, row := range [][]string{{"30", "", "1", "Rome"}, {"40", "", "nan", "Oslo"}, {"50", "", "4", ""}, {"60", "", "4", "Rome"}} {
@@ -257,11 +257,11 @@ func TestRecipesBind(t *testing.T) {
 		{named, []string{"z"}, false, "there is no column x; there are z"},
 		{named, []string{"z"}, true, ""},
 		{named, []string{"z", "x", "x"}, false, `two columns are called "x"`},
-		{named, nil, false, "it has no header; the columns x, z are known by name"},
-		{bare, nil, false, ""},
+		{named, format.Numbered(3), false, "it has no header; the columns x, z are known by name"},
+		{bare, format.Numbered(3), false, ""},
 		{bare, []string{"x", "y", "z"}, false, `it has a header, which begins with "x"`},
 	} {
-		_, err := c.r.Bind(c.names, 3, c.zeros)
+		_, err := c.r.Bind(c.names, c.names[0] == "0", c.zeros)
 		datatest.Holds(t, (err == nil) == (c.want == "") && (err == nil || strings.Contains(err.Error(), c.want)),
 			"%q: %v, want %q", c.names, err, c.want)
 	}
@@ -279,7 +279,7 @@ func FuzzFeatures(f *testing.F) {
 		if err != nil || rows.Width == 0 {
 			return
 		}
-		at, err := recipe.Bind(rows.Names, rows.Width, true)
+		at, err := recipe.Bind(rows.Names, rows.Bare, true)
 		if err != nil {
 			return
 		}

@@ -255,7 +255,7 @@ func TestColumnsAreCentredInDoublePrecision(t *testing.T) {
 // What a fit does to a column, a prediction does to it too, and to a blank.
 func TestOffsetsOfNewRows(t *testing.T) {
 	tab := datatest.Must(Read(inFiles(t, "a.csv", "time,y\n1764100001,1.5\n,2\n1764100003,4\n1764100005,1\n"), Options{}))(t)
-	columns := tab.Recipe.ColumnsAt(datatest.Must(tab.Recipe.Bind([]string{"time"}, 1, false))(t))
+	columns := tab.Recipe.ColumnsAt(datatest.Must(tab.Recipe.Bind([]string{"time"}, false, false))(t))
 	for _, cell := range []string{"1764100001", "", "1764100004.5"} {
 		columns[0].Add(cell)
 	}
@@ -337,7 +337,7 @@ func TestCopiesStayTogether(t *testing.T) {
 func TestAbsentColumnsHaveTheirMean(t *testing.T) {
 	tab := datatest.Must(Read(inFiles(t, "a.csv", "year,bit,x,y\n2001,1,3,1.5\n2003,0,1,2.5\n", "b.csv", "x,y\n1,3\n2,4.5\n"), Options{MissingColumns: Mean, Steps: []string{None}}))(t)
 	datatest.Equal(t, shown(tab.Problem), "a; [2001 1 3] 1.5; [2003 0 1] 2.5\nb; [2002 0.5 1] 3; [2002 0.5 2] 4.5\n", "problem")
-	columns := tab.Recipe.ColumnsAt(datatest.Must(tab.Recipe.Bind([]string{"x"}, 1, true))(t))
+	columns := tab.Recipe.ColumnsAt(datatest.Must(tab.Recipe.Bind([]string{"x"}, false, true))(t))
 	columns[2].Add("7")
 	if value, faults := tab.Recipe.Make(columns, 1, map[string]int{}); faults != nil || !slices.Equal(value, []float32{2002, 0.5, 7}) {
 		t.Errorf("features %v, %v", value, faults)

@@ -76,7 +76,6 @@ func (s *Fit) adapted(ctx context.Context,
 	}
 	fit := *s
 	fit.Beside = nil
-	fit.number = nil
 	fit.B = slices.Clip(s.B)
 	fit.Tasks = slices.Clip(s.Tasks)
 	doubt := *s.Doubt
@@ -106,5 +105,6 @@ func (s *Fit) adapted(ctx context.Context,
 	doubt.Tasks = append(doubt.Tasks, unknown)
 	fit.W = new(mat.Dense)
 	fit.W.Augment(s.W, w)
+	fit.index()
 	return &fit, nil
 }

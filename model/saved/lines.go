@@ -22,10 +22,18 @@ type Lines struct {
 // Lines writes the predictions of the rows, behind the columns that are carried along. A level
 // above 0 adds intervals, in which the target of a fresh row lies with this probability.
 func (r *Rows) Lines(level float64) (*Lines, error) {
-	l := &Lines{rows: r, level: level}
-	if err := r.fit.checkInterval(level); err != nil {
-		return nil, err
+	held := len(r.fit.Residuals)
+	switch {
+	case level == 0:
+	case !(level > 0 && level < 1):
+		return nil, data.Invalid("--interval=%v: it must be between 0 and 1", level)
+	case held == 0:
+		return nil, data.Invalid("--interval: the model has no errors of rows held out to make intervals of; for classes there are probabilities instead")
+	case math.IsInf(r.fit.Interval(level), 1):
+		highest := 1 - 1/float64(held+1)
+		return nil, data.Invalid("--interval=%v: %d rows were held out, enough for an interval of %.2f at most", level, held, highest)
 	}
+	l := &Lines{rows: r, level: level}
 	for _, j := range r.carried {
 		l.head(!r.in.HasNumbers(j), r.in.Names[j])
 	}
@@ -33,23 +41,6 @@ func (r *Rows) Lines(level float64) (*Lines, error) {
 		l.heads(a)
 	}
 	return l, nil
-}
-
-// checkInterval refuses a level of intervals that the model does not have.
-func (s *Fit) checkInterval(level float64) error {
-	held := len(s.Residuals)
-	switch {
-	case level == 0:
-		return nil
-	case !(level > 0 && level < 1):
-		return data.Invalid("--interval=%v: it must be between 0 and 1", level)
-	case held == 0:
-		return data.Invalid("--interval: the model has no errors of rows held out to make intervals of; for classes there are probabilities instead")
-	case math.IsInf(s.Interval(level), 1):
-		highest := 1 - 1/float64(held+1)
-		return data.Invalid("--interval=%v: %d rows were held out, enough for an interval of %.2f at most", level, held, highest)
-	}
-	return nil
 }
 
 func (l *Lines) head(words bool, names ...string) {

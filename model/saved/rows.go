@@ -46,7 +46,6 @@ type Rows struct {
 	labels   []int          // the column of the label of each of Asked, or -1
 	weight   int            // the column of how much a row counts, or -1
 	carried  []int          // columns that are carried along
-	number   map[string]int // of a task by its name, and by the key of that
 	notes    map[string]int // notes for the user, each with its number of rows or cells
 }
 
@@ -76,13 +75,10 @@ var ErrNoTask = data.Mismatch("its rows name no task")
 // OpenRows opens a CSV, TSV or Parquet file of rows to predict. Close the rows after use.
 func (s *Fit) OpenRows(path string, o RowOptions) (r *Rows, err error) {
 	r = &Rows{Fits: []*Fit{s}, fit: s, o: o,
-		column: -1, number: s.number, notes: map[string]int{}}
+		column: -1, notes: map[string]int{}}
 	r.features = s.Recipe.Features()
 	if o.Workers <= 0 {
 		r.o.Workers = runtime.GOMAXPROCS(0)
-	}
-	if r.number == nil {
-		r.number = s.numbers()
 	}
 	o.Format.Group = cmp.Or(o.Task, s.Recipe.Task)
 	o.Format.Label = s.Recipe.Columns[0].Name
@@ -95,16 +91,15 @@ func (s *Fit) OpenRows(path string, o RowOptions) (r *Rows, err error) {
 	return r, nil
 }
 
-// numbers are the tasks by their names and the keys of these.
-func (s *Fit) numbers() map[string]int {
-	number := map[string]int{}
+// index finds tasks by their names and the keys of these.
+func (s *Fit) index() {
+	s.number = map[string]int{}
 	for i, t := range s.Tasks {
-		number[format.Key(t.Name)] = i
+		s.number[format.Key(t.Name)] = i
 	}
 	for i, t := range s.Tasks { // of tasks with one key each has its own name
-		number[t.Name] = i
+		s.number[t.Name] = i
 	}
-	return number
 }
 
 // bind finds the columns.
@@ -113,11 +108,8 @@ func (r *Rows) bind() (err error) {
 		return data.Invalid("it is empty; it needs a header")
 	}
 	if r.places, err = r.fit.Recipe.Bind(r.in.Names,
-		r.in.Width, r.o.MissingColumns == table.Mean); err != nil {
+		r.in.Bare, r.o.MissingColumns == table.Mean); err != nil {
 		return err
-	}
-	if r.in.Names == nil {
-		r.in.Names = format.Numbered(r.in.Width)
 	}
 	if err := r.findTasks(); err != nil {
 		return err
@@ -148,7 +140,7 @@ func (r *Rows) bind() (err error) {
 func (r *Rows) findTasks() error {
 	task := r.o.Task
 	column := cmp.Or(r.o.Task, r.fit.Recipe.Task)
-	number, known := r.known(task)
+	number, known := r.fit.known(task)
 	j := slices.Index(r.in.Names, column)
 	switch {
 	case known && column != r.fit.Recipe.Task: // a target of the tables fitted may be a column too
@@ -247,7 +239,7 @@ func (r *Rows) fill(b *Block, text *format.Block) error {
 		for k, a := range r.Asked {
 			if r.column >= 0 {
 				a.Name = tasks.Texts[tasks.Text(j)]
-				if number, known := r.known(a.Name); known {
+				if number, known := r.fit.known(a.Name); known {
 					a.Task = number
 				}
 			}
@@ -272,10 +264,10 @@ func (r *Rows) fill(b *Block, text *format.Block) error {
 }
 
 // known finds the task of a name, spelt as in the tables fitted or nearly so.
-func (r *Rows) known(name string) (task int, known bool) {
-	task, known = r.number[name]
+func (s *Fit) known(name string) (task int, known bool) {
+	task, known = s.number[name]
 	if !known {
-		task, known = r.number[format.Key(name)]
+		task, known = s.number[format.Key(name)]
 	}
 	return task, known
 }
@@ -323,17 +315,17 @@ func (r *Rows) predict(b *Block, given data.Matrix) error {
 		}
 		if n == 0 {
 			b.x = x
-		}
-		for j, count := range strangers {
-			if n == 0 && count > 0 {
-				b.notes[fmt.Sprintf("cells of column %q outside of the values that the model was fitted on (curves go on as straight lines there, and kernels add nothing)", r.features[j])] += count
+			for j, count := range strangers {
+				if count > 0 {
+					b.notes[fmt.Sprintf("cells of column %q outside of the values that the model was fitted on (curves go on as straight lines there, and kernels add nothing)", r.features[j])] += count
+				}
 			}
-		}
-		if landmarks := m.Recipe.Steps.Landmarks(); n == 0 && landmarks > 0 {
-			kernel := x.Cols() - landmarks
-			for i := range x.Rows() {
-				if slices.Max(x.Row(i).Value[kernel:]) < farKernel {
-					b.notes["rows far from all rows that the model was fitted on (its kernel adds nothing there)"]++
+			if landmarks := m.Recipe.Steps.Landmarks(); landmarks > 0 {
+				kernel := x.Cols() - landmarks
+				for i := range x.Rows() {
+					if slices.Max(x.Row(i).Value[kernel:]) < farKernel {
+						b.notes["rows far from all rows that the model was fitted on (its kernel adds nothing there)"]++
+					}
 				}
 			}
 		}

@@ -73,7 +73,7 @@ type Fit struct {
 	// Report is JSON that says how the fit came about, if that is known.
 	Report []byte `json:"-"`
 
-	number map[string]int // tasks by name, where the fit is loaded, as servers open rows often
+	number map[string]int // tasks by name, and by the key of that
 }
 
 // Meaning tells the scale of scores, and how sure they are.
@@ -171,6 +171,7 @@ func New(r *multitask.Result, problem *data.ProblemData, recipe table.Recipe) (*
 		inTable.Pull(s.W, s.B)
 	}
 	s.Features = s.Recipe.Made()
+	s.index()
 	return s, s.Validate()
 }
 
@@ -449,7 +450,7 @@ func Load(dir string) (*Fit, error) {
 	if err := s.Validate(); err != nil {
 		return nil, ErrSaved.Errorf("%s: %w", path, err)
 	}
-	s.number = s.numbers()
+	s.index()
 	if s.Report, err = part(dir, ReportFile, doc.ReportSum); err != nil {
 		return nil, err
 	}
@@ -492,7 +493,7 @@ func (s *Fit) TaskNames() []string {
 
 // Task returns the number of a task.
 func (s *Fit) Task(name string) (int, error) {
-	if i := format.FindName(s.TaskNames(), name); i >= 0 {
+	if i, known := s.known(name); known {
 		return i, nil
 	}
 	names := s.TaskNames() // the tasks spelt most like the name first

@@ -27,17 +27,17 @@ var budgets = map[string]int{
 	"cmd/l2mt":                      15,
 	"cmd/l2mt/command":              23222, // 46: builds are told apart, streams; 49: the answer first, in 80 columns; 50: shards, curves of sweeps
 	"cmd/l2mt/internal/plot":        5143,  // 49: predictions against what came true
-	"data":                          13872, // 48: the metric of the experience; 49: time, groups, weights
+	"data":                          13666, // 48: the metric of the experience; 49: time, groups, weights
 	"data/datatest":                 713,   // 52: one Must, Check, Holds, Need, Refused, Says and Equal for all tests
 	"data/digits":                   159,
-	"data/experience":               5545,  // 46: what is missing is named
+	"data/experience":               5410,  // 46: what is missing is named
 	"data/fault":                    113,   // 46: kinds of errors
-	"data/files":                    3206,  // 46: folders are replaced whole
-	"data/format":                   13926, // issue 46: bounds, and names of arrays; 49: Parquet
+	"data/files":                    3113,  // 46: folders are replaced whole
+	"data/format":                   13568, // issue 46: bounds, and names of arrays; 49: Parquet
 	"data/images":                   2669,
 	"data/progress":                 75,
-	"data/safetensors":              2337,
-	"data/table":                    14907, // 46: columns are centred, and wrong data named; 48: columns of older models; 52: datasets; 49: time, groups, weights
+	"data/safetensors":              2265,
+	"data/table":                    14289, // 46: columns are centred, and wrong data named; 48: columns of older models; 52: datasets; 49: time, groups, weights
 	"examples/own-estimator":        212,
 	"infer":                         1569,
 	"infer/compare":                 5282,  // 46: outcomes are checked
@@ -57,7 +57,7 @@ var budgets = map[string]int{
 	"model/multitask/multitasktest": 2076,  // 50: proof for models of one's own
 	"model/pairwise":                4400,  // 50: out of model
 	"model/pretrained":              121,
-	"model/saved":                   10653, // 46: a model is one thing, and is checked; 48: what it knows of new tasks; 51: lines of predictions; 49: time, groups, weights
+	"model/saved":                   10567, // 46: a model is one thing, and is checked; 48: what it knows of new tasks; 51: lines of predictions; 49: time, groups, weights
 	"model/settings":                549,
 	"testdata/learned":              1699,  // 48: controls, old tasks in the table
 	"train":                         11794, // 50: optimisers by name; 48: ridges of pairs
@@ -67,7 +67,7 @@ var budgets = map[string]int{
 const (
 	// whole bounds the sum of all packages, which issues 46 to 51 have brought from 207,895 to here.
 	// They might add 29,000: the rest is to be taken out again, and issue 52 goes to 210,000.
-	whole = 255548
+	whole = 254314
 	// testLines bounds the lines of all tests. Each fault of issue 46 has a test, and the models of
 	// issues 47 and 48 have some 2,300 lines; serve (51) has 600.
 	testLines = 29144
