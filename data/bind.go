@@ -121,24 +121,24 @@ func (p *ProblemData) TrainingRows() Matrix {
 func (p *ProblemData) Mapped(rows func(x Matrix) (Matrix, error)) (*ProblemData, error) {
 	q := p.clone()
 	q.Features = nil
-	var given []Matrix
-	images := map[Matrix]Matrix{}
+	var given, images []Matrix
 	for i, t := range q.Tasks {
 		for j, set := range q.Tasks[i].sets() {
 			x := set.X
 			if x == nil {
 				continue
 			}
-			if same := slices.IndexFunc(given, func(y Matrix) bool { return sameRows(x, y) }); same >= 0 {
-				x = given[same]
-			} else {
-				given = append(given, x)
-				var err error
-				if images[x], err = rows(x); err != nil {
+			same := slices.IndexFunc(given, func(y Matrix) bool { return sameRows(x, y) })
+			if same < 0 {
+				image, err := rows(x)
+				if err != nil {
 					return nil, fmt.Errorf("task %q, %s rows: %w", t.Name, t.splits()[j].field, err)
 				}
+				same = len(given)
+				given = append(given, x)
+				images = append(images, image)
 			}
-			set.X = images[x]
+			set.X = images[same]
 		}
 	}
 	return q, nil

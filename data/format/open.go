@@ -93,10 +93,10 @@ func readNames(path string) (names []string, err error) {
 	}
 	defer f.Close()
 	text, err := unpack(f, path)
-	if err != nil {
-		return nil, fmt.Errorf("%s: %w", path, err)
+	var content []byte
+	if err == nil {
+		content, err = io.ReadAll(text)
 	}
-	content, err := io.ReadAll(text)
 	if err != nil {
 		return nil, data.Malformed("%s: %w", path, err)
 	}

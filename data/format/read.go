@@ -126,30 +126,23 @@ func Of(path string, o Options) (Format, error) {
 	if o.From != nil {
 		return cmp.Or(o.Format, CSV), nil
 	}
-	info, err := os.Stat(path)
-	switch {
-	case err != nil:
-		return "", fmt.Errorf("%s: %w", path, errors.Unwrap(err))
-	case isParquet(path):
-		return Parquet, nil
-	case o.Format != "":
-		return o.Format, nil
-	case info.IsDir():
-		return "", data.Malformed("%s: it is a folder, not a file; the words of texts are counted by other programs, such as scikit-learn's CountVectorizer and dump_svmlight_file", path)
-	}
-	return formatOfName(path)
-}
-
-// isParquet reports whether a file begins as Parquet files do, whatever its name is.
-func isParquet(path string) bool {
 	f, err := os.Open(path)
 	if err != nil {
-		return false
+		return "", fmt.Errorf("%s: %w", path, errors.Unwrap(err))
 	}
 	defer f.Close()
 	magic := make([]byte, len(parquetMagic))
 	_, _ = f.ReadAt(magic, 0) // a shorter file has zeros there
-	return string(magic) == parquetMagic
+	info, err := f.Stat()
+	switch {
+	case string(magic) == parquetMagic: // whatever the file's name is
+		return Parquet, nil
+	case o.Format != "":
+		return o.Format, nil
+	case err == nil && info.IsDir():
+		return "", data.Malformed("%s: it is a folder, not a file; the words of texts are counted by other programs, such as scikit-learn's CountVectorizer and dump_svmlight_file", path)
+	}
+	return formatOfName(path)
 }
 
 // endings are the formats by the endings of files' names.
