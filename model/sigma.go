@@ -40,11 +40,7 @@ type Taught struct {
 
 // NewSigma returns what the rows of some classes teach, beside t.
 func NewSigma(classes []data.TaskData, t Taught) *Sigma {
-	return SigmaIn(view.ScatterOf(classes).Metric(t.Ridge), classes, t)
-}
-
-// SigmaIn is NewSigma in a metric that other rows have taught.
-func SigmaIn(metric *view.Metric, classes []data.TaskData, t Taught) *Sigma {
+	metric := view.ScatterOf(classes).Metric(t.Ridge)
 	s := &Sigma{Metric: metric, Taught: t, Classes: classes}
 	rows := -len(classes)
 	for _, c := range classes {

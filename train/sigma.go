@@ -3,9 +3,9 @@ package train
 import (
 	"cmp"
 	"context"
-	"fmt"
 	"maps"
 	"math"
+	"runtime"
 	"slices"
 
 	"gonum.org/v1/gonum/floats"
@@ -13,6 +13,7 @@ import (
 
 	"l2mt/data"
 	"l2mt/data/view"
+	"l2mt/infer/solve"
 	"l2mt/model"
 	"l2mt/model/multitask"
 )
@@ -23,8 +24,6 @@ import (
 const (
 	// fewestClasses is the number of classes below which no metric is learned.
 	fewestClasses = 4
-	// turns is how often other rows of the classes left out are labelled.
-	turns = 5
 	// fewestDeviations is how far below the mean of the distances of strange classes a class is
 	// known at most.
 	fewestDeviations = 3
@@ -36,12 +35,13 @@ const (
 type known struct {
 	model.Taught
 	classes []data.TaskData
+	pairs   map[string]data.TaskData // labelled rows of tasks of two classes
 }
 
 // newKnown gathers the rows, each once. There are none where rows have no classes, or problems are
 // of several datasets.
 func newKnown(n *model.Network, source Source) (*known, error) {
-	k := &known{}
+	k := &known{pairs: map[string]data.TaskData{}}
 	taken := map[int]bool{} // rows of the dataset
 	rows := map[string][]data.Matrix{}
 	sides := 0
@@ -60,7 +60,8 @@ func newKnown(n *model.Network, source Source) (*known, error) {
 			return k, nil
 		}
 		k.Columns = model.NamesOf(p)
-		whole := p.Labelled().Tested().Labelled()
+		labelled := p.Labelled()
+		whole := labelled.Tested().Labelled()
 		for i, t := range p.Tasks {
 			k.Few += len(t.Train) + len(t.Validation)
 			sides += max(2, p.Several())
@@ -69,6 +70,7 @@ func newKnown(n *model.Network, source Source) (*known, error) {
 			if len(index) != len(set.Y) {
 				return k, nil // they are no rows of a dataset
 			}
+			k.pairs[t.Name] = labelled.TrainingOnly().Tasks[i]
 			names := p.ClassesOf(t)
 			for j, y := range set.Y {
 				if !taken[index[j]] {
@@ -93,8 +95,8 @@ func newKnown(n *model.Network, source Source) (*known, error) {
 	return k, nil
 }
 
-// learnSigma gives the network the metric of S0, with the ridge that tells classes apart best
-// which are left out of S0.
+// learnSigma gives the network the metric of S0, with the ridge in which tasks of classes that are
+// left out of S0 lose least.
 func (t *trainer) learnSigma(ctx context.Context, source Source) error {
 	if t.config.Start == FromPreset {
 		return nil // the paper knows none
@@ -104,22 +106,27 @@ func (t *trainer) learnSigma(ctx context.Context, source Source) error {
 		return err
 	}
 	inner, outer := k.parts(t.config.Seed)
-	ridges := []float64{10, 1, 0.1, 0.01}
-	errs := make([]float64, len(ridges))
+	ridges := []float64{1, 10, 0.1, 0.01}
+	losses := make([]float64, len(ridges))
 	report := t.options.Progress
 	report.Start("how classes scatter", len(inner)*len(ridges))
 	defer report.Finish()
 	for part, classes := range inner {
 		scatter := view.ScatterOf(outer[part])
+		p := k.among(classes)
+		if p.Tasks == nil {
+			continue
+		}
 		for i, ridge := range ridges {
-			if ctx.Err() != nil {
-				return ctx.Err()
+			loss, err := heldLoss(ctx, scatter.Metric(ridge).Problem(p))
+			if err != nil {
+				return err
 			}
-			errs[i] += k.mistaken(scatter.Metric(ridge), classes)
-			report.Advance(1, fmt.Sprint("ridge ", ridge))
+			losses[i] += loss
+			report.Advance(1, p.Name)
 		}
 	}
-	k.Ridge = ridges[floats.MinIdx(errs)]
+	k.Ridge = ridges[floats.MinIdx(losses)]
 	k.Far = k.limit(inner, outer)
 	t.network.Sigma = model.NewSigma(k.classes, k.Taught)
 	return nil
@@ -193,29 +200,31 @@ func split(x data.Matrix, size int) (parts []data.Matrix) {
 	return parts
 }
 
-// mistaken adds up over classes which share of their rows lies nearer to labelled rows of another
-// class, in a metric. As few rows are labelled as the experience has, others in each turn.
-func (k *known) mistaken(metric *view.Metric, classes []data.TaskData) (share float64) {
-	var parts [][]data.Matrix
+// among is a problem of the experience's tasks that tell two of some classes apart.
+func (k *known) among(classes []data.TaskData) *data.ProblemData {
+	p := &data.ProblemData{Problem: &data.Problem{Name: "classes left out"}}
+	names := map[string]bool{}
 	for _, c := range classes {
-		parts = append(parts, split(metric.Apply(c.TrainSet.X), k.Few))
+		names[c.Name] = true
 	}
-	for turn := range turns {
-		var labelled []data.TaskData
-		for _, own := range parts {
-			labelled = append(labelled, model.ClassOf("", own[turn%len(own)]))
-		}
-		s := model.SigmaIn(nil, labelled, k.Taught)
-		for class, own := range parts {
-			for part, x := range own {
-				for i := range x.Rows() {
-					nearest, _ := s.Nearest(x.Take([]int{i}))
-					if nearest != class && part != turn%len(own) {
-						share += 1 / float64(classes[class].TrainSet.X.Rows())
-					}
-				}
-			}
+	for _, name := range slices.Sorted(maps.Keys(k.pairs)) {
+		t := k.pairs[name]
+		if names[t.Positive] && names[t.Negative] {
+			p.Tasks = append(p.Tasks, t)
 		}
 	}
-	return share
+	return p
+}
+
+// heldLoss is the loss of labelled rows that are held out, in the tasks' common metric.
+func heldLoss(ctx context.Context, p *data.ProblemData) (float64, error) {
+	b, err := solve.NewBench(nil, p, solve.Options{Workers: runtime.GOMAXPROCS(0)})
+	if err != nil {
+		return 0, err
+	}
+	j, err := b.Judge(ctx, solve.Candidate{Ridge: 1, Drawn: solve.Drawn})
+	if err != nil {
+		return 0, err
+	}
+	return j.Loss, nil
 }

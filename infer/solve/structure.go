@@ -30,11 +30,11 @@ type Structure struct {
 
 // Views.
 const (
-	Level    = "level"       // no columns
-	Straight = "straight"    // a weight for every column
-	Curves   = "curves"      // a weight and bends for every column
-	Kernel   = "kernel"      // weights, and a Laplace kernel of all columns
-	After    = "older model" // an older model's prior for a new task
+	Level    = "level"    // no columns
+	Straight = "straight" // a weight for every column
+	Curves   = "curves"   // a weight and bends for every column
+	Kernel   = "kernel"   // weights, and a Laplace kernel of all columns
+	After    = "after"    // an older model's prior for a new task
 )
 
 // Sharings.
@@ -365,6 +365,9 @@ func (f *features) components(s Structure) (p mixed.Problem, chosen []int) {
 			continue
 		}
 		key := of.view
+		if key == After {
+			key = "older model"
+		}
 		if f.separate && s.View == Curves && of.view != Level {
 			column, _, _ := strings.Cut(f.names[of.column], "=")
 			key += " " + column
