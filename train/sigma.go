@@ -56,7 +56,7 @@ func newKnown(n *model.Network, source Source) (*known, error) {
 			return nil, err
 		}
 		dataset = cmp.Or(dataset, e.Dataset)
-		if p.Kind() == data.Regression || dataset != e.Dataset {
+		if p.Kind() == data.Regression || dataset != e.Dataset || p.Tasks[0].Train == nil {
 			return k, nil
 		}
 		k.Columns = model.NamesOf(p)
