@@ -49,8 +49,6 @@ const (
 	// Refitted takes the covariance of the plain model and uses all labelled rows
 	// for Lambda1, W and b.
 	Refitted Variant = "refit"
-	// Joint fits the tasks of the problem together with the tasks of training problems.
-	Joint Variant = "joint"
 
 	// Alone is the network's covariance, in the view that a choice begins with: rows held out
 	// choose Lambda1 alone. It is a control: the network's method without its other parts.
@@ -71,9 +69,6 @@ type EvaluateOptions struct {
 	// Labelled are models to tune on all labelled rows too, the strongest rivals, which can
 	// take five times as long. Single-task learning always is.
 	Labelled []multitask.Model
-	// Joint holds training problems; with any, the joint variant of every model
-	// is made too.
-	Joint []*data.ProblemData
 	// Workers is the number of fits made at a time; the outcomes do not depend
 	// on it. 0 means 1.
 	Workers int
@@ -121,7 +116,7 @@ func among(models []multitask.Model, m multitask.Model) bool {
 func Evaluate(ctx context.Context, networks []Network,
 	problems []*data.ProblemData, o EvaluateOptions) ([]Outcome, error) {
 	o, err := o.defaults()
-	if err = cmp.Or(err, o.Check(problems)); err != nil {
+	if err = cmp.Or(err, Check(problems)); err != nil {
 		return nil, err
 	}
 	given := problems
@@ -129,10 +124,7 @@ func Evaluate(ctx context.Context, networks []Network,
 		if len(networks) > 1 && n.Head() != "" {
 			return nil, infer.ErrInvalid.Errorf("network %q has a head, which makes the features of all models: evaluate this network alone", n.Name)
 		}
-		var fault error
-		problems, err = n.FeaturesOf(given)
-		o.Joint, fault = n.FeaturesOf(o.Joint)
-		if err = cmp.Or(err, fault); err != nil {
+		if problems, err = n.FeaturesOf(given); err != nil {
 			return nil, err
 		}
 	}
@@ -179,16 +171,14 @@ func Evaluate(ctx context.Context, networks []Network,
 }
 
 // Check reports why problems cannot be evaluated: names that are not unique, and tasks without
-// validation or test rows, also in problems that are fitted jointly.
-func (o EvaluateOptions) Check(problems []*data.ProblemData) error {
+// validation or test rows.
+func Check(problems []*data.ProblemData) error {
 	names := map[string]bool{}
 	for _, p := range problems {
 		if names[p.Name] {
 			return infer.ErrInvalid.Errorf("problem %q: two problems have this name; every problem needs a name of its own", p.Name)
 		}
 		names[p.Name] = true
-	}
-	for _, p := range slices.Concat(problems, o.Joint) {
 		for _, t := range p.Tasks {
 			if len(t.ValidationSet.Y)*len(t.TestSet.Y) == 0 {
 				return infer.ErrInvalid.Errorf("problem %q, task %q: it needs validation rows, on which hyperparameters are chosen, and test rows", p.Name, t.Name)
@@ -238,9 +228,6 @@ func (o EvaluateOptions) cells(networks []Network, given, problems []*data.Probl
 	for i, p := range problems {
 		for _, m := range o.Models {
 			cells = append(cells, o.plain(m, p))
-			if len(o.Joint) > 0 && m.Info().Name != STL {
-				cells = append(cells, o.joint(m, p))
-			}
 		}
 		for k, n := range networks {
 			c := network(n, given[i], p)
@@ -294,37 +281,6 @@ func paper(ctx context.Context, m multitask.Model, p *data.ProblemData) (*eviden
 	return evidence.Tune(ctx, evidence.Of(m), split, p, evidence.Options{})
 }
 
-// joint tunes a model on the tasks of the problem and of the training problems
-// together. Single-task learning would gain nothing.
-func (o EvaluateOptions) joint(m multitask.Model, p *data.ProblemData) *cell {
-	fit := func(ctx context.Context, _ Variant) (*evidence.Tuned, error) {
-		union := &data.ProblemData{Problem: &data.Problem{Name: "joint", Classes: p.Classes},
-			Tasks: slices.Clone(p.Tasks)}
-		for _, other := range o.Joint {
-			if !slices.Equal(p.Classes, other.Classes) {
-				return nil, infer.ErrInvalid.Errorf("problem %q: its classes differ from the classes of %q, with which it is to be fitted", other.Name, p.Name)
-			}
-			union.Tasks = append(union.Tasks, other.Tasks...)
-		}
-		together, err := paper(ctx, m, union)
-		if err != nil {
-			return nil, err
-		}
-		share := *together.Result
-		rows := together.W.RawMatrix().Rows
-		n := len(p.Tasks)
-		share.W = together.W.Slice(0, rows, 0, n).(*mat.Dense)
-		share.B = together.B[:n*len(together.B)/len(union.Tasks)]
-		share.Omega = together.Result.Omega.SliceSym(0, n).(*mat.SymDense)
-		tuned, err := evidence.Report(&share, p, nil, nil)
-		if err == nil {
-			tuned.Seconds = together.Seconds
-		}
-		return tuned, err
-	}
-	return &cell{p, m.Info().Name, "", []Variant{Joint}, fit}
-}
-
 // network solves the problem with the network, and without parts of that. It is seen with the
 // features that the network works on.
 func network(n Network, p, features *data.ProblemData) *cell {
@@ -354,7 +310,7 @@ func network(n Network, p, features *data.ProblemData) *cell {
 		}
 		var choice *solve.Choice
 		if v == Alone {
-			choice, err = b.Best(ctx, []solve.Candidate{b.First()})
+			choice, err = b.Best(ctx, b.First())
 		} else {
 			choice, err = b.Choose(ctx, solve.Parts{NoNetwork: v == Without})
 		}

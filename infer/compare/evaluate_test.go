@@ -13,8 +13,6 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
-	"gonum.org/v1/gonum/mat"
-	"gonum.org/v1/gonum/stat"
 
 	"l2mt/data"
 	"l2mt/data/datatest"
@@ -72,31 +70,22 @@ func same(t *testing.T, what string, got, want []Outcome) {
 func TestOutcomesAreThoseOfTheModels(t *testing.T) {
 	datatest.Long(t)
 	n, p, o := asking(t), twoProblems()[1], quick(t)
-	o.Joint = []*data.ProblemData{solvetest.Problem(3, "c", data.Classification, 3)}
 	outcomes := evaluate(t, n, []*data.ProblemData{p}, o)
 	var names []string
 	for _, x := range outcomes {
 		names = append(names, x.Model+"/"+string(x.Variant))
 	}
-	datatest.Equal(t, names, []string{"stl/", "stl/labelled", "mtrl/", "mtrl/refit", "mtrl/joint", "snr2/", "snr2/labelled", "snr2/refit", "snr2/joint", "l2mt/", "l2mt/alone", "l2mt/without", "l2mt/paper"}, "outcomes")
+	datatest.Equal(t, names, []string{"stl/", "stl/labelled", "mtrl/", "mtrl/refit", "snr2/", "snr2/labelled", "snr2/refit", "l2mt/", "l2mt/alone", "l2mt/without", "l2mt/paper"}, "outcomes")
 	m := datatest.Must(multitask.Lookup("snr2"))(t)
 	split := func(p *data.ProblemData) evidence.Evidence { return datatest.Must(evidence.NewSplit(p))(t) }
-	all := &data.ProblemData{Problem: &data.Problem{}, Tasks: slices.Concat(p.Tasks, o.Joint[0].Tasks)}
 	tuned := datatest.Must(evidence.Tune(t.Context(), evidence.Of(m), split(p), p, evidence.Options{}))(t)
-	joint := datatest.Must(evidence.Tune(t.Context(), evidence.Of(m), split(all), all, evidence.Options{}))(t)
-	share, first := *joint, func(e evidence.Errors) evidence.Errors {
-		task := e.Task[:len(p.Tasks)]
-		return evidence.Errors{Task: task, Mean: stat.Mean(task, nil)}
-	}
-	share.Validation, share.Test = first(joint.Validation), first(joint.Test)
-	share.Omega = multitask.Normalised(joint.Result.Omega.SliceSym(0, len(p.Tasks)).(*mat.SymDense))
 	onAll := datatest.Must(evidence.Labelled(p, 0))(t)
 	labelled := datatest.Must(evidence.Tune(t.Context(), evidence.Of(m), onAll, p, evidence.Options{}))(t)
 	again := datatest.Must(evidence.Refit(t.Context(), tuned.Omega, onAll, p))(t)
 	found := datatest.Must(n.Omega(p))(t)
 	paper := datatest.Must(evidence.Refit(t.Context(), found.Omega, split(p), p))(t)
 	check(t, outcomes, p, map[string]*evidence.Tuned{
-		"snr2/": tuned, "snr2/labelled": labelled, "snr2/refit": again, "snr2/joint": &share, "l2mt/paper": paper,
+		"snr2/": tuned, "snr2/labelled": labelled, "snr2/refit": again, "l2mt/paper": paper,
 		"l2mt/": chosen(t, n, p, solve.Parts{}), "l2mt/without": chosen(t, n, p, solve.Parts{NoNetwork: true}),
 		"l2mt/alone": candidate(t, n, p, solve.Candidate{Ridge: 1, Mixture: solve.Mixture{Network: 1}}),
 	})
@@ -137,7 +126,7 @@ func chosen(t *testing.T, n *solve.Finder, p *data.ProblemData, without solve.Pa
 func candidate(t *testing.T, n *solve.Finder, p *data.ProblemData, c solve.Candidate) *evidence.Tuned {
 	t.Helper()
 	b := datatest.Must(solve.NewBench(n, p, solve.Options{}))(t)
-	return datatest.Must(b.Fit(t.Context(), datatest.Must(b.Best(t.Context(), []solve.Candidate{c}))(t)))(t).Tuned
+	return datatest.Must(b.Fit(t.Context(), datatest.Must(b.Best(t.Context(), c))(t)))(t).Tuned
 }
 
 // Several networks are each what they are alone, share what asks no network, and are
@@ -169,13 +158,11 @@ func TestSeveralNetworks(t *testing.T) {
 func TestEvaluationDoesNotLeak(t *testing.T) {
 	datatest.Long(t)
 	n, o := asking(t), quick(t)
-	o.Joint = []*data.ProblemData{solvetest.Problem(3, "c", data.Classification, 3)}
 	clean := evaluate(t, n, twoProblems()[:1], o)
 	var others []*data.ProblemData
 	for _, p := range twoProblems()[:1] {
 		others = append(others, solvetest.Poisoned(p))
 	}
-	o.Joint = []*data.ProblemData{solvetest.Poisoned(o.Joint[0])}
 	dirty := evaluate(t, n, others, o)
 	for i := range clean {
 		datatest.Holds(t, clean[i].Test.Mean != dirty[i].Test.Mean,
@@ -316,8 +303,6 @@ func TestEvaluateRefuses(t *testing.T) {
 	lacking := twoProblems()
 	lacking[1].Tasks[0].ValidationSet = data.Samples{}
 	datatest.Refused(Evaluate(t.Context(), named(n), lacking, o))(t, infer.ErrInvalid, `problem "b", task "b task 0"`)
-	o.Joint = lacking[1:]
-	datatest.Refused(Evaluate(t.Context(), named(n), twoProblems()[:1], o))(t, infer.ErrInvalid)
 }
 
 // A fit that fails ends the evaluation and is named.
@@ -362,10 +347,8 @@ func TestModelsHaveTheFeaturesOfTheHead(t *testing.T) {
 	problems := twoProblems()
 	made := datatest.Must(with.FeaturesOf(problems))(t)
 	o := quick(t)
-	want := o
-	o.Joint, want.Joint = problems[1:], made[1:]
 	outcomes := evaluate(t, with, problems[:1], o)
-	same(t, "outcomes", outcomes, evaluate(t, without, made[:1], want))
+	same(t, "outcomes", outcomes, evaluate(t, without, made[:1], o))
 	datatest.Refused(Evaluate(t.Context(), []Network{{"a", with}, {"b", without}}, problems, o))(t, infer.ErrInvalid, `"a" has a head`)
 	raw := evaluate(t, nil, problems[:1], o)
 	datatest.Holds(t, !slices.Equal(raw[0].Test.Task, outcomes[0].Test.Task),

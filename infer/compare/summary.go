@@ -82,10 +82,8 @@ type Paired struct {
 //
 // Errors are relative to the errors of single-task learning on all labelled rows. Methods come
 // first, the best on top, then the controls, and then methods that learn from the training rows
-// alone. Where a model was also fitted jointly, its row has on each problem the fit with the lower
-// validation error, as nobody knows test errors in use. One more row of each kind chooses, on each
-// problem, the model with the lowest validation error: the strongest rival that does not look at
-// test rows.
+// alone. One more row of each kind chooses, on each problem, the model with the lowest validation
+// error: the strongest rival that does not look at test rows.
 func Summarise(outcomes []Outcome) (*Table, error) {
 	problems, methods, err := collate(outcomes)
 	if err != nil {
@@ -98,13 +96,9 @@ func Summarise(outcomes []Outcome) (*Table, error) {
 	var fair, published, networks []*Row
 	for _, m := range methods {
 		switch {
-		case m.Variant == Joint: // taken together with the plain one
 		case m.Model == L2MT:
 			networks = append(networks, m)
 		case m.Variant == Plain:
-			if joint := find(methods, m.Model, Joint); joint != nil {
-				m = choose(m.Title+", own or joint", m.Method, m, joint)
-			}
 			published = append(published, m)
 		default:
 			fair = append(fair, m)

@@ -77,7 +77,6 @@ func TestChoicesAreByValidation(t *testing.T) {
 		results("mtrl", Plain, [2]float64{0.2, 0.4}, [2]float64{0.2, 0.1}),
 		results("mtrl", Refitted, [2]float64{0.5, 0.1}, [2]float64{0.05, 0.6}),
 		results("mtrl", Labelled, [2]float64{0.4, 0.2}, [2]float64{0.2, 0.2}),
-		results("mtrl", Joint, [2]float64{0.1, 0.7}, [2]float64{0.2, 0.05}),
 		results(L2MT, Plain, [2]float64{0.9, 0.9}, [2]float64{0.9, 0.9}),
 		results(L2MT, Alone, [2]float64{0, 0}, [2]float64{0, 0}),
 	)
@@ -88,9 +87,9 @@ func TestChoicesAreByValidation(t *testing.T) {
 		{Title: "best of 3 by validation", Method: Method{Model: "best", Variant: Refitted}, Test: []float64{0.3, 0.6}, Seconds: 6},
 		{Title: "L2MT", Method: Method{Model: L2MT}, Test: []float64{0.9, 0.9}, Seconds: 2},
 		{Title: "L2MT, the network alone", Method: Method{Model: L2MT, Variant: Alone}, Test: []float64{0, 0}, Seconds: 2},
-		{Title: "MTRL, as in the paper, own or joint", Method: Method{Model: "mtrl"}, Test: []float64{0.7, 0.1}, Seconds: 4, Published: true}, // of equals its own
+		{Title: "MTRL, as in the paper", Method: Method{Model: "mtrl"}, Test: []float64{0.4, 0.1}, Seconds: 2, Published: true},
 		{Title: "STL, as in the paper", Method: Method{Model: STL}, Test: []float64{0.3, 0.6}, Seconds: 2, Published: true},
-		{Title: "best of 2 by validation, as in the paper", Method: Method{Model: "best"}, Test: []float64{0.7, 0.6}, Seconds: 6, Published: true},
+		{Title: "best of 2 by validation, as in the paper", Method: Method{Model: "best"}, Test: []float64{0.4, 0.6}, Seconds: 4, Published: true},
 	}
 	datatest.Need(t, len(table.Rows) == len(order),
 		"%d rows, want %d", len(table.Rows), len(order))

@@ -70,8 +70,8 @@ type Test struct {
 
 // Options say how to fit.
 type Options struct {
-	// Candidates are the fits to take the best of; nil leaves the choice to solve.Bench.
-	Candidates []solve.Candidate
+	// Candidate is the way to fit; nil leaves the choice to solve.Bench.
+	Candidate *solve.Candidate
 	// View is how columns are seen, and Scale the scale of the targets; rows held out choose where
 	// they are empty.
 	View  string
@@ -103,10 +103,10 @@ func Fit(ctx context.Context, b *solve.Bench, t *table.Table, o Options) (*Repor
 	}
 	b, choice, err := b.Scaled(ctx, o.Scale,
 		func(b *solve.Bench) (*solve.Choice, error) {
-			if o.Candidates == nil {
+			if o.Candidate == nil {
 				return b.Choose(ctx, solve.Parts{View: o.View})
 			}
-			return b.Best(ctx, o.Candidates)
+			return b.Best(ctx, *o.Candidate)
 		})
 	if err != nil {
 		return nil, err

@@ -93,7 +93,7 @@ func (r *Report) judgeRivals(ctx context.Context, b *solve.Bench, choice *solve.
 	if r.STL != nil || b.Late() {
 		return nil
 	}
-	best, err := b.Best(ctx, []solve.Candidate{single})
+	best, err := b.Best(ctx, single)
 	if err == nil {
 		r.STL, err = b.Fit(ctx, best)
 	}

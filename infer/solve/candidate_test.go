@@ -117,7 +117,7 @@ func TestWhatNoCandidateIs(t *testing.T) {
 		}
 	}
 	datatest.Refused(alone.ask(false))(t, nil)
-	datatest.Refused(alone.Best(t.Context(), nil))(t, nil)
+	datatest.Refused(alone.Best(t.Context()))(t, nil)
 }
 
 // Two covariances are two candidates, though they are called the same.

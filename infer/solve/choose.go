@@ -151,7 +151,7 @@ func (b *Bench) Choose(ctx context.Context, without Parts) (*Choice, error) {
 }
 
 // Best is the candidate of the least loss, of equals the first.
-func (b *Bench) Best(ctx context.Context, candidates []Candidate) (*Choice, error) {
+func (b *Bench) Best(ctx context.Context, candidates ...Candidate) (*Choice, error) {
 	judged, left, err := b.timely(ctx, candidates)
 	if err != nil {
 		return nil, err

@@ -37,7 +37,7 @@ type amtl struct {
 
 func (a amtl) Info() Info {
 	return Info{
-		Name: a.name, Title: a.title, MostTasks: 64,
+		Name: a.name, Title: a.title,
 		Ranges: []Range{
 			lambda1Range,
 			logRange(Lambda2, 1e-2, 1e-4, 1),

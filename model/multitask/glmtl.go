@@ -29,7 +29,7 @@ type glmtl struct{}
 
 func (glmtl) Info() Info {
 	return Info{
-		Name: "glmtl", Title: "glMTL", MostTasks: 32,
+		Name: "glmtl", Title: "glMTL",
 		Ranges: []Range{lambda1Range, logRange(Lambda2, 1e-3, 1e-5, 1e-1)},
 	}
 }

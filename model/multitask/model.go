@@ -71,9 +71,6 @@ type Info struct {
 	Title string
 	// Ranges lists the hyperparameters of the model, Lambda1 first.
 	Ranges []Range
-	// MostTasks is the number of tasks beyond which a fit takes too long for the model
-	// to be one of many that are tried. 0 is no bound.
-	MostTasks int
 }
 
 // Covariance is a task covariance as an Omega step returns it.

@@ -35,7 +35,7 @@ type spats struct{}
 
 func (spats) Info() Info {
 	return Info{
-		Name: "spats", Title: "SPATS", MostTasks: 20,
+		Name: "spats", Title: "SPATS",
 		Ranges: []Range{lambda1Range, logRange(Lambda2, 1e-2, 1e-3, 1)},
 	}
 }

@@ -172,28 +172,6 @@ func TestShippedExperimentsAreSoundAndSayWhatTheyAre(t *testing.T) {
 	}
 }
 
-func TestTheTasksOfACaseAreNotInTheTrainingProblems(t *testing.T) {
-	datatest.Long(t)
-	d := datatest.Must(digits.Load())(t)
-	c := &problemsSampleCmd{Case: []string{"8", "3", "5", "0"}, SampleConfig: data.SampleConfig{Train: 30, Test: 1, Seed: 1}}
-	train, test, err := data.SampleProblems(d, c.SampleConfig)
-	datatest.Need(t, err == nil && len(train.Problems) == 30, "%d problems were drawn: %v", len(train.Problems), err)
-	datatest.Check(t, c.study(d, train, test))
-	for _, q := range train.Problems {
-		for _, task := range q.Tasks {
-			if slices.Contains(c.Case, task.Positive) && slices.Contains(c.Case, task.Negative) && (task.Positive == "8" || task.Negative == "8") {
-				t.Errorf("%s has %s", q.Name, task.Name)
-			}
-		}
-	}
-	if p := test.Problems[0]; len(test.Problems) != 1 || len(p.Tasks) != 3 || p.Tasks[2].Name != "0 vs 8" {
-		t.Errorf("the test problem has %d tasks", len(p.Tasks))
-	}
-	if _, err := test.Bind(d); err != nil {
-		t.Error(err)
-	}
-}
-
 // The means over seeds and the comparison of two points by hand: the errors of two seeds on one
 // problem count as their mean, and points that have other problems are not compared.
 func TestErrorsOfSeedsAreMeans(t *testing.T) {
@@ -262,7 +240,7 @@ func FuzzExperiment(f *testing.F) {
 	}
 	for _, s := range []string{"", "seeds = [-1]", "flags = ['train --help']", "flags = ['train --model.hidden', '']", "flags = ['collect --draws x --draws 3']",
 		"[vary]\nflag = 'problems --train='\nvalues = [1, 1]", "[vary]\nflag = 'train --train.rate='\nvalues = [nan, inf, 1979-05-27]",
-		"[vary]\n[[vary.case]]\nname = 'a'\nflags = ['train --seed=2']", "flags = ['problems --case 1']", "flags = ['problems --min-tasks 9 --min-tasks=3']"} {
+		"[vary]\n[[vary.case]]\nname = 'a'\nflags = ['train --seed=2']", "flags = ['problems --min-tasks 9 --min-tasks=3']"} {
 		f.Add(s)
 	}
 	f.Fuzz(func(t *testing.T, text string) {

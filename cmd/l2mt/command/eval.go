@@ -24,7 +24,6 @@ type evalCmd struct {
 	dataFlags  `embed:""`
 	Models     []string `default:"all" help:"Multitask models to compare with (${models}); \"all\" means the paper's ten."`
 	Labelled   []string `placeholder:"MODELS" help:"Models that are also tuned by leave-one-out and fitted on all labelled rows, as L2MT and STL always are; slow for models that are fitted by iterations."`
-	Joint      string   `type:"path" help:"File of training problems: each model is also fitted to a test problem together with all of them, and the fit with the lower validation error is taken. Slow for glmtl, amtl and spats: choose --models."`
 	Out        string   `type:"path" help:"Directory for the table, the chart and all outcomes. An interrupted run resumes there."`
 	Part       string   `name:"shard" placeholder:"I/N" help:"Work on part I of N of the problems, counted from 0, and keep its outcomes in --out. A run without --shard then makes the table of all parts."`
 	buildFlags `embed:""`
@@ -101,12 +100,7 @@ func (c *evalCmd) Run(e *env) error {
 	}
 	o := compare.EvaluateOptions{Models: models, Labelled: labelled,
 		Workers: cmp.Or(c.Workers, runtime.GOMAXPROCS(0)), Progress: e.reporter()}
-	if c.Joint != "" {
-		if o.Joint, err = c.all(c.Joint); err != nil {
-			return err
-		}
-	}
-	if err := o.Check(problems); err != nil {
+	if err := compare.Check(problems); err != nil {
 		return err
 	}
 	problems = c.part(problems)
@@ -191,16 +185,13 @@ func (c *evalCmd) evaluate(e *env, networks []compare.Network,
 // pin writes down the files that the outcomes depend on, or checks that outcomes in the directory
 // depend on the same ones. Models and networks may differ: more can be added.
 func (c *evalCmd) pin() (err error) {
-	now := map[string]string{"joint": ""} // checksums
+	now := map[string]string{} // checksums
 	for _, dir := range c.Network {
 		if now["network "+c.name(dir)], err = networkSum(dir); err != nil {
 			return err
 		}
 	}
-	if now["problems"], err = c.problemsSum(c.Problems); err == nil && c.Joint != "" {
-		now["joint"], err = c.problemsSum(c.Joint)
-	}
-	if err != nil {
+	if now["problems"], err = c.problemsSum(c.Problems); err != nil {
 		return err
 	}
 	had, err := loadUsed(c.Out)

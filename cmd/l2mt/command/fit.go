@@ -5,12 +5,10 @@ import (
 	"encoding/csv"
 	"errors"
 	"fmt"
-	"math"
 	"os"
 	"reflect"
 	"runtime"
 	"runtime/debug"
-	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -30,7 +28,7 @@ type fitCmd struct {
 	Folds         int     `xor:"validation" help:"Number of folds of the cross-validation; 0 means 5."`
 	Seed          uint64  `help:"Seed of the folds."`
 	Network       string  `xor:"omega" type:"existingdir" help:"Directory of a trained network to use in place of the pretrained one. Features are then not standardised, except by --step."`
-	Model         string  `xor:"model" help:"How to fit: \"l2mt\", the default; a multitask model (${models}); \"best\", the model with the least loss on rows held out; or a structure as --structures names it, such as \"curves-pooled\"."`
+	Model         string  `xor:"model" help:"How to fit: \"l2mt\", the default; a multitask model (${models}); or a structure as --structures names it, such as \"curves-pooled\"."`
 	Omega         string  `xor:"model,omega" type:"existingfile" help:"CSV file of the task covariance to fit with: a row and a column for each task, without names."`
 	View          string  `enum:",${views}" default:"" help:"How predictions follow the columns: ${views}. By default rows held out choose. A kernel compares rows with fitted rows, some of which the saved model then contains."`
 	ClassWeight   string  `enum:",balanced" default:"" help:"\"balanced\" weighs rows so that the classes of a task count the same in a fit. Probabilities still follow the frequencies in the tables, and the likeliest class is predicted."`
@@ -42,8 +40,7 @@ type fitCmd struct {
 	Structures    bool          `help:"List the structures that were weighed, with their losses on rows held out and their weights."`
 	TimeLimit     time.Duration `help:"About how long a fit may take, such as 60s. Structures not measured by then are left out, and the output says so. Results then depend on the machine's speed."`
 	Workers       int           `help:"Number of fits at the same time; 0 means one per CPU."`
-	OmegaOnly     bool          `xor:"model,out" help:"Print the task covariance that the network finds, and fit nothing."`
-	Out           string        `type:"path" xor:"out" help:"Directory to save the model to."`
+	Out           string        `type:"path" help:"Directory to save the model to."`
 	givenProblem  `embed:"" group:"A problem of a file in place of tables:"`
 }
 
@@ -81,11 +78,11 @@ func (c *fitCmd) Run(e *env) error {
 	if err := apart(c.Out, c.Network); err != nil {
 		return err
 	}
-	candidates, err := c.candidates()
+	candidate, err := c.candidate()
 	if err != nil {
 		return err
 	}
-	network, err := c.asked(candidates)
+	network, err := c.asked(candidate)
 	if err != nil {
 		return err
 	}
@@ -105,19 +102,15 @@ func (c *fitCmd) Run(e *env) error {
 	if err != nil {
 		return err
 	}
-	if c.OmegaOnly {
-		return printOmega(e, network, t.Problem)
-	}
 	m := len(t.Problem.Tasks)
 	if c.Omega != "" {
-		if candidates[0].Model, err = readOmega(c.Omega, m); err != nil {
+		if candidate.Model, err = readOmega(c.Omega, m); err != nil {
 			return err
 		}
 	}
-	if candidates != nil || c.Problems != "" { // of targets as they are
+	if candidate != nil || c.Problems != "" { // of targets as they are
 		c.TargetScale = cmp.Or(c.TargetScale, solve.Identity)
 	}
-	candidates = c.few(candidates, t)
 	for _, note := range t.Notes {
 		e.remark("%s", note)
 	}
@@ -138,7 +131,7 @@ func (c *fitCmd) Run(e *env) error {
 	if err != nil {
 		return err
 	}
-	return c.report(e, b, t, candidates)
+	return c.report(e, b, t, candidate)
 }
 
 // collected is how much the heap of a fit may grow, in percent, before it is collected.
@@ -154,37 +147,25 @@ func collected(p *data.ProblemData) int {
 	return 25
 }
 
-// Names of models that are no entries of the registry.
-const (
-	modelL2MT = "l2mt"
-	modelBest = "best"
-)
-
-// candidates are the fits to take the best of; nil leaves the choice to solve.Bench. The model of
-// --omega is read with the tables.
-func (c *fitCmd) candidates() (candidates []solve.Candidate, err error) {
+// candidate is the one to fit; nil leaves the choice to solve.Bench. The model of --omega is read
+// with the tables.
+func (c *fitCmd) candidate() (*solve.Candidate, error) {
 	one, ok := solve.ParseCandidate(c.Model)
-	model, unknown := multitask.Lookup(c.Model)
 	switch {
 	case c.Omega != "":
-		candidates = []solve.Candidate{{}}
-	case c.Model == "" || c.Model == modelL2MT:
+		return new(solve.Candidate), nil
+	case c.Model == "" || c.Model == compare.L2MT:
 		return nil, nil
 	case c.View != "":
 		return nil, errUsage.Errorf("--model=%s has a view already; leave --view out", c.Model)
 	case ok:
-		candidates = []solve.Candidate{one}
-	case c.Model == modelBest:
-		candidates = []solve.Candidate{{}, {Mixture: solve.Mixture{Pooled: 1}}}
-		for _, b := range multitask.Baselines()[1:] { // the first is STL
-			candidates = append(candidates, solve.Candidate{Model: b})
-		}
-	case unknown != nil:
-		return nil, errUsage.Errorf("--model: %w, or %s, %s, or a structure such as curves-alone", unknown, modelL2MT, modelBest)
-	default:
-		candidates = []solve.Candidate{{Model: model}}
+		return &one, nil
 	}
-	return candidates, nil
+	model, err := multitask.Lookup(c.Model)
+	if err != nil {
+		err = errUsage.Errorf("--model: %w, or %s, or a structure such as curves-alone", err, compare.L2MT)
+	}
+	return &solve.Candidate{Model: model}, err
 }
 
 // older is the prior of the model of --after, whose recipe then reads the tables.
@@ -205,26 +186,10 @@ func (c *fitCmd) older() (*saved.Prior, error) {
 	return prior, nil
 }
 
-// few leaves out candidates that take too long with the tasks of a table.
-func (c *fitCmd) few(candidates []solve.Candidate, t *table.Table) []solve.Candidate {
-	return slices.DeleteFunc(candidates, func(x solve.Candidate) bool {
-		if x.Model == nil || len(candidates) == 1 {
-			return false
-		}
-		i := x.Model.Info()
-		out := i.MostTasks > 0 && len(t.Problem.Tasks) > i.MostTasks
-		if out {
-			t.Notes = append(t.Notes, fmt.Sprintf("%s is left out: with more than %d tasks it takes too long; --model %s fits it all the same", i.Title, i.MostTasks, i.Name))
-		}
-		return out
-	})
-}
-
-// asked is the network that candidates ask, or nil. One of one's own gets the features as they
+// asked is the network that the candidate asks, or nil. One of one's own gets the features as they
 // are in the tables, as in the problems that it was trained on.
-func (c *fitCmd) asked(candidates []solve.Candidate) (*solve.Finder, error) {
-	asks := func(x solve.Candidate) bool { return x.Network > 0 || x.Learned }
-	if candidates != nil && !slices.ContainsFunc(candidates, asks) {
+func (c *fitCmd) asked(candidate *solve.Candidate) (*solve.Finder, error) {
+	if candidate != nil && candidate.Network == 0 && !candidate.Learned {
 		if c.Network != "" {
 			return nil, errUsage.Errorf("--model=%s asks no network; leave --network out", c.Model)
 		}
@@ -304,32 +269,4 @@ func (c *givenProblem) open() (*data.ProblemData, error) {
 		}
 	}
 	return nil, errUsage.Errorf("--name=%q: %s has no such problem; of its %d the first is %q", c.Name, c.Problems, len(problems), problems[0].Name)
-}
-
-// found is the network's covariance of a problem, for print.
-type found struct {
-	Problem  string        `json:"problem"`
-	Tasks    []string      `json:"tasks"`
-	Omega    [][]float64   `json:"omega"`
-	Expected compare.Float `json:"expected_relative_error"`
-	Related  *related      `json:"-"`
-}
-
-// printOmega prints the network's covariance, without a fit.
-func printOmega(e *env, network *solve.Finder, p *data.ProblemData) error {
-	f, err := network.Omega(p.Labelled())
-	if err != nil {
-		return err
-	}
-	result := found{Problem: p.Name, Omega: compare.Entries(f.Omega),
-		Expected: compare.Float(f.Estimated)}
-	for _, t := range p.Tasks {
-		result.Tasks = append(result.Tasks, t.Name)
-	}
-	title := "task correlations that the network finds"
-	if result.Expected <= math.MaxFloat64 { // else the network says nothing
-		title += fmt.Sprintf("; relative error expected %.4f", result.Expected)
-	}
-	result.Related = relate(title, result.Tasks, report.Correlation(f.Omega))
-	return e.print(result, "omega")
 }

@@ -11,7 +11,7 @@ import (
 
 // report fits, saves the model if there is a directory for it, and prints the results.
 func (c *fitCmd) report(e *env, b *solve.Bench, t *table.Table,
-	candidates []solve.Candidate) (err error) {
+	candidate *solve.Candidate) (err error) {
 	var folder *files.Folder
 	if c.Out == "" {
 		e.remark("without --out DIRECTORY the model is not saved")
@@ -21,7 +21,7 @@ func (c *fitCmd) report(e *env, b *solve.Bench, t *table.Table,
 		}
 		defer folder.Close()
 	}
-	r, err := report.Fit(e, b, t, report.Options{Candidates: candidates,
+	r, err := report.Fit(e, b, t, report.Options{Candidate: candidate,
 		View: c.View, Scale: c.TargetScale, Threshold: c.Threshold})
 	if err != nil {
 		return err

@@ -261,7 +261,7 @@ func forgeries(t *testing.T) map[string]*forgery {
 	mustL2mt(t, train...)
 	train[4] = "OUT"
 	problems := filepath.Join(filepath.Dir(experience), "p", "test.json")
-	network.reads = [][]string{{"report", network.dir}, {"fit", "--network", network.dir, "--problems", problems, "--name", "test-0001", "--omega-only"}}
+	network.reads = [][]string{{"report", network.dir}, {"fit", "--network", network.dir, "--problems", problems, "--name", "test-0001", "--model", "network"}}
 	network.open(t, model.ConfigFile, "")
 	network.open(t, metricsFile, "")
 	network.open(t, model.WeightsFile, "network")

@@ -1,7 +1,6 @@
 package command
 
 import (
-	"bytes"
 	"encoding/json"
 	"fmt"
 	"math"
@@ -15,10 +14,7 @@ import (
 
 	"l2mt/data"
 	"l2mt/data/datatest"
-	"l2mt/data/digits"
 	"l2mt/infer/report"
-	"l2mt/infer/solve"
-	"l2mt/model"
 )
 
 // What the fit of a problem saves predicts test rows with the errors that fit reports: of two classes, of
@@ -91,20 +87,6 @@ func TestPredictWithWhatAFitOfAProblemSaves(t *testing.T) {
 			}
 			datatest.Near(t, loss, r.Test.Fit.Task[i], 1e-6, "%s, task %s: predict errs by", name, task.Name)
 		}
-	}
-}
-
-// A link with gamma 0 has no inverse: the network expects no relative error, and names none.
-func TestANetworkWithoutAnEstimateNamesNone(t *testing.T) {
-	d := datatest.Must(digits.Load())(t)
-	_, file, err := data.SampleProblems(d, data.SampleConfig{Test: 1, MaxTasks: 4, TrainFraction: 0.03, ValidationFraction: 0.03})
-	problem := datatest.Must(datatest.Must(file, err)(t).Bind(d))(t)[0]
-	network := datatest.Must(model.NewNetwork(datatest.Must(model.Preset("default", 64))(t), 1))(t)
-	clear(network.Params.Get("gamma"))
-	var out bytes.Buffer
-	e := &env{Context: t.Context(), stdout: &out}
-	if err := printOmega(e, datatest.Must(solve.NewFinder(network))(t), problem); err != nil || out.Len() == 0 || undefined.MatchString(out.String()) {
-		t.Errorf("%v: %s", err, &out)
 	}
 }
 

@@ -3,12 +3,9 @@ package command
 import (
 	"bytes"
 	"errors"
-	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
-	"slices"
-	"strings"
 
 	"l2mt/data"
 	"l2mt/data/digits"
@@ -44,19 +41,15 @@ type problemsSampleCmd struct {
 	Dataset           string    `default:"digits" help:"Dataset: a file, or the embedded \"digits\"."`
 	Out               string    `required:"" type:"path" help:"Directory to write train.json and test.json to."`
 	Groups            bool      `help:"Make each group of the dataset, such as a school, a task."`
-	Case              []string  `placeholder:"CLASSES" help:"Make one test problem, whose tasks tell the first of these classes from each of the others. Training problems leave these tasks out."`
 	Kind              data.Kind `enum:",classification,regression" default:"" help:"Kind of the labels with --groups: classification or regression; by default from the labels."`
 	data.SampleConfig `embed:""`
 }
 
 // Validate checks the flags before the dataset is read.
 func (c *problemsSampleCmd) Validate() error {
-	if n := len(c.Case); n > 0 && (n < 3 || c.Test == 0) {
-		return fmt.Errorf("--case=%s --test=%d: --case needs three classes or more, and a test problem to make", strings.Join(c.Case, ","), c.Test)
-	}
-	if c.Groups && (c.Case != nil || c.DisjointClasses || c.DisjointRows) ||
+	if c.Groups && (c.DisjointClasses || c.DisjointRows) ||
 		!c.Groups && (c.All || c.Kind != "") {
-		return errors.New("--all and --kind go with --groups; --case, --disjoint-classes and --disjoint-rows do not")
+		return errors.New("--all and --kind go with --groups; --disjoint-classes and --disjoint-rows do not")
 	}
 	return c.Defaults().Validate()
 }
@@ -75,9 +68,6 @@ func (c *problemsSampleCmd) Run(e *env) error {
 		return err
 	}
 	train, test, err := draw(d, c.SampleConfig)
-	if err == nil && c.Case != nil {
-		err = c.study(d, train, test)
-	}
 	if err != nil {
 		return err
 	}
@@ -85,55 +75,6 @@ func (c *problemsSampleCmd) Run(e *env) error {
 		e.remark("training and test problems have rows in common, so that a network has seen some test rows in training (--disjoint-rows prevents it)")
 	}
 	return c.save(e, train, test)
-}
-
-// study puts the case in the place of the test problems: a problem whose tasks tell the first
-// of some classes from each other one. No training problem has these tasks.
-func (c *problemsSampleCmd) study(d *data.Dataset, train, test *data.ProblemFile) error {
-	draw := c.SampleConfig
-	pairs := len(d.Classes) * (len(d.Classes) - 1) / 2
-	draw.Train = 0
-	draw.Test = 1
-	draw.MinTasks = pairs
-	draw.MaxTasks = pairs
-	draw.DisjointRows = false
-	_, every, err := data.SampleProblems(d, draw)
-	if err != nil {
-		return fmt.Errorf("--case: %w", err)
-	}
-	one := &data.Problem{Name: "case study", Prepare: c.Prepare}
-	for _, class := range c.Case[1:] {
-		tasks := every.Problems[0].Tasks
-		i := slices.IndexFunc(tasks, func(t *data.Task) bool {
-			return isPair(t, class, c.Case[0])
-		})
-		if i < 0 {
-			return data.Invalid("--case: %s has no pair of classes %q and %q; its classes are %q", d.Name, class, c.Case[0], d.Classes)
-		}
-		tasks[i].Name = class + " vs " + c.Case[0]
-		tasks[i].Positive = class
-		tasks[i].Negative = c.Case[0]
-		one.Tasks = append(one.Tasks, tasks[i])
-	}
-	test.Problems = []*data.Problem{one}
-	if train == nil {
-		return nil
-	}
-	for _, p := range train.Problems {
-		p.Tasks = slices.DeleteFunc(p.Tasks, func(t *data.Task) bool {
-			return slices.ContainsFunc(c.Case[1:], func(class string) bool {
-				return isPair(t, class, c.Case[0])
-			})
-		})
-	}
-	train.Problems = slices.DeleteFunc(train.Problems, func(p *data.Problem) bool {
-		return len(p.Tasks) < 2
-	})
-	return nil
-}
-
-func isPair(t *data.Task, a, b string) bool {
-	return t.Positive == a && t.Negative == b || t.Positive == b && t.Negative == a
 }
 
 // save writes the sets, which may be nil, as train.json and test.json, and prints their summaries.

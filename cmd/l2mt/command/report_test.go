@@ -29,7 +29,7 @@ func smallRun(t *testing.T) (dir string) {
 	experiment := write(t, "case.toml", `
 title = "A small study"
 flags = [
-  "problems --train 6 --train-fraction 0.03 --validation-fraction 0.03 --case 8,3,5,0",
+  "problems --train 6 --test 1 --min-tasks 3 --max-tasks 3 --train-fraction 0.03 --validation-fraction 0.03",
   "collect --models stl,snr2 --explore 2",
   "train --train.epochs=2 --model.hidden=4",
   "eval --models mtrl",
@@ -87,7 +87,7 @@ func reportShowsEverything(t *testing.T, page string) {
 		"Relative errors of the methods", "Relative errors with standard errors", "Heat maps of the task correlations by method",
 		"Heat map of the task correlations", "Loss, error of what is found and parameters",
 		"Fit of alike <small>fit", "What else could be done", "one model for all, at own levels", "Where the target varies", "Predicted and true", "Calibration", "Errors of rows held out, task by task", "What columns add", "What was weighed",
-		`--case 8,3,5,0`, `"epochs": 2`, "This page: l2mt ",
+		`--max-tasks 3`, `"epochs": 2`, "This page: l2mt ",
 	} {
 		datatest.Holds(t, strings.Contains(html.UnescapeString(page), want), "the report does not have %q", want)
 	}

@@ -11,16 +11,13 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
-	"slices"
 	"strings"
 	"testing"
 
 	"l2mt/data"
 	"l2mt/data/datatest"
 	"l2mt/data/files"
-	"l2mt/data/table"
 	"l2mt/infer/report"
-	"l2mt/infer/solve"
 )
 
 // write writes a file in a directory of the test.
@@ -49,19 +46,6 @@ func TestTooManyTasksAreOneLine(t *testing.T) {
 	code, _, stderr := l2mt(t, "-q", "fit", write(t, "a.csv", b.String()), "--task", "task", "--out", "never")
 	if code != exitFailed || strings.Count(stderr, "\n") != 1 || !strings.Contains(stderr, "there are 5000 tasks; a fit takes 4096 at most") {
 		t.Errorf("exit code %d, stderr %q", code, stderr)
-	}
-}
-
-// With more tasks than SPATS is made for, all models but that one are tried, and that is
-// said.
-func TestModelsAreLeftOutInWords(t *testing.T) {
-	for tasks, all := range map[int]bool{20: true, 21: false} {
-		c, read := &fitCmd{Model: modelBest}, &table.Table{Problem: &data.ProblemData{Tasks: make([]data.TaskData, tasks)}}
-		candidates := c.few(datatest.Must(c.candidates())(t), read)
-		tried := slices.ContainsFunc(candidates, func(c solve.Candidate) bool { return c.Name() == "spats" })
-		if tried != all || (len(read.Notes) == 0) != all || !all && !strings.HasPrefix(read.Notes[0], "SPATS is left out: with more than 20 tasks it takes too long") {
-			t.Errorf("%d tasks: SPATS tried: %t, notes %q", tasks, tried, read.Notes)
-		}
 	}
 }
 

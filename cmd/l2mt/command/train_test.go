@@ -99,7 +99,6 @@ func TestExitCodes(t *testing.T) {
 		{exitFailed, "eval --network N --problems Tx", "no such file"},
 		{exitFailed, "eval --network DIR --problems T", "weights.safetensors"},
 		{exitUsage, "fit --network N --problems T --name test-0007", `has no such problem; of its 2 the first is "test-0001"`},
-		{exitUsage, "fit --network N --problems T --omega-only --out OUT", "can't be used together"},
 		{exitUsage, "fit T --model oracle", `there is no model "oracle"`},
 		{exitFailed, "fit Tx", "l2mt: /"},
 		{exitUsage, "collect --problems T --out OUT --models mtrl,mtrl", `model "mtrl" is named twice`},
