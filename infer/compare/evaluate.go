@@ -8,7 +8,6 @@ import (
 	"context"
 	"fmt"
 	"slices"
-	"sync"
 	"time"
 
 	"golang.org/x/sync/errgroup"
@@ -229,12 +228,10 @@ func (o EvaluateOptions) cells(networks []Network, given, problems []*data.Probl
 		for _, m := range o.Models {
 			cells = append(cells, o.plain(m, p))
 		}
-		for k, n := range networks {
-			c := network(n, given[i], p)
-			if k > 0 {
-				c.variants = slices.DeleteFunc(c.variants, func(v Variant) bool { return v == Without })
-			}
-			cells = append(cells, c)
+		variants := []Variant{Plain, Alone, Without, Paper}
+		for _, n := range networks {
+			cells = append(cells, network(n, given[i], p, variants))
+			variants = []Variant{Plain, Alone, Paper} // the control is the same for all
 		}
 	}
 	return cells
@@ -250,18 +247,16 @@ func (o EvaluateOptions) plain(m multitask.Model, p *data.ProblemData) *cell {
 	if c.model != STL {
 		c.variants = append(c.variants, Refitted)
 	}
-	rows := sync.OnceValues(func() (evidence.Evidence, error) { return evidence.Labelled(p, 0) })
+	var labelled evidence.Evidence
 	var tuned *evidence.Tuned
 	c.fit = func(ctx context.Context, v Variant) (t *evidence.Tuned, err error) {
-		if v == Plain {
-			tuned, err = paper(ctx, m, p)
+		switch v {
+		case Plain:
+			if labelled, err = evidence.Labelled(p, 0); err == nil {
+				tuned, err = paper(ctx, m, p)
+			}
 			return tuned, err
-		}
-		labelled, err := rows()
-		if err != nil {
-			return nil, err
-		}
-		if v == Labelled {
+		case Labelled:
 			return evidence.Tune(ctx, evidence.Of(m), labelled, p, evidence.Options{})
 		}
 		if t, err = evidence.Refit(ctx, tuned.Omega, labelled, p); err == nil {
@@ -283,13 +278,13 @@ func paper(ctx context.Context, m multitask.Model, p *data.ProblemData) (*eviden
 
 // network solves the problem with the network, and without parts of that. It is seen with the
 // features that the network works on.
-func network(n Network, p, features *data.ProblemData) *cell {
-	bench := sync.OnceValues(func() (*solve.Bench, error) {
-		return solve.NewBench(n.Finder, p, solve.Options{})
-	})
-	fit := func(ctx context.Context, v Variant) (*evidence.Tuned, error) {
+func network(n Network, p, features *data.ProblemData, variants []Variant) *cell {
+	var b *solve.Bench
+	fit := func(ctx context.Context, v Variant) (_ *evidence.Tuned, err error) {
 		begin := time.Now()
-		if v == Paper {
+		var choice *solve.Choice
+		switch v {
+		case Paper:
 			found, err := n.Omega(p)
 			if err != nil {
 				return nil, err
@@ -303,16 +298,14 @@ func network(n Network, p, features *data.ProblemData) *cell {
 				t.Seconds = time.Since(begin).Seconds()
 			}
 			return t, err
-		}
-		b, err := bench()
-		if err != nil {
-			return nil, err
-		}
-		var choice *solve.Choice
-		if v == Alone {
+		case Alone:
 			choice, err = b.Best(ctx, b.First())
-		} else {
-			choice, err = b.Choose(ctx, solve.Parts{NoNetwork: v == Without})
+		case Without:
+			choice, err = b.Choose(ctx, solve.Parts{NoNetwork: true})
+		default:
+			if b, err = solve.NewBench(n.Finder, p, solve.Options{}); err == nil {
+				choice, err = b.Choose(ctx, solve.Parts{})
+			}
 		}
 		if err != nil {
 			return nil, err
@@ -323,7 +316,7 @@ func network(n Network, p, features *data.ProblemData) *cell {
 		}
 		return fitted.Tuned, nil
 	}
-	return &cell{p, L2MT, n.Name, []Variant{Plain, Alone, Without, Paper}, fit}
+	return &cell{p, L2MT, n.Name, variants, fit}
 }
 
 // Entries writes out a covariance, row by row.

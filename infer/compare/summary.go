@@ -89,10 +89,13 @@ func Summarise(outcomes []Outcome) (*Table, error) {
 	if err != nil {
 		return nil, err
 	}
-	stl := find(methods, STL, Labelled)
-	if stl == nil {
+	i := slices.IndexFunc(methods, func(m *Row) bool {
+		return m.Method == Method{Model: STL, Variant: Labelled}
+	})
+	if i < 0 {
 		return nil, infer.ErrInvalid.Errorf("there are no outcomes of %q on all labelled rows, to which errors are relative", STL)
 	}
+	stl := methods[i]
 	var fair, published, networks []*Row
 	for _, m := range methods {
 		switch {
@@ -150,6 +153,7 @@ func (r Row) Heading() string {
 // collate brings the outcomes of every method together, problems and methods
 // in the order of their first outcomes.
 func collate(outcomes []Outcome) (problems []string, methods []*Row, err error) {
+	names := map[string]bool{}
 	for _, o := range outcomes {
 		if !slices.Contains(problems, o.Problem) {
 			problems = append(problems, o.Problem)
@@ -157,6 +161,7 @@ func collate(outcomes []Outcome) (problems []string, methods []*Row, err error) 
 		i := slices.IndexFunc(methods, func(m *Row) bool { return m.Method == o.Method })
 		if i < 0 {
 			i = len(methods)
+			names[o.Network] = true
 			methods = append(methods, &Row{Title: title(o.Model, o.Variant), Method: o.Method})
 		}
 		m := methods[i]
@@ -165,12 +170,8 @@ func collate(outcomes []Outcome) (problems []string, methods []*Row, err error) 
 		}
 		m.Validation = append(m.Validation, o.Validation.Mean)
 		m.Test = append(m.Test, o.Test.Mean)
-		m.Seconds = m.Seconds + o.Seconds
+		m.Seconds += o.Seconds
 		m.Omega = o.Omega
-	}
-	names := map[string]bool{}
-	for _, m := range methods {
-		names[m.Network] = true
 	}
 	delete(names, "")
 	for _, m := range methods {
@@ -184,17 +185,9 @@ func collate(outcomes []Outcome) (problems []string, methods []*Row, err error) 
 			return nil, nil, infer.ErrInvalid.Errorf("there is no outcome of %s on problem %q", m.Title, problems[len(m.Test)])
 		}
 		m.Error = stat.Mean(m.Test, nil)
-		m.Seconds = m.Seconds / float64(len(problems))
+		m.Seconds /= float64(len(problems))
 	}
 	return problems, methods, nil
-}
-
-func find(methods []*Row, model string, v Variant) *Row {
-	i := slices.IndexFunc(methods, func(m *Row) bool { return m.Model == model && m.Variant == v })
-	if i < 0 {
-		return nil
-	}
-	return methods[i]
 }
 
 func title(model string, v Variant) string {

@@ -228,8 +228,8 @@ func pointsOf(h *evidence.HeldOut, p *data.ProblemData, temperature float64) (se
 			}
 		}
 		var sample [][2]float64
-		for i := 0; i < len(points); i += 1 + len(points)/mostPoints {
-			sample = append(sample, points[i])
+		for chunk := range slices.Chunk(points, 1+len(points)/mostPoints) {
+			sample = append(sample, chunk[0])
 		}
 		return [][][2]float64{sample}
 	}

@@ -25,21 +25,16 @@ var bounds = []float64{
 
 // add counts a request.
 func (m *metrics) add(model string, code, rows int, took time.Duration) {
-	counts := map[string]float64{
-		fmt.Sprintf("l2mt_requests_total{model=%q,code=\"%d\"}", model, code): 1,
-		fmt.Sprintf("l2mt_rows_total{model=%q}", model):                       float64(rows),
-		"l2mt_request_seconds_sum":                                            took.Seconds(),
-		"l2mt_request_seconds_count":                                          1,
-	}
-	for _, bound := range bounds {
-		if took.Seconds() <= bound {
-			counts[fmt.Sprintf("l2mt_request_seconds_bucket{le=\"%v\"}", bound)] = 1
-		}
-	}
 	m.lock.Lock()
 	defer m.lock.Unlock()
-	for name, v := range counts {
-		m.values[name] += v
+	m.values[fmt.Sprintf("l2mt_requests_total{model=%q,code=\"%d\"}", model, code)]++
+	m.values[fmt.Sprintf("l2mt_rows_total{model=%q}", model)] += float64(rows)
+	m.values["l2mt_request_seconds_sum"] += took.Seconds()
+	m.values["l2mt_request_seconds_count"]++
+	for _, bound := range bounds {
+		if took.Seconds() <= bound {
+			m.values[fmt.Sprintf("l2mt_request_seconds_bucket{le=\"%v\"}", bound)]++
+		}
 	}
 }
 

@@ -109,11 +109,9 @@ func (r *records) objects(raw []byte) error {
 	if err := json.Unmarshal(raw, &rows); err != nil {
 		return err
 	}
-	names := map[string]bool{}
+	names := map[string]json.RawMessage{}
 	for _, row := range rows {
-		for name := range row {
-			names[name] = true
-		}
+		maps.Copy(names, row)
 	}
 	r.columns = slices.Sorted(maps.Keys(names))
 	lists := make([][]json.RawMessage, len(rows))

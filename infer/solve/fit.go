@@ -1,6 +1,7 @@
 package solve
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"math"
@@ -82,10 +83,8 @@ func (b *Bench) tuned(ctx context.Context, j *Judged) (*multitask.Result, error)
 	if err != nil {
 		return nil, err
 	}
-	o := multitask.Options{Workers: b.options.Workers, Start: j.start}
-	if o.Start == nil {
-		o.Start = j.Fits[0]
-	}
+	o := multitask.Options{Workers: b.options.Workers,
+		Start: cmp.Or(j.start, j.Fits[0])}
 	r, err := multitask.Fit(ctx, j.subject.Model, s.tuning.Training(), j.Params, o)
 	if err != nil {
 		return nil, err
@@ -220,29 +219,29 @@ const logisticNoise = math.Pi * math.Pi / 3
 // shares are the parts of the variance of targets or, of classes and counts, of scores, the mean
 // over the classes. The noise is in such a unit.
 func shares(fits []*mixed.Fit, unit float64) (parts []Share) {
-	total := 0.0
-	var sums []mixed.Component
-	noise := 0.0
+	noise := Share{Name: "noise"}
 	for _, f := range fits {
-		noise += f.Noise * unit
+		noise.Own += f.Noise * unit
 		for k, c := range f.Components {
-			if k >= len(sums) {
-				sums = append(sums, mixed.Component{Name: c.Name})
+			if k >= len(parts) {
+				parts = append(parts, Share{Name: c.Name})
 			}
 			if !c.Fixed {
-				sums[k].Common += f.Explained[k]
+				parts[k].Common += f.Explained[k]
 			}
-			sums[k].Own += c.Own * c.Size
+			parts[k].Own += c.Own * c.Size
 		}
 	}
-	for _, c := range sums {
-		total += c.Common + c.Own
+	parts = append(parts, noise)
+	total := 0.0
+	for _, s := range parts {
+		total += s.Common + s.Own
 	}
-	total += noise
-	for _, c := range sums {
-		parts = append(parts, Share{c.Name, c.Common / total, c.Own / total})
+	for i := range parts {
+		parts[i].Common /= total
+		parts[i].Own /= total
 	}
-	return append(parts, Share{Name: "noise", Own: noise / total})
+	return parts
 }
 
 // Scores are the predictions of a task for rows with the features of the problem.

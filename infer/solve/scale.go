@@ -44,7 +44,7 @@ func (b *Bench) Scaled(
 	ctx context.Context, scale string, choose Chooser,
 ) (*Bench, *Choice, error) {
 	if scale == Log {
-		return b.chosen(b.logarithms, choose)
+		return chosen(b.logarithms, choose)
 	}
 	best, err := choose(b)
 	if err != nil || scale == Identity || scale == "" && !b.scales() {
@@ -53,12 +53,12 @@ func (b *Bench) Scaled(
 	asTheyAre := residuals(best.HeldOut)
 	robust := func() (*Bench, error) { return b.robust(asTheyAre) }
 	if scale == Huber {
-		return b.chosen(robust, choose)
+		return chosen(robust, choose)
 	}
 	_, unscaled := best.ScoresOf(b.rows)
 	counts := func() (*Bench, error) { return b.expectations(float64(unscaled.Error)) }
 	if scale == Count {
-		return b.chosen(counts, choose)
+		return chosen(counts, choose)
 	}
 	var rivals []func() (*Bench, error)
 	y := slices.Concat(labels(b.rows)...)
@@ -82,7 +82,7 @@ func (b *Bench) Scaled(
 			best.LeftOut += len(rivals) - k
 			break
 		}
-		scaled, c, err := b.chosen(rival, choose)
+		scaled, c, err := chosen(rival, choose)
 		if err != nil {
 			return nil, nil, err
 		}
@@ -127,7 +127,7 @@ func (b *Bench) surprise(c *Choice) float64 {
 }
 
 // chosen is a choice on another bench.
-func (b *Bench) chosen(
+func chosen(
 	rescale func() (*Bench, error), choose Chooser,
 ) (*Bench, *Choice, error) {
 	scaled, err := rescale()

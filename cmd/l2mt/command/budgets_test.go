@@ -25,7 +25,7 @@ import (
 var budgets = map[string]int{
 	"data/view":                     6738,
 	"cmd/l2mt":                      15,
-	"cmd/l2mt/command":              23222, // 46: builds are told apart, streams; 49: the answer first, in 80 columns; 50: shards, curves of sweeps
+	"cmd/l2mt/command":              21946, // 46: builds are told apart, streams; 49: the answer first, in 80 columns; 50: shards, curves of sweeps
 	"cmd/l2mt/internal/plot":        5143,  // 49: predictions against what came true
 	"data":                          13666, // 48: the metric of the experience; 49: time, groups, weights
 	"data/datatest":                 713,   // 52: one Must, Check, Holds, Need, Refused, Says and Equal for all tests
@@ -40,7 +40,7 @@ var budgets = map[string]int{
 	"data/table":                    14289, // 46: columns are centred, and wrong data named; 48: columns of older models; 52: datasets; 49: time, groups, weights
 	"examples/own-estimator":        212,
 	"infer":                         1569,
-	"infer/compare":                 5282,  // 46: outcomes are checked
+	"infer/compare":                 4610,  // 46: outcomes are checked
 	"infer/report":                  5979,  // 52: what the command computed; 49: numbers of its texts
 	"infer/serve":                   4900,  // 51: models over HTTP
 	"infer/solve":                   19607, // 48: the metric of the experience; 49: time, groups, weights; 47: fifty rows of a task are sampled
@@ -67,7 +67,7 @@ var budgets = map[string]int{
 const (
 	// whole bounds the sum of all packages, which issues 46 to 51 have brought from 207,895 to here.
 	// They might add 29,000: the rest is to be taken out again, and issue 52 goes to 210,000.
-	whole = 254314
+	whole = 252366
 	// testLines bounds the lines of all tests. Each fault of issue 46 has a test, and the models of
 	// issues 47 and 48 have some 2,300 lines; serve (51) has 600.
 	testLines = 29144

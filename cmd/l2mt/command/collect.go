@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 
-	"l2mt/data/experience"
 	"l2mt/train/collect"
 )
 
@@ -27,39 +26,24 @@ func (c *collectCmd) Validate() error {
 	return err
 }
 
-func (c *collectCmd) Run(e *env) error {
+// Run makes experience in a directory that has the problems too.
+func (c *collectCmd) Run(e *env) (err error) {
 	defer room()()
 	problems, err := c.problems(c.Problems)
+	if err == nil {
+		problems, err = through(problems, c.Head)
+	}
+	if err == nil {
+		_, err = problems.Problem(0) // before there is a directory
+	}
 	if err != nil {
 		return err
 	}
-	if problems, err = through(problems, c.Head); err != nil {
-		return err
-	}
-	if _, err := problems.Problem(0); err != nil { // before there is a directory
-		return err
-	}
-	summary, err := c.collect(e, problems)
-	if err != nil {
-		return err
-	}
-	result := struct {
-		Dir string `json:"dir"`
-		collect.Summary
-	}{c.Out, summary}
-	return e.print(result, "collected")
-}
-
-// collect makes experience in a directory that has the problems too.
-func (c *collectCmd) collect(e *env, problems *experience.Problems) (s collect.Summary, err error) {
-	config, err := c.config()
-	if err != nil {
-		return s, err
-	}
+	config, _ := c.config() // Validate has seen that it is right
 	manifest := config.Manifest(problems.Reference(), "l2mt "+versions()["l2mt"])
 	collector, err := collect.Open(c.Out, manifest, config)
 	if err != nil {
-		return s, err
+		return err
 	}
 	defer func() { err = errors.Join(err, collector.Close()) }()
 	if config.Shards > 1 {
@@ -70,8 +54,9 @@ func (c *collectCmd) collect(e *env, problems *experience.Problems) (s collect.S
 	}
 	// The problems come before the first tuple, so that no store is without them.
 	if err := problems.Keep(c.Out); err != nil {
-		return s, err
+		return err
 	}
+	var s collect.Summary
 	err = c.goOn(e, c.Out, func(begin func() error) (err error) {
 		s, err = collector.Run(e, problems,
 			collect.Options{Workers: c.Workers, Progress: e.reporter(), Begin: begin})
@@ -84,7 +69,13 @@ func (c *collectCmd) collect(e *env, problems *experience.Problems) (s collect.S
 	if s.Failed > s.Perfect {
 		e.remark("l2mt experience check %s says why", c.Out)
 	}
-	return s, err
+	if err != nil {
+		return err
+	}
+	return e.print(struct {
+		Dir string `json:"dir"`
+		collect.Summary
+	}{c.Out, s}, "collected")
 }
 
 func (c *collectCmd) config() (config collect.Config, err error) {

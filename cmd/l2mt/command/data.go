@@ -108,8 +108,8 @@ func describe(d *data.Dataset) datasetInfo {
 		Name: d.Name, Rows: d.X.Rows(), Features: d.X.Cols(),
 		Stored: d.X.NNZ(), Sparse: data.IsSparse(d.X),
 		LabelOf: d.LabelOf, Steps: d.Steps, SHA256: d.Fingerprint(),
+		Notes: d.Notes,
 	}
-	info.Notes = d.Notes
 	if d.Label != nil {
 		info.Classes = sizesOf(d.ClassSizes())
 	}

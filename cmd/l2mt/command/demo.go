@@ -33,7 +33,6 @@ func (c *demoCmd) Run(e *env) error {
 	if c.Test < 2 {
 		return errUsage.Errorf("--test=%d: there must be at least 2 test problems, for the interval of their ratios", c.Test)
 	}
-	folder := func(name string) string { return filepath.Join(c.Out, name) }
 	// Rows of their own, as the experience may not teach test rows.
 	x := &experiment{Dataset: c.Dataset, Flags: []string{
 		fmt.Sprintf("problems --disjoint-rows --train=%d --test=%d", c.Train, max(demoDrawn, c.Test)),
@@ -46,7 +45,7 @@ func (c *demoCmd) Run(e *env) error {
 	}
 	s.guard(c.buildFlags)
 	s.evaluate.first = c.Test
-	explain := &fitCmd{Network: s.learn.Out, Out: folder("problem"),
+	explain := &fitCmd{Network: s.learn.Out, Out: filepath.Join(c.Out, "problem"),
 		givenProblem: givenProblem{Problems: s.evaluate.Problems, Name: "test-0001"}}
 	page := &reportCmd{Dir: c.Out}
 
@@ -69,7 +68,7 @@ func (c *demoCmd) Run(e *env) error {
 			return fmt.Errorf("%s: %w", part.what, err)
 		}
 	}
-	table, err := loadTable(folder("evaluation"))
+	table, err := loadTable(s.evaluate.Out)
 	if err != nil {
 		return err
 	}
@@ -77,5 +76,5 @@ func (c *demoCmd) Run(e *env) error {
 		*compare.Table
 		Demo *demoCmd `json:"-"`
 		Page string   `json:"-"`
-	}{table, c, folder(reportFile)}, "demo")
+	}{table, c, filepath.Join(c.Out, reportFile)}, "demo")
 }

@@ -19,7 +19,7 @@ import (
 )
 
 type evalCmd struct {
-	Network    []string `sep:"none" placeholder:"DIR" help:"Directory of a trained network; by default \"pretrained\", which takes any features. Given again for further networks, all are compared with each other. DIR/start is the network before training."`
+	Network    []string `sep:"none" default:"pretrained" placeholder:"DIR" help:"Directory of a trained network; by default \"pretrained\", which takes any features. Given again for further networks, all are compared with each other. DIR/start is the network before training."`
 	Problems   string   `required:"" type:"path" help:"File of the test problems."`
 	dataFlags  `embed:""`
 	Models     []string `default:"all" help:"Multitask models to compare with (${models}); \"all\" means the paper's ten."`
@@ -33,9 +33,6 @@ type evalCmd struct {
 }
 
 func (c *evalCmd) Validate() error {
-	if c.Network == nil {
-		c.Network = []string{pretrainedNetwork}
-	}
 	for i, dir := range c.Network {
 		if slices.Contains(c.Network[:i], dir) {
 			return fmt.Errorf("--network=%s: it is given twice; give each network once", dir)
@@ -79,7 +76,7 @@ func (c *evalCmd) name(dir string) string {
 	return base
 }
 
-func (c *evalCmd) Run(e *env) error {
+func (c *evalCmd) Run(e *env) (err error) {
 	defer room()()
 	models, _ := lookup(c.Models) // Validate has looked them up
 	labelled, _ := lookup(c.Labelled)
@@ -107,7 +104,26 @@ func (c *evalCmd) Run(e *env) error {
 	if head := networks[0].Head(); head != "" {
 		e.remark("all methods have the features that the network's head makes, %s", head)
 	}
-	table, err := c.evaluate(e, networks, problems, o)
+	if c.Out != "" {
+		if o.Journal, err = c.journal(e); err != nil {
+			return err
+		}
+		defer func() { err = errors.Join(err, o.Journal.Close()) }()
+	}
+	var table *compare.Table
+	evaluate := func(begin func() error) error {
+		o.Begin = begin
+		outcomes, err := compare.Evaluate(e, networks, problems, o)
+		if err == nil {
+			table, err = compare.Summarise(outcomes)
+		}
+		return err
+	}
+	if c.Out == "" {
+		err = evaluate(nil)
+	} else {
+		err = c.goOn(e, c.Out, evaluate)
+	}
 	if err != nil {
 		return err
 	}
@@ -132,54 +148,33 @@ func (c *evalCmd) part(problems []*data.ProblemData) (portion []*data.ProblemDat
 	return portion
 }
 
-// journal keeps the outcomes of a shard, or knows the outcomes of all shards.
-func (c *evalCmd) journal() (*compare.Journal, error) {
-	path := filepath.Join(c.Out, "outcomes.jsonl")
+// journal keeps every outcome as it comes, of a shard or of all, and knows the outcomes before. All
+// know the outcomes of the shards.
+func (c *evalCmd) journal(e *env) (*compare.Journal, error) {
+	if err := c.pin(); err != nil {
+		return nil, err
+	}
+	name := "outcomes.jsonl"
+	var siblings []string
 	if shard, shards, _ := shardOf(c.Part); c.Part != "" {
-		return compare.OpenJournal(filepath.Join(c.Out, "outcomes-"+experience.Shard(shard, shards)+".jsonl"))
-	}
-	shards, _ := fs.Glob(os.DirFS(c.Out), "outcomes-shard-*.jsonl") // the pattern is right
-	for i, name := range shards {
-		shards[i] = filepath.Join(c.Out, name)
-	}
-	return compare.OpenJournal(path, shards...)
-}
-
-// evaluate makes the table, keeping every outcome as it comes if there is a
-// directory to keep it in.
-func (c *evalCmd) evaluate(e *env, networks []compare.Network,
-	problems []*data.ProblemData, o compare.EvaluateOptions) (table *compare.Table, err error) {
-	if c.Out != "" {
-		if err := c.pin(); err != nil {
-			return nil, err
-		}
-		journal, err := c.journal()
-		if err != nil {
-			return nil, err
-		}
-		defer func() { err = errors.Join(err, journal.Close()) }()
-		if journal.Torn {
-			e.remark("warning: the last outcome was cut off while it was written; it is computed again")
-		}
-		if journal.Len() > 0 {
-			e.remark("resuming after %d outcomes in %s", journal.Len(), c.Out)
-		}
-		o.Journal = journal
-	}
-	evaluate := func(begin func() error) error {
-		o.Begin = begin
-		outcomes, err := compare.Evaluate(e, networks, problems, o)
-		if err == nil {
-			table, err = compare.Summarise(outcomes)
-		}
-		return err
-	}
-	if c.Out == "" {
-		err = evaluate(nil)
+		name = "outcomes-" + experience.Shard(shard, shards) + ".jsonl"
 	} else {
-		err = c.goOn(e, c.Out, evaluate)
+		siblings, _ = fs.Glob(os.DirFS(c.Out), "outcomes-shard-*.jsonl") // the pattern is right
 	}
-	return table, err
+	for i, name := range siblings {
+		siblings[i] = filepath.Join(c.Out, name)
+	}
+	journal, err := compare.OpenJournal(filepath.Join(c.Out, name), siblings...)
+	if err != nil {
+		return nil, err
+	}
+	if journal.Torn {
+		e.remark("warning: the last outcome was cut off while it was written; it is computed again")
+	}
+	if journal.Len() > 0 {
+		e.remark("resuming after %d outcomes in %s", journal.Len(), c.Out)
+	}
+	return journal, nil
 }
 
 // pin writes down the files that the outcomes depend on, or checks that outcomes in the directory

@@ -44,18 +44,13 @@ func (c *experienceCheckCmd) Run(e *env) error {
 	if len(result.Faults) == 0 {
 		if _, err := store.Complete(); err != nil {
 			result.Faults = append(result.Faults, err.Error())
-		}
-	}
-	n := len(result.Faults)
-	records := result.Records
-	if n == 0 {
-		if result.Tuples, err = store.Load(); err != nil {
+		} else if result.Tuples, err = store.Load(); err != nil {
 			return err
 		}
 	}
 	err = e.print(result, "experience")
-	if n > 0 && err == nil {
-		err = data.Invalid("%d faults in %d records; the first: %s", n, records, result.Faults[0])
+	if n := len(result.Faults); n > 0 && err == nil {
+		err = data.Invalid("%d faults in %d records; the first: %s", n, result.Records, result.Faults[0])
 	}
 	return err
 }

@@ -39,8 +39,8 @@ func (l listing) tasks(m report.Measured) []report.Task {
 			ranked = m.Tasks[:2*halfListed]
 		}
 		gap := fmt.Sprintf("(%d more: --tasks)", len(m.Tasks)-2*halfListed)
-		listed = append(slices.Clone(ranked[:halfListed]), report.Task{Task: gap})
-		listed = append(listed, ranked[len(ranked)-halfListed:]...)
+		listed = slices.Concat(ranked[:halfListed],
+			[]report.Task{{Task: gap}}, ranked[len(ranked)-halfListed:])
 	}
 	mean := m.Mean
 	if len(m.Recipe.Targets) < 2 {

@@ -67,34 +67,15 @@ func (c *predictCmd) Run(e *env) error {
 		return errUsage.Errorf("%w", err)
 	}
 	var answers []saved.Answer
-	write := func(w io.Writer) error {
-		return predictRows(e, rows, func(b *saved.Block) {
-			var text bytes.Buffer
-			out := csv.NewWriter(&text)
-			for j := range b.Rows {
-				_ = out.Write(l.Row(b, j)) // a buffer has no errors
-			}
-			out.Flush()
-			b.Text = text.Bytes()
-		}, func(b *saved.Block) error {
-			for _, a := range b.Answers {
-				if !math.IsNaN(a.Label) {
-					answers = append(answers, a)
-				}
-			}
-			_, err := w.Write(b.Text)
-			return err
-		})
-	}
 	if c.Out != "" {
 		var fault error // of the rows read, not of the file written
 		err = files.Write(c.Out, func(w io.Writer) error {
-			fault = c.encode(w, l, write)
+			answers, fault = c.predict(e, rows, l, w)
 			return fault
 		})
 		err = cmp.Or(fault, err)
 	} else {
-		err = c.encode(e.stdout, l, write)
+		answers, err = c.predict(e, rows, l, e.stdout)
 	}
 	if err != nil || len(answers) == 0 {
 		return err
@@ -113,36 +94,47 @@ func (c *predictCmd) Run(e *env) error {
 	return tell(e.stderr, "scores", printed)
 }
 
-// encode lets write write lines of CSV, which become a Parquet file if the file is called so.
-func (c *predictCmd) encode(w io.Writer, l *saved.Lines, write func(io.Writer) error) error {
-	if !strings.HasSuffix(strings.ToLower(c.Out), ".parquet") {
-		err := csv.NewWriter(w).WriteAll([][]string{l.Heads})
-		return cmp.Or(err, write(w))
-	}
-	table, err := format.NewParquetWriter(w, l.Heads, l.Words)
-	if err != nil {
-		return err
-	}
-	return cmp.Or(write(table), table.Close())
-}
-
 // mostNotes bounds the notes that are printed.
 const mostNotes = 8
 
-// predictRows predicts all rows, lets work finish each block and passes the blocks on in
-// order. Then it remarks on cells and tasks that are new to the model.
-func predictRows(e *env, rows *saved.Rows,
-	work func(*saved.Block), sink func(*saved.Block) error) error {
+// predict writes the predictions of all rows as CSV, or as Parquet if the file is called so, and
+// returns the answers to rows with labels. It remarks on cells and tasks that are new to the model.
+func (c *predictCmd) predict(e *env, rows *saved.Rows, l *saved.Lines,
+	w io.Writer) (answers []saved.Answer, err error) {
 	defer room()()
+	if strings.HasSuffix(strings.ToLower(c.Out), ".parquet") {
+		table, fault := format.NewParquetWriter(w, l.Heads, l.Words)
+		if fault != nil {
+			return nil, fault
+		}
+		defer func() { err = cmp.Or(err, table.Close()) }()
+		w = table
+	} else if err := csv.NewWriter(w).WriteAll([][]string{l.Heads}); err != nil {
+		return nil, err
+	}
 	report := e.reporter()
 	report.Start("predicting", 0)
 	defer report.Finish()
-	err := rows.Each(e, work, func(b *saved.Block) error {
+	err = rows.Each(e, func(b *saved.Block) {
+		var text bytes.Buffer
+		out := csv.NewWriter(&text)
+		for j := range b.Rows {
+			_ = out.Write(l.Row(b, j)) // a buffer has no errors
+		}
+		out.Flush()
+		b.Text = text.Bytes()
+	}, func(b *saved.Block) error {
 		report.Advance(b.Rows, "")
-		return sink(b)
+		for _, a := range b.Answers {
+			if !math.IsNaN(a.Label) {
+				answers = append(answers, a)
+			}
+		}
+		_, err := w.Write(b.Text)
+		return err
 	})
 	if err != nil {
-		return err
+		return nil, err
 	}
 	notes, written := rows.Notes()
 	for _, note := range notes[:min(mostNotes, len(notes))] {
@@ -154,5 +146,5 @@ func predictRows(e *env, rows *saved.Rows,
 	if written != "" {
 		e.remark("%s (--separator, --decimal)", written)
 	}
-	return nil
+	return answers, nil
 }

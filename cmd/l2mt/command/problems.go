@@ -54,6 +54,8 @@ func (c *problemsSampleCmd) Validate() error {
 	return c.Defaults().Validate()
 }
 
+// Run writes the sets that are asked for as train.json and test.json, and prints their summaries.
+// Other problems in the folder stay.
 func (c *problemsSampleCmd) Run(e *env) error {
 	draw := data.SampleProblems
 	if c.Groups {
@@ -74,43 +76,33 @@ func (c *problemsSampleCmd) Run(e *env) error {
 	if train != nil && test != nil && !c.Groups && !c.DisjointRows && !c.DisjointClasses {
 		e.remark("training and test problems have rows in common, so that a network has seen some test rows in training (--disjoint-rows prevents it)")
 	}
-	return c.save(e, train, test)
-}
-
-// save writes the sets, which may be nil, as train.json and test.json, and prints their summaries.
-// Other problems in the folder stay.
-func (c *problemsSampleCmd) save(e *env, train, test *data.ProblemFile) error {
 	if err := os.MkdirAll(c.Out, 0o755); err != nil {
 		return err
 	}
 	var rows []summary
-	for _, set := range []struct {
-		name string
-		file *data.ProblemFile
-	}{{"train.json", train}, {"test.json", test}} {
-		if set.file == nil {
+	for i, file := range []*data.ProblemFile{train, test} {
+		if file == nil {
 			continue
 		}
-		var err error
-		if set.file.Dataset.Path, err = experience.ReferTo(c.Dataset, c.Out); err != nil {
+		if file.Dataset.Path, err = experience.ReferTo(c.Dataset, c.Out); err != nil {
 			return err
 		}
-		raw, err := set.file.Encode()
+		raw, err := file.Encode()
 		if err != nil {
 			return err
 		}
-		path := filepath.Join(c.Out, set.name)
+		path := filepath.Join(c.Out, []string{"train.json", "test.json"}[i])
 		old, err := os.ReadFile(path)
 		switch {
 		case errors.Is(err, fs.ErrNotExist):
-			err = set.file.Save(path)
+			err = file.Save(path)
 		case err == nil && !bytes.Equal(old, raw):
 			err = data.Invalid("%s has other problems than these; remove it, or give another --out", path)
 		}
 		if err != nil {
 			return err
 		}
-		rows = append(rows, summarise(path, set.file))
+		rows = append(rows, summarise(path, file))
 	}
 	return e.print(rows, "problems")
 }
@@ -124,10 +116,10 @@ func (c *problemsCheckCmd) Run(e *env) error {
 	var rows []summary
 	for _, path := range c.Files {
 		p, err := c.problems(path)
-		if err != nil {
-			return err
+		if err == nil {
+			_, err = p.All()
 		}
-		if _, err := p.All(); err != nil {
+		if err != nil {
 			return err
 		}
 		rows = append(rows, summarise(path, p.File))

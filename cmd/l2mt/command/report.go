@@ -157,8 +157,7 @@ func openFit(dir string) (*fitPart, error) {
 		}
 	}
 	tasks := relatedOf(shown)
-	drawn := len(tasks.Tasks) <= mostDrawn
-	if drawn && len(tasks.Pairs) > 0 && !tasks.Same {
+	if len(tasks.Tasks) <= mostDrawn && len(tasks.Pairs) > 0 && !tasks.Same {
 		tasks.Title = "Task correlations"
 		f.Maps = []plot.Correlation{tasks.Correlation}
 	}

@@ -67,12 +67,16 @@ func readRuns(dirs []string) (rows []*seeds, err error) {
 		s.Seconds = append(s.Seconds, seconds["training"])
 		s.heldOut = append(s.heldOut, used.HeldOut)
 	}
-	same := slices.Clone(rows[0].Settings)
+	shared := map[string]int{} // by so many rows
 	for _, s := range rows {
-		same = slices.DeleteFunc(same, func(setting string) bool { return !slices.Contains(s.Settings, setting) })
+		for _, setting := range s.Settings {
+			shared[setting]++
+		}
 	}
 	for _, s := range rows {
-		s.Settings = slices.DeleteFunc(s.Settings, func(setting string) bool { return slices.Contains(same, setting) })
+		s.Settings = slices.DeleteFunc(s.Settings, func(setting string) bool {
+			return shared[setting] == len(rows)
+		})
 	}
 	return rows, nil
 }

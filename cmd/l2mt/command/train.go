@@ -87,9 +87,10 @@ func (c *trainCmd) Run(e *env) error {
 		return err
 	}
 	features := example.Problem.Cols()
-	if head != nil && head.In() != features {
-		return errUsage.Errorf("--head=%s takes %d features, but the problems have %d", c.Head, head.In(), features)
-	} else if head != nil {
+	if head != nil {
+		if head.In() != features {
+			return errUsage.Errorf("--head=%s takes %d features, but the problems have %d", c.Head, head.In(), features)
+		}
 		features = head.Out()
 	}
 	config, err := c.config(features)

@@ -52,9 +52,9 @@ func Correlations(maps []Correlation) *Picture {
 	for _, c := range maps {
 		ordered := Correlation{Title: c.Title}
 		for _, i := range order {
-			row := make([]float64, len(order))
-			for k, j := range order {
-				row[k] = c.Correlation[i][j]
+			var row []float64
+			for _, j := range order {
+				row = append(row, c.Correlation[i][j])
 			}
 			ordered.Tasks = append(ordered.Tasks, c.Tasks[i])
 			ordered.Correlation = append(ordered.Correlation, row)
@@ -155,8 +155,8 @@ func numbers(s square) *plotter.Labels {
 				style.Color = color.White
 			}
 			label := strings.Replace(fmt.Sprintf("%.2f", z), "-0.00", "0.00", 1)
-			centre := plotter.XY{X: s.X(c), Y: s.Y(r)}
-			labels.XYs = append(labels.XYs, centre)
+			labels.XYs = append(labels.XYs,
+				plotter.XY{X: s.X(c), Y: s.Y(r)})
 			labels.TextStyle = append(labels.TextStyle, style)
 			labels.Labels = append(labels.Labels, label)
 		}

@@ -107,7 +107,7 @@ func positions(points []Point) (places []float64) {
 }
 
 func finite(f compare.Float) bool {
-	return !math.IsNaN(float64(f)) && !math.IsInf(float64(f), 0)
+	return math.Abs(float64(f)) <= math.MaxFloat64
 }
 
 // addMethod draws method i: a curve where the points have places, else marks below each other,
