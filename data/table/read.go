@@ -423,17 +423,17 @@ func (r *reader) column(name, role string) *format.Column {
 // align checks that all files have the same columns, by name.
 func (r *reader) align() (err error) {
 	for _, c := range r.features {
-		var has, lacks string // the first file
+		var holder, lacks string // the first file
 		for _, s := range r.sheets {
 			if s.names[c.Name] {
-				has = cmp.Or(has, s.path)
+				holder = cmp.Or(holder, s.path)
 			} else {
 				lacks = cmp.Or(lacks, s.path)
 			}
 		}
 		if lacks != "" && r.MissingColumns == "" {
 			err = errors.Join(err,
-				data.Mismatch("%s: there is no column %q, which %s has (--missing-columns mean fills it in)", lacks, c.Name, has))
+				data.Mismatch("%s: there is no column %q, which %s has (--missing-columns mean fills it in)", lacks, c.Name, holder))
 		}
 	}
 	r.Recipe.Task = r.Task

@@ -496,32 +496,7 @@ func (s *Fit) Task(name string) (int, error) {
 	if i, known := s.known(name); known {
 		return i, nil
 	}
-	names := s.TaskNames() // the tasks spelt most like the name first
-	slices.SortStableFunc(names, func(a, b string) int {
-		return distance(a, name) - distance(b, name)
-	})
-	return 0, ErrUnknownTask.Errorf("the model has no task %q; it has %s", name, format.Abridge(names))
-}
-
-// distance of two names is Levenshtein's: the fewest letters to insert, delete or replace.
-func distance(a, b string) int {
-	row := make([]int, len(b)+1) // of the table, for the letters of a so far
-	for j := range row {
-		row[j] = j
-	}
-	for i := range len(a) {
-		diagonal := row[0]
-		row[0] = i + 1
-		for j := range len(b) {
-			replace := diagonal
-			if a[i] != b[j] {
-				replace++
-			}
-			diagonal = row[j+1]
-			row[j+1] = min(replace, row[j]+1, row[j+1]+1)
-		}
-	}
-	return row[len(b)]
+	return 0, ErrUnknownTask.Errorf("the model has no task %q; it has %s", name, format.Abridge(s.TaskNames()))
 }
 
 // Linear is W and b of a task, or of the Average. A class has the mean of the
