@@ -14,26 +14,27 @@ import (
 )
 
 // recognise finds tasks of two classes that the experience has, and gives them the discriminant of
-// these classes' rows and their own. It takes no weight from held-out rows: few rows judging many
-// are more noise than news.
+// these classes' rows and their own, unless that errs on more of their rows held out than the fit.
 func (b *Bench) recognise(c *Choice) error {
 	if !b.hasLearned() || b.rows.Several() > 0 || b.regression() {
 		return nil
 	}
 	sigma := b.finder.network.Sigma
-	c.known = make([]*multitask.Linear, len(b.rows.Tasks))
-	scores := make([][]float64, len(c.known))
+	known := make([]*multitask.Linear, len(b.rows.Tasks))
+	scores := make([][]float64, len(known))
 	blend := &blend{loss: mixed.Logistic{}, noise: 1}
+	var recalled []string
+	errs := 0 // of discriminants, less the errors of the fit
 	for i, t := range b.rows.Tasks {
 		classes, ok := b.recognised(t)
 		if !ok {
 			continue
 		}
 		linear := discriminant(sigma, classes, t)
-		c.known[i] = &linear
+		known[i] = &linear
 		first := sigma.Classes[classes[0]].Name
 		words := fmt.Sprintf("task %q: the experience has its classes %q and %q, and their rows there take part in the fit", t.Name, first, sigma.Classes[classes[1]].Name)
-		c.Recalled = append(c.Recalled, words)
+		recalled = append(recalled, words)
 		trained := linear.Scores(t.TrainSet.X)
 		unit := math.Sqrt(float64(len(trained))) / max(floats.Norm(trained, 2), math.SmallestNonzeroFloat32)
 		scale(linear, unit)
@@ -43,18 +44,23 @@ func (b *Bench) recognise(c *Choice) error {
 			scale(linear, unit)
 			weights := t.ValidationSet.Weights()
 			for j, s := range linear.Scores(t.ValidationSet.X) {
+				y := t.ValidationSet.Y[j]
+				fitted := c.Scores[i][len(scores[i])]
+				errs += btoi(s*y <= 0) - btoi(fitted*y <= 0)
 				scores[i] = append(scores[i], s)
 				blend.scores = append(blend.scores, []float64{s})
-				blend.y = append(blend.y, t.ValidationSet.Y[j])
+				blend.y = append(blend.y, y)
 				blend.weight = append(blend.weight, weights[j])
 			}
 		}
 	}
-	if len(blend.y) == 0 {
+	if len(blend.y) == 0 || errs > 0 {
 		return nil
 	}
+	c.known = known
+	c.Recalled = recalled
 	weight := blend.weigh()[0]
-	for i, linear := range c.known {
+	for i, linear := range known {
 		if linear == nil {
 			scores[i] = c.Scores[i]
 			continue

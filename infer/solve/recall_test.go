@@ -105,6 +105,17 @@ func TestClassesThatComeBack(t *testing.T) {
 		b := bench(t, f, p, o)
 		c := datatest.Must(b.Choose(t.Context(), Parts{NoNetwork: true}))(t)
 		datatest.Holds(t, c.Recalled == nil, "without the network %v is recognised", c.Recalled)
+		var strange []data.TaskData // far apart where rows of any class only scatter
+		for side, c := range sigma.Classes[:2] {
+			x := data.Stack([]data.Matrix{c.TrainSet.X, c.TrainSet.X})
+			for i := range x.Rows() {
+				x.Row(i).Value[columns-1] = float32(100 - 200*side)
+			}
+			strange = append(strange, model.ClassOf(c.Name, x))
+		}
+		forgetful.Sigma = model.NewSigma(strange, model.Taught{Ridge: 10, Far: 1e9, Few: 5})
+		c = datatest.Must(Fit(t.Context(), datatest.Must(NewFinder(&forgetful))(t), p, o))(t).Choice
+		datatest.Holds(t, c.Recalled == nil || columns < 4, "discriminants that err more have a say: %v", c.Recalled)
 	}
 }
 
