@@ -14,7 +14,8 @@ import (
 )
 
 // recognise finds tasks of two classes that the experience has, and gives them the discriminant of
-// these classes' rows and their own, unless that errs on more of their rows held out than the fit.
+// these classes' rows and their own, unless that errs on more rows held out than the fit, by a
+// standard error.
 func (b *Bench) recognise(c *Choice) error {
 	if !b.hasLearned() || b.rows.Several() > 0 || b.regression() {
 		return nil
@@ -24,7 +25,8 @@ func (b *Bench) recognise(c *Choice) error {
 	scores := make([][]float64, len(known))
 	blend := &blend{loss: mixed.Logistic{}, noise: 1}
 	var recalled []string
-	errs := 0 // of discriminants, less the errors of the fit
+	errs := 0.0       // of discriminants, less the errors of the fit
+	discordant := 0.0 // rows on which one of the two errs
 	for i, t := range b.rows.Tasks {
 		classes, ok := b.recognised(t)
 		if !ok {
@@ -46,7 +48,9 @@ func (b *Bench) recognise(c *Choice) error {
 			for j, s := range linear.Scores(t.ValidationSet.X) {
 				y := t.ValidationSet.Y[j]
 				fitted := c.Scores[i][len(scores[i])]
-				errs += btoi(s*y <= 0) - btoi(fitted*y <= 0)
+				gap := float64(btoi(s*y <= 0) - btoi(fitted*y <= 0))
+				errs += gap
+				discordant += gap * gap
 				scores[i] = append(scores[i], s)
 				blend.scores = append(blend.scores, []float64{s})
 				blend.y = append(blend.y, y)
@@ -54,7 +58,7 @@ func (b *Bench) recognise(c *Choice) error {
 			}
 		}
 	}
-	if len(blend.y) == 0 || errs > 0 {
+	if len(blend.y) == 0 || errs > math.Sqrt(discordant) {
 		return nil
 	}
 	c.known = known
