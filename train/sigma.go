@@ -60,24 +60,26 @@ func newKnown(n *model.Network, source Source) (*known, error) {
 			return k, nil
 		}
 		k.Columns = model.NamesOf(p)
-		labelled := p.Labelled()
-		whole := labelled.Tested().Labelled()
+		labelled := p.Labelled().TrainingOnly()
 		for i, t := range p.Tasks {
-			k.Few += len(t.Train) + len(t.Validation)
+			count := len(labelled.Tasks[i].TrainSet.Y)
+			k.Few += count
 			sides += max(2, p.Several())
 			index := slices.Concat(t.Train, t.Validation, t.Test)
-			set := whole.Tasks[i].TrainSet
-			if len(index) != len(set.Y) {
+			if len(index) != count+len(t.TestSet.Y) {
 				return k, nil // they are no rows of a dataset
 			}
-			k.pairs[t.Name] = labelled.TrainingOnly().Tasks[i]
+			k.pairs[t.Name] = labelled.Tasks[i]
 			names := p.ClassesOf(t)
-			for j, y := range set.Y {
-				if !taken[index[j]] {
-					taken[index[j]] = true
-					name := names[multitask.LabelOf(y, p.Several())]
-					rows[name] = append(rows[name], set.X.Take([]int{j}))
+			for _, set := range []data.Samples{t.TrainSet, t.ValidationSet, t.TestSet} {
+				for j, y := range set.Y {
+					if !taken[index[j]] {
+						taken[index[j]] = true
+						name := names[multitask.LabelOf(y, p.Several())]
+						rows[name] = append(rows[name], set.X.Take([]int{j}))
+					}
 				}
+				index = index[len(set.Y):]
 			}
 		}
 	}
@@ -112,11 +114,11 @@ func (t *trainer) learnSigma(ctx context.Context, source Source) error {
 	report.Start("how classes scatter", len(inner)*len(ridges))
 	defer report.Finish()
 	for part, classes := range inner {
-		scatter := view.ScatterOf(outer[part])
 		p := k.among(classes)
 		if p.Tasks == nil {
 			continue
 		}
+		scatter := view.ScatterOf(outer[part])
 		for i, ridge := range ridges {
 			loss, err := heldLoss(ctx, scatter.Metric(ridge).Problem(p))
 			if err != nil {

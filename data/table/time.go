@@ -42,6 +42,9 @@ func (r *reader) passes(values []float64) bool {
 			}
 			last = v
 			steps++
+			if fall && !years {
+				return false
+			}
 		}
 	}
 	if fall {
