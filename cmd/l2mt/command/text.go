@@ -176,7 +176,7 @@ func number(v any) string {
 // decimals is four of them, or a dash where the number is undefined.
 func decimals(v any) string {
 	f := float(v)
-	if math.IsNaN(f) {
+	if math.IsNaN(f) || math.IsInf(f, 0) {
 		return "-"
 	}
 	return strings.Replace(strconv.FormatFloat(f, 'f', 4, 64), "-0.0000", "0.0000", 1)
