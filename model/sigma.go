@@ -13,6 +13,7 @@ import (
 	"l2mt/data/safetensors"
 	"l2mt/data/view"
 	"l2mt/layers"
+	"l2mt/model/multitask"
 )
 
 // Sigma is what the rows of the experience have taught of their columns and classes: how rows
@@ -90,11 +91,8 @@ func (s *Sigma) Nearest(x data.Matrix) (class int, gap float64) {
 // pairRidge is the ridge of the metric of two classes, inside the metric of all.
 const pairRidge = 0.1
 
-// Between returns the weights and the intercept of the linear discriminant of two classes, to which
-// labelled rows are added.
-func (s *Sigma) Between(
-	classes [2]int, labelled [2]data.Matrix,
-) (w *mat.Dense, b float64) {
+// Between returns the linear discriminant of two classes, to which labelled rows are added.
+func (s *Sigma) Between(classes [2]int, labelled [2]data.Matrix) *multitask.Result {
 	var pair []data.TaskData
 	for side, c := range classes {
 		x := data.Stack([]data.Matrix{s.inner[c], s.Apply(labelled[side])})
@@ -105,8 +103,8 @@ func (s *Sigma) Between(
 	second := meanOf(metric.Apply(pair[1].TrainSet.X))
 	gap := floats.SubTo(make([]float64, len(sum)), sum, second)
 	floats.Add(sum, second)
-	b = -floats.Dot(gap, sum) / 2
-	return s.Pull(metric.Pull(mat.NewDense(len(gap), 1, gap))), b
+	w := s.Pull(metric.Pull(mat.NewDense(len(gap), 1, gap)))
+	return &multitask.Result{W: w, B: []float64{-floats.Dot(gap, sum) / 2}}
 }
 
 // meanOf is the mean of rows.
@@ -134,13 +132,12 @@ func (s *Sigma) save(tensors []Tensor, metadata map[string]string) ([]Tensor, er
 	}
 	for _, t := range s.Classes {
 		x := t.TrainSet.X
-		d := x.Cols()
-		rows := make([]float64, x.Rows()*d)
+		var rows []float64
 		for i := range x.Rows() {
-			x.Row(i).AddTo(rows[i*d:][:d], 1)
+			rows = append(rows, meanOf(x.Take([]int{i}))...)
 		}
 		tensors = append(tensors, Tensor{Name: sigmaKey + t.Name, DType: safetensors.F32,
-			Shape: []int{x.Rows(), d}, Value: rows})
+			Shape: []int{x.Rows(), x.Cols()}, Value: rows})
 	}
 	text, err := json.Marshal(s.Taught)
 	metadata[sigmaKey] = string(text)

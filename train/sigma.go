@@ -120,11 +120,11 @@ func (t *trainer) learnSigma(ctx context.Context, source Source) error {
 		}
 		scatter := view.ScatterOf(outer[part])
 		for i, ridge := range ridges {
-			loss, err := heldLoss(ctx, scatter.Metric(ridge).Problem(p))
+			held, err := heldOut(ctx, scatter.Metric(ridge).Problem(p))
 			if err != nil {
 				return err
 			}
-			losses[i] += loss
+			losses[i] += held.Loss
 			report.Advance(1, p.Name)
 		}
 	}
@@ -218,15 +218,11 @@ func (k *known) among(classes []data.TaskData) *data.ProblemData {
 	return p
 }
 
-// heldLoss is the loss of labelled rows that are held out, in the tasks' common metric.
-func heldLoss(ctx context.Context, p *data.ProblemData) (float64, error) {
+// heldOut judges the tasks' common metric by labelled rows that are held out.
+func heldOut(ctx context.Context, p *data.ProblemData) (*solve.Judged, error) {
 	b, err := solve.NewBench(nil, p, solve.Options{Workers: runtime.GOMAXPROCS(0)})
 	if err != nil {
-		return 0, err
+		return nil, err
 	}
-	j, err := b.Judge(ctx, solve.Candidate{Ridge: 1, Drawn: solve.Drawn})
-	if err != nil {
-		return 0, err
-	}
-	return j.Loss, nil
+	return b.Judge(ctx, solve.Candidate{Ridge: 1, Drawn: solve.Drawn})
 }

@@ -72,8 +72,8 @@ type Bench struct {
 	// largest is the logarithm that a prediction has at most, of logarithms and of counts.
 	largest float64
 
-	whole  map[[2]bool]*features // of all rows, where these are many, with curves and a kernel or not
-	found  map[bool][]*Found     // by the network for every part, as it is or learned
+	whole  map[[2]bool]*features      // of all rows, where these are many, with curves and a kernel or not
+	found  map[bool][]*infer.Solution // by the network for every part, as it is or learned
 	spaces map[place]*space
 	judged map[string]*Judged
 }
@@ -136,7 +136,7 @@ func newBench(f *Finder, p *data.ProblemData, o Options) (*Bench, error) {
 	b := &Bench{finder: f, problem: p.Labelled(),
 		options: o, judged: map[string]*Judged{}}
 	b.spaces = map[place]*space{}
-	b.found = map[bool][]*Found{}
+	b.found = map[bool][]*infer.Solution{}
 	b.whole = map[[2]bool]*features{}
 	b.options.Progress = cmp.Or(o.Progress, progress.Silent())
 	var err error
@@ -253,7 +253,7 @@ func (b *Bench) workers() int { return max(1, b.options.Workers) }
 
 // ask returns the network's covariance for every part. Its covariance for all rows has seen every
 // label, and would praise itself.
-func (b *Bench) ask(learned bool) ([]*Found, error) {
+func (b *Bench) ask(learned bool) ([]*infer.Solution, error) {
 	if b.finder == nil {
 		return nil, b.fault("it takes a network; none is given")
 	}
@@ -261,7 +261,7 @@ func (b *Bench) ask(learned bool) ([]*Found, error) {
 	if found := b.found[learned]; found != nil {
 		return found, nil
 	}
-	found := make([]*Found, len(b.parts))
+	found := make([]*infer.Solution, len(b.parts))
 	err := b.each(func(k int) (err error) {
 		p := b.partsOf(learned)[k]
 		found[k], err = b.finder.find(p.TrainingOnly(), func() *data.ProblemData {

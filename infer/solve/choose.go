@@ -42,7 +42,7 @@ type Choice struct {
 	Recalled []string
 
 	parts []*Judged
-	known []*multitask.Linear // of recognised tasks, nil of others
+	known []*multitask.Result // of recognised tasks, nil of others
 }
 
 // Candidates are the ways to fit a problem that Choose weighs. An older model's knowledge is the

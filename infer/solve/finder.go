@@ -88,7 +88,7 @@ func checkFeatures(p *data.ProblemData) error {
 
 // Omega finds the covariance that the network thinks best for a problem, from
 // the training rows alone.
-func (f *Finder) Omega(p *data.ProblemData) (*Found, error) {
+func (f *Finder) Omega(p *data.ProblemData) (*infer.Solution, error) {
 	p, err := f.Features(p)
 	if err != nil {
 		return nil, err
@@ -98,25 +98,18 @@ func (f *Finder) Omega(p *data.ProblemData) (*Found, error) {
 	})
 }
 
-// Found is a covariance with the judgement of the network.
-type Found struct {
-	*infer.Solution
-	// Estimated is the relative error that the network expects of Omega.
-	Estimated float64
-}
-
 // find is Omega with the features that the network works on, which may be asked about them in
 // the common metric. It minimises the estimated error: rho tr(Omega^2) + <Phi, Omega>. The network
 // is asked about the tasks that have different labels. The others say nothing of how they relate,
 // and have the mean row of Omega; of fewer than two tasks that tell it is I/m.
-func (f *Finder) find(p *data.ProblemData, inMetric func() *data.ProblemData) (*Found, error) {
+func (f *Finder) find(p *data.ProblemData, inMetric func() *data.ProblemData) (*infer.Solution, error) {
 	if err := checkFeatures(p); err != nil {
 		return nil, err
 	}
 	m := len(p.Tasks)
 	tasks := telling(p)
 	if len(tasks) < min(2, m) {
-		return &Found{&infer.Solution{Omega: multitask.Uniform(m)}, 1}, nil
+		return &infer.Solution{Omega: multitask.Uniform(m)}, nil
 	}
 	payload, err := model.PrepareIn(f.network.Config, only(p, tasks), func() *data.ProblemData {
 		return only(inMetric(), tasks)
@@ -134,11 +127,10 @@ func (f *Finder) find(p *data.ProblemData, inMetric func() *data.ProblemData) (*
 	if err != nil {
 		return nil, fmt.Errorf("problem %q: %w", p.Name, err)
 	}
-	found := &Found{s, f.network.RelativeError(estimate.Value(s.Omega))}
 	if len(tasks) < m {
 		s.Omega = spread(s.Omega, tasks, m)
 	}
-	return found, nil
+	return s, nil
 }
 
 // spread makes a covariance of m tasks from the covariance of the tasks that the network was asked

@@ -3,12 +3,12 @@ package solve
 import (
 	"fmt"
 	"math"
+	"slices"
 
 	"gonum.org/v1/gonum/floats"
 	"gonum.org/v1/gonum/mat"
 
 	"l2mt/data"
-	"l2mt/model"
 	"l2mt/model/mixed"
 	"l2mt/model/multitask"
 )
@@ -21,8 +21,8 @@ func (b *Bench) recognise(c *Choice) error {
 		return nil
 	}
 	sigma := b.finder.network.Sigma
-	known := make([]*multitask.Linear, len(b.rows.Tasks))
-	scores := make([][]float64, len(known))
+	known := make([]*multitask.Result, len(b.rows.Tasks))
+	scores := slices.Clone(c.Scores)
 	blend := &blend{loss: mixed.Logistic{}, noise: 1}
 	var recalled []string
 	errs := 0.0       // of discriminants, less the errors of the fit
@@ -32,20 +32,21 @@ func (b *Bench) recognise(c *Choice) error {
 		if !ok {
 			continue
 		}
-		linear := discriminant(sigma, classes, t)
-		known[i] = &linear
+		r := sigma.Between(classes, sides(t))
+		known[i] = r
+		scores[i] = nil
 		first := sigma.Classes[classes[0]].Name
 		words := fmt.Sprintf("task %q: the experience has its classes %q and %q, and their rows there take part in the fit", t.Name, first, sigma.Classes[classes[1]].Name)
 		recalled = append(recalled, words)
-		trained := linear.Scores(t.TrainSet.X)
+		trained := r.Scores(0, t.TrainSet.X)
 		unit := math.Sqrt(float64(len(trained))) / max(floats.Norm(trained, 2), math.SmallestNonzeroFloat32)
-		scale(linear, unit)
+		scale(r, unit)
 		for _, fold := range b.folds {
 			t := fold.Tasks[i]
-			linear := discriminant(sigma, classes, t)
-			scale(linear, unit)
+			r := sigma.Between(classes, sides(t))
+			scale(r, unit)
 			weights := t.ValidationSet.Weights()
-			for j, s := range linear.Scores(t.ValidationSet.X) {
+			for j, s := range r.Scores(0, t.ValidationSet.X) {
 				y := t.ValidationSet.Y[j]
 				fitted := c.Scores[i][len(scores[i])]
 				gap := float64(btoi(s*y <= 0) - btoi(fitted*y <= 0))
@@ -64,13 +65,11 @@ func (b *Bench) recognise(c *Choice) error {
 	c.known = known
 	c.Recalled = recalled
 	weight := blend.weigh()[0]
-	for i, linear := range known {
-		if linear == nil {
-			scores[i] = c.Scores[i]
-			continue
+	for i, r := range known {
+		if r != nil {
+			scale(r, weight)
+			floats.Scale(weight, scores[i])
 		}
-		scale(*linear, weight)
-		floats.Scale(weight, scores[i])
 	}
 	held, err := b.predicted(scores)
 	if err == nil {
@@ -81,9 +80,9 @@ func (b *Bench) recognise(c *Choice) error {
 }
 
 // scale multiplies scores.
-func scale(l multitask.Linear, by float64) {
-	floats.Scale(by, l.W)
-	floats.Scale(by, l.B)
+func scale(r *multitask.Result, by float64) {
+	r.W.Scale(by, r.W)
+	floats.Scale(by, r.B)
 }
 
 // recognised are the classes of the experience that are nearest to the classes of a task, and
@@ -102,12 +101,6 @@ func (b *Bench) recognised(t data.TaskData) (classes [2]int, ok bool) {
 	return classes, classes[0] != classes[1]
 }
 
-// discriminant is linear in the rows of a task.
-func discriminant(sigma *model.Sigma, classes [2]int, t data.TaskData) multitask.Linear {
-	w, intercept := sigma.Between(classes, sides(t))
-	return multitask.LinearOf(w, []float64{intercept}, 0)
-}
-
 // sides are the labelled rows of the classes of a task, the positive one first.
 func sides(t data.TaskData) (x [2]data.Matrix) {
 	var rows [2][]int
@@ -123,12 +116,10 @@ func sides(t data.TaskData) (x [2]data.Matrix) {
 
 // remember gives tasks that are recognised their discriminants.
 func (b *Bench) remember(c *Choice, columns *features, sum *multitask.Result) {
-	for i, linear := range c.known {
-		if linear == nil {
+	for i, r := range c.known {
+		if r == nil {
 			continue
 		}
-		r := &multitask.Result{B: linear.B}
-		r.W = mat.NewDense(len(linear.W), 1, linear.W)
 		if columns != nil {
 			r = columns.embed(r)
 		}

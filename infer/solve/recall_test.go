@@ -13,7 +13,6 @@ import (
 	"l2mt/data/datatest"
 	"l2mt/infer/solve/solvetest"
 	"l2mt/model"
-	"l2mt/model/multitask"
 	_ "l2mt/model/pairwise"
 )
 
@@ -88,8 +87,8 @@ func TestClassesThatComeBack(t *testing.T) {
 					"%d columns: rows held out of a task of new classes have other scores", columns)
 				continue
 			}
-			w, b := sigma.Between([][2]int{{3, 1}, {0, 5}}[i], sides(task))
-			by := multitask.LinearOf(w, []float64{b}, 0).Scores(task.TestSet.X)
+			between := sigma.Between([][2]int{{3, 1}, {0, 5}}[i], sides(task))
+			by := between.Scores(0, task.TestSet.X)
 			ratio := scores[0] / by[0]
 			for j, s := range scores {
 				if ratio < 0 || math.Abs(s-ratio*by[j]) > 1e-3*math.Abs(ratio)*(1+math.Abs(by[j])) {
