@@ -102,7 +102,9 @@ func (f *Finder) Omega(p *data.ProblemData) (*infer.Solution, error) {
 // the common metric. It minimises the estimated error: rho tr(Omega^2) + <Phi, Omega>. The network
 // is asked about the tasks that have different labels. The others say nothing of how they relate,
 // and have the mean row of Omega; of fewer than two tasks that tell it is I/m.
-func (f *Finder) find(p *data.ProblemData, inMetric func() *data.ProblemData) (*infer.Solution, error) {
+func (f *Finder) find(
+	p *data.ProblemData, inMetric func() *data.ProblemData,
+) (*infer.Solution, error) {
 	if err := checkFeatures(p); err != nil {
 		return nil, err
 	}
