@@ -2,7 +2,6 @@ package train
 
 import (
 	"context"
-	"crypto/sha256"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -86,7 +85,7 @@ func (t *trainer) save() error {
 	s.Time = t.optimiser.Time
 	text, err := json.Marshal(s)
 	if err == nil {
-		metadata := map[string]string{stateKey: string(text), sumKey: checksum(text)}
+		metadata := map[string]string{stateKey: string(text), sumKey: files.Sum(text)}
 		err = safetensors.Write(filepath.Join(t.options.Out, StateFile), t.tensors(), metadata)
 	}
 	if err != nil {
@@ -94,8 +93,6 @@ func (t *trainer) save() error {
 	}
 	return nil
 }
-
-func checksum(text []byte) string { return fmt.Sprintf("%x", sha256.Sum256(text)) }
 
 // resume goes on from the state in the directory, or begins where there is none.
 func (t *trainer) resume(ctx context.Context, source Source) error {
@@ -135,7 +132,7 @@ func (t *trainer) restore(path string) error {
 		return fmt.Errorf("%w: %w", errDamaged, err)
 	}
 	text := []byte(metadata[stateKey])
-	if checksum(text) != metadata[sumKey] {
+	if files.Sum(text) != metadata[sumKey] {
 		return fmt.Errorf("%w: the checksum of its state is wrong", errDamaged)
 	}
 	var saved state

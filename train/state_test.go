@@ -15,6 +15,7 @@ import (
 
 	"l2mt/data"
 	"l2mt/data/datatest"
+	"l2mt/data/files"
 	"l2mt/data/safetensors"
 	"l2mt/layers"
 	"l2mt/model"
@@ -203,7 +204,7 @@ func TestAStateThatIsNotOneIsRefused(t *testing.T) {
 		text := metadata[stateKey]
 		datatest.Need(t, strings.Contains(text, old), "%s: the state has no %q: %s", what, old, text)
 		text = strings.Replace(text, old, new, 1)
-		content := datatest.Must(safetensors.Encode(tensors, map[string]string{stateKey: text, sumKey: checksum([]byte(text))}))(t)
+		content := datatest.Must(safetensors.Encode(tensors, map[string]string{stateKey: text, sumKey: files.Sum([]byte(text))}))(t)
 		refused(what, content)
 	}
 	rewrite("a missing tensor", tensors[1:], "", "")
@@ -235,7 +236,7 @@ func FuzzState(f *testing.F) {
 	at := trainerOf(f, c, examples, Options{Out: f.TempDir()})
 	path = filepath.Join(at.options.Out, StateFile)
 	f.Fuzz(func(t *testing.T, raw []byte, text string) {
-		sealed := datatest.Must(safetensors.Encode(tensors, map[string]string{stateKey: text, sumKey: checksum([]byte(text))}))(t)
+		sealed := datatest.Must(safetensors.Encode(tensors, map[string]string{stateKey: text, sumKey: files.Sum([]byte(text))}))(t)
 		for _, content := range [][]byte{raw, sealed} {
 			datatest.Check(t, os.WriteFile(path, content, 0o644))
 			at.state = state{}

@@ -2,8 +2,6 @@ package experience
 
 import (
 	"cmp"
-	"crypto/sha256"
-	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -106,8 +104,7 @@ func contentID(parts ...any) (string, error) {
 	if err != nil {
 		return "", fmt.Errorf("id: %w", err)
 	}
-	sum := sha256.Sum256(raw)
-	return hex.EncodeToString(sum[:16]), nil
+	return files.Sum(raw)[:32], nil
 }
 
 // Compare orders records canonically: by problem, source and draw.

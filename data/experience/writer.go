@@ -23,11 +23,13 @@ var ErrDuplicate = fault.New("duplicate tuple")
 // Writer appends records to one shard of a store. Its methods may be called
 // from several goroutines.
 type Writer struct {
-	mu       sync.Mutex
-	log      *files.Log
-	done     map[string]*Record // by id; nil except of single-task learning
-	warnings []*Fault
-	synced   time.Time
+	// Torn says that a last line of the shard was cut off, as its writer was killed.
+	Torn bool
+
+	mu     sync.Mutex
+	log    *files.Log
+	done   map[string]*Record // by id; nil except of single-task learning
+	synced time.Time
 }
 
 // OpenWriter opens a shard for appending, creating the store and the shard as
@@ -36,8 +38,7 @@ type Writer struct {
 //
 // It refuses a store whose manifest disagrees with m (ErrConflict), a shard
 // that another writer has open (files.ErrLocked), and a store with a damaged line, and
-// leaves their records as they are. A torn last line of this shard is cut off
-// and reported by Warnings.
+// leaves their records as they are. A torn last line of this shard is cut off.
 func OpenWriter(dir, shard string, m Manifest) (*Writer, error) {
 	if shard == "" || shard != filepath.Base(shard) {
 		return nil, data.Invalid("shard %q: it must be the name of a file", shard)
@@ -59,26 +60,20 @@ func OpenWriter(dir, shard string, m Manifest) (*Writer, error) {
 	if err != nil {
 		return nil, err
 	}
-	w := &Writer{log: log, done: map[string]*Record{}, synced: time.Now()}
-	if err = w.index(dir, path); err == nil {
-		_, err = log.Repair()
-	}
-	if err != nil {
+	w := &Writer{Torn: log.Torn, log: log, synced: time.Now()}
+	w.done = map[string]*Record{}
+	if err := w.index(dir); err != nil {
 		return nil, errors.Join(err, log.Close())
 	}
 	return w, nil
 }
 
-// index collects the ids of all shards, and warns of a torn last line of the
-// writer's own shard. In another shard such a line may be a writer at work.
-func (w *Writer) index(dir, path string) error {
+// index collects the ids of all shards. A torn last line of one may be a writer at work.
+func (w *Writer) index(dir string) error {
 	for e, err := range entries(dir) {
-		fault, damaged := errors.AsType[*Fault](err)
+		_, damaged := errors.AsType[*Fault](err)
 		switch {
-		case damaged && errors.Is(fault, ErrTorn):
-			if fault.File == path {
-				w.warnings = append(w.warnings, fault)
-			}
+		case errors.Is(err, ErrTorn):
 		case damaged:
 			return fmt.Errorf("%w (delete that line and its tuple is made again)", err)
 		case err != nil:
@@ -108,9 +103,6 @@ func (w *Writer) STL(id string) *Record {
 	defer w.mu.Unlock()
 	return w.done[id]
 }
-
-// Warnings lists the lines that OpenWriter repaired.
-func (w *Writer) Warnings() []*Fault { return w.warnings }
 
 // Append adds a record. When it returns nil, the record survives the death of the
 // process. It returns an error that wraps ErrDuplicate if the store has the tuple, and

@@ -123,7 +123,10 @@ func syncDir(dir string) error {
 	return errors.Join(d.Sync(), d.Close())
 }
 
-// SHA256 is the checksum of a file's content, in hex.
+// Sum is the SHA-256 of some content, in hex.
+func Sum(content []byte) string { return fmt.Sprintf("%x", sha256.Sum256(content)) }
+
+// SHA256 is the Sum of a file's content.
 func SHA256(path string) (string, error) {
 	f, err := os.Open(path)
 	if err != nil {

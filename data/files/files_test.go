@@ -185,7 +185,7 @@ var (
 
 // disk is a file on a disk with room for so many bytes more, which may be broken.
 type disk struct {
-	*locked
+	*os.File
 	room   int
 	broken bool
 }
@@ -231,11 +231,9 @@ func TestALogHasOneWriter(t *testing.T) {
 	if _, err := OpenLog(path); !errors.Is(err, ErrLocked) || !bytes.Contains([]byte(err.Error()), []byte(path)) {
 		t.Errorf("a second writer: %v", err)
 	}
-	datatest.Refused(openLocked(path))(t, ErrLocked)
 	err := first.Append([]byte("read by others\n"))
 	datatest.Holds(t, err == nil && content(t, path) == "read by others\n", "%q, %v", content(t, path), err)
 	datatest.Check(t, first.Close())
-	datatest.Check(t, datatest.Must(openLocked(path))(t).Close())
 	again := open(t, path)
 	datatest.Holds(t, again.size == 15, "the size is %d", again.size)
 }
@@ -245,8 +243,9 @@ func TestALogHasOneWriter(t *testing.T) {
 func TestAFullDiskLeavesWholeRecords(t *testing.T) {
 	for room := range 14 {
 		path := filepath.Join(t.TempDir(), "log")
-		d := &disk{locked: datatest.Must(openLocked(path))(t), room: room}
-		l := &Log{file: d}
+		l := open(t, path)
+		d := &disk{File: l.file.(*os.File), room: room}
+		l.file = d
 		for range 2 {
 			err := l.Append([]byte("record\n"))
 			datatest.Need(t, err == nil || errors.Is(err, errFull), "room %d: %v", room, err)
@@ -261,8 +260,9 @@ func TestAFullDiskLeavesWholeRecords(t *testing.T) {
 // If the torn part cannot even be cut off, nothing more is appended behind it.
 func TestALogThatCannotBeCutTakesNoMore(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "log")
-	d := &disk{locked: datatest.Must(openLocked(path))(t), room: 3, broken: true}
-	l := &Log{file: d}
+	l := open(t, path)
+	d := &disk{File: l.file.(*os.File), room: 3, broken: true}
+	l.file = d
 	for range 2 {
 		err := l.Append([]byte("record\n"))
 		datatest.Holds(t, errors.Is(err, errFull) && errors.Is(err, errBroken), "the error is %v", err)
@@ -272,9 +272,8 @@ func TestALogThatCannotBeCutTakesNoMore(t *testing.T) {
 	datatest.Says(t, l.Sync(), errBroken)
 	datatest.Says(t, l.Close(), errBroken)
 	again := open(t, path)
-	if torn, err := again.Repair(); err != nil || !torn || again.size != 0 || content(t, path) != "" {
-		t.Errorf("torn %v, %v; the log has %q", torn, err, content(t, path))
-	}
+	datatest.Holds(t, again.Torn && again.size == 0 && content(t, path) == "",
+		"torn %t; the log has %q", again.Torn, content(t, path))
 	err := again.Append([]byte("whole\n"))
 	datatest.Holds(t, err == nil && content(t, path) == "whole\n", "%v; the log has %q", err, content(t, path))
 }
@@ -285,7 +284,7 @@ func TestRepairKeepsWholeLines(t *testing.T) {
 		for _, whole := range []string{"", "\n", "one\n", "one\n\ntwo\n", string(bytes.Repeat([]byte("x"), 64<<10)) + "\n"} {
 			datatest.Check(t, os.WriteFile(path, append([]byte(whole), bytes.Repeat([]byte("t"), length)...), 0o644))
 			l := open(t, path)
-			datatest.Equal(t, datatest.Must(l.Repair())(t), length > 0, "a tail of %d: torn", length)
+			datatest.Equal(t, l.Torn, length > 0, "a tail of %d: torn", length)
 			datatest.Holds(t, content(t, path) == whole && l.size == int64(len(whole)),
 				"a tail of %d behind %d bytes: %d are left", length, len(whole), len(content(t, path)))
 			l.Close()

@@ -2,9 +2,6 @@ package files
 
 import (
 	"errors"
-	"fmt"
-	"os"
-	"path/filepath"
 
 	"github.com/gofrs/flock"
 )
@@ -21,29 +18,4 @@ func lock(path string) (*flock.Flock, error) {
 		err = ErrLocked
 	}
 	return f, err
-}
-
-// locked is a file that is locked until it is closed, by a hidden file beside it: Windows lets
-// nobody read a locked file.
-type locked struct {
-	*os.File
-	lock *flock.Flock
-}
-
-// Close gives the file free.
-func (f locked) Close() error {
-	return errors.Join(f.File.Close(), f.lock.Close())
-}
-
-func openLocked(path string) (*locked, error) {
-	dir, base := filepath.Split(path)
-	held, err := lock(filepath.Join(dir, "."+base+".lock"))
-	if err != nil {
-		return nil, fmt.Errorf("%s: %w", path, err)
-	}
-	f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o644)
-	if err != nil {
-		return nil, errors.Join(err, held.Close())
-	}
-	return &locked{f, held}, nil
 }

@@ -1,14 +1,16 @@
 package files
 
 import (
+	"bufio"
 	"bytes"
-	"crypto/sha256"
-	"encoding/hex"
 	"errors"
 	"fmt"
 	"io"
+	"os"
 	"path/filepath"
 	"slices"
+
+	"github.com/gofrs/flock"
 )
 
 // Log is a file that is only appended to, by one process at a time; any number
@@ -17,33 +19,62 @@ import (
 // file: whoever opens the log next cuts it off.
 type Log struct {
 	file file
+	lock *flock.Flock
+	// Torn says that a last line without newline was cut off when the log was opened.
+	Torn bool
+
 	size int64 // of the whole records
 	torn error // set when a part of a record could not be cut off again
 }
 
 // file is what a log needs of its file. Tests replace it by one that fails.
 type file interface {
-	io.ReaderAt
 	io.WriterAt
 	Truncate(size int64) error
 	Sync() error
 	Close() error
 }
 
-// OpenLog opens a log, or makes it, and locks it (ErrLocked).
+// OpenLog opens a log of lines, or makes it, and locks it (ErrLocked).
 func OpenLog(path string) (*Log, error) {
-	f, err := openLocked(path)
+	dir, base := filepath.Split(path)
+	held, err := lock(filepath.Join(dir, "."+base+".lock")) // Windows lets nobody read a locked file
 	if err != nil {
-		return nil, err
+		return nil, fmt.Errorf("%s: %w", path, err)
 	}
-	info, err := f.Stat()
-	if err == nil && info.Size() == 0 { // it may be new
-		err = syncDir(filepath.Dir(path))
+	f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o644)
+	if err == nil {
+		err = syncDir(dir) // it may be new
 	}
 	if err != nil {
-		return nil, errors.Join(fmt.Errorf("%s: %w", path, err), f.Close())
+		return nil, errors.Join(err, held.Close())
 	}
-	return &Log{file: f, size: info.Size()}, nil
+	l := &Log{file: f, lock: held}
+	if err := l.repair(f); err != nil {
+		return nil, errors.Join(fmt.Errorf("%s: %w", path, err), l.Close())
+	}
+	return l, nil
+}
+
+// repair counts the bytes of whole lines, and cuts off what is behind them.
+func (l *Log) repair(from io.Reader) error {
+	in := bufio.NewReader(from)
+	line, err := in.ReadBytes('\n')
+	for ; err == nil; line, err = in.ReadBytes('\n') {
+		l.size += int64(len(line))
+	}
+	if err != io.EOF {
+		return err
+	}
+	if len(line) == 0 {
+		return nil
+	}
+	l.Torn = true
+	err = errors.Join(l.file.Truncate(l.size), l.file.Sync())
+	if err != nil {
+		return fmt.Errorf("cannot cut off what was torn: %w", err)
+	}
+	return nil
 }
 
 // Append adds a record in one call, and cuts off what a failed call wrote, so
@@ -65,39 +96,12 @@ func (l *Log) Append(record []byte) error {
 	return err
 }
 
-// Repair cuts off a last line without newline, as records are lines, and tells whether
-// there was one.
-func (l *Log) Repair() (torn bool, err error) {
-	whole := l.size
-	block := make([]byte, 64<<10)
-	for whole > 0 {
-		begin := max(0, whole-int64(len(block)))
-		part := block[:whole-begin]
-		if _, err := l.file.ReadAt(part, begin); err != nil {
-			return false, err
-		}
-		if i := bytes.LastIndexByte(part, '\n'); i >= 0 {
-			whole = begin + int64(i) + 1
-			break
-		}
-		whole = begin
-	}
-	if whole == l.size {
-		return false, nil
-	}
-	if err := errors.Join(l.file.Truncate(whole), l.file.Sync()); err != nil {
-		return true, fmt.Errorf("cannot cut off what was torn: %w", err)
-	}
-	l.size = whole
-	return true, nil
-}
-
 // Sync brings the log to the disk.
 func (l *Log) Sync() error { return l.file.Sync() }
 
 // Close syncs the log and gives it free for others.
 func (l *Log) Close() error {
-	return errors.Join(l.file.Sync(), l.file.Close())
+	return errors.Join(l.file.Sync(), l.file.Close(), l.lock.Close())
 }
 
 // ErrChecksum marks a line that is not as it was written.
@@ -109,22 +113,18 @@ const (
 	sumClose = `",`
 )
 
-func checksum(rest []byte) string {
-	sum := sha256.Sum256(rest)
-	return hex.EncodeToString(sum[:8])
-}
-
 // Seal turns a JSON object, which must have fields, into a line whose first field "sum" is a
 // checksum.
 func Seal(body []byte) []byte {
 	rest := body[1:]
-	return slices.Concat([]byte(sumOpen+checksum(rest)+sumClose), rest, []byte("\n"))
+	sum := Sum(rest)[:16]
+	return slices.Concat([]byte(sumOpen+sum+sumClose), rest, []byte("\n"))
 }
 
 // Unseal returns the JSON object of a sealed line, which comes without its newline.
 func Unseal(line []byte) ([]byte, error) {
 	begin, rest, _ := bytes.Cut(line, []byte(sumClose))
-	if want := sumOpen + checksum(rest); string(begin) != want {
+	if want := sumOpen + Sum(rest)[:16]; string(begin) != want {
 		return nil, fmt.Errorf("%w: the line does not begin with a checksum of its content, %s", ErrChecksum, want)
 	}
 	return append([]byte("{"), rest...), nil

@@ -3,7 +3,6 @@ package images
 import (
 	"cmp"
 	"context"
-	"crypto/sha256"
 	"encoding/json"
 	"fmt"
 	"os"
@@ -14,6 +13,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"l2mt/data"
+	"l2mt/data/files"
 	"l2mt/data/progress"
 	"l2mt/data/safetensors"
 )
@@ -123,7 +123,7 @@ func (e *extraction) batch(batch []File) error {
 		Read     Options
 		Files    []File
 	}{e.Identity, e.Features, e.Read, batch})
-	path := filepath.Join(e.partial, fmt.Sprintf("%x.safetensors", sha256.Sum256(text)))
+	path := filepath.Join(e.partial, files.Sum(text)+".safetensors")
 	single := func(string) safetensors.DType { return safetensors.F32 }
 	kept, _, _ := safetensors.Read(path, single) // an absent or damaged file is made anew
 	rows := map[string][]float32{}

@@ -20,7 +20,7 @@ const (
 	robust = 1.4826
 	// sameOrder is the rank correlation with a target that a feature has in other units.
 	sameOrder = 0.9999
-	// screened is about how many rows a rank correlation is of.
+	// screened is about how many rows are looked at for the order of a column.
 	screened = 1000
 )
 
@@ -98,29 +98,24 @@ func (r *reader) ordered(tasks []*task, columns *[]string) error {
 	target := tasks[0].target
 	offsets := r.Recipe.Offsets()
 	for j, name := range r.Recipe.Features() {
-		value := func(row int) float64 { return float64(r.x.Row(row).Value[j]) }
+		first := float64(r.x.Row(0).Value[j])
 		var values, order []float64
 		equals := true
 		counts := true
 		for _, t := range tasks {
-			for k, row := range t.rows {
-				taken := k%(1+n/screened) == 0
-				if !taken && !counts && !equals {
-					continue
-				}
-				v := value(row)
-				counts = counts && v == value(0)+float64(row)
+			for k := 0; k < len(t.rows); k += 1 + n/screened {
+				row := t.rows[k]
+				v := float64(r.x.Row(row).Value[j])
+				counts = counts && v == first+float64(row)
 				label := float32(target.Label(row).Number - offsets[j])
 				equals = equals && target.Text(row) < 0 && v == float64(label)
-				if taken {
-					values = append(values, v)
-					order = append(order, t.y[k])
-				}
+				values = append(values, v)
+				order = append(order, t.y[k])
 			}
 		}
 		switch {
 		case equals:
-			return data.Invalid("column %q: it equals the target %q in every row; leave it out with --ignore", name, target.Name)
+			return data.Invalid("column %q: it equals the target %q; leave it out with --ignore", name, target.Name)
 		case counts:
 			r.note("column %q only counts the rows; if it is their number, leave it out with --ignore", name)
 		case math.Abs(stat.Correlation(data.Ranks(values), data.Ranks(order), nil)) > sameOrder:

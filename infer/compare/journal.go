@@ -70,8 +70,7 @@ func OpenJournal(path string, siblings ...string) (*Journal, error) {
 	if err != nil {
 		return nil, fmt.Errorf("journal: %w", err)
 	}
-	j := &Journal{log: log, done: map[outcomeKey]Outcome{}}
-	j.Torn, err = log.Repair()
+	j := &Journal{Torn: log.Torn, log: log, done: map[outcomeKey]Outcome{}}
 	for _, from := range append(siblings, path) {
 		if err == nil {
 			err = j.read(from)

@@ -3,7 +3,6 @@ package saved
 
 import (
 	"cmp"
-	"crypto/sha256"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -322,7 +321,7 @@ func (s *Fit) write(dir string) (sum string, err error) {
 	d := document{Schema: schema, Fit: s}
 	err = os.MkdirAll(dir, 0o755)
 	if s.Report != nil {
-		d.ReportSum = checksum(s.Report)
+		d.ReportSum = files.Sum(s.Report)
 		err = cmp.Or(err, files.WriteFile(filepath.Join(dir, ReportFile), s.Report))
 	}
 	if s.Beside != nil && err == nil {
@@ -332,7 +331,7 @@ func (s *Fit) write(dir string) (sum string, err error) {
 	if err = cmp.Or(err, invalid); err != nil {
 		return "", err
 	}
-	sum = checksum(b)
+	sum = files.Sum(b)
 	return sum, cmp.Or(
 		safetensors.Write(filepath.Join(dir, WeightsFile),
 			s.tensors(), map[string]string{checksumKey: sum}),
@@ -389,8 +388,6 @@ func (s *Fit) shape(dimensions ...int) []int {
 	return append([]int{len(s.Classes)}, dimensions...)
 }
 
-func checksum(b []byte) string { return fmt.Sprintf("%x", sha256.Sum256(b)) }
-
 // Load reads a model that Save wrote, and checks that its files are whole,
 // belong together and hold a model.
 func Load(dir string) (*Fit, error) {
@@ -412,7 +409,7 @@ func Load(dir string) (*Fit, error) {
 	if err != nil {
 		return nil, ErrSaved.Errorf("%w", err)
 	}
-	if metadata[checksumKey] != checksum(b) {
+	if metadata[checksumKey] != files.Sum(b) {
 		return nil, ErrSaved.Errorf("%s: its weights are of another fit than %s, or one of the two was changed; fit again", dir, File)
 	}
 	found := map[string]safetensors.Tensor{}
@@ -470,7 +467,7 @@ func part(dir, name, sum string) ([]byte, error) {
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
 	}
-	if err == nil && checksum(raw) != sum {
+	if err == nil && files.Sum(raw) != sum {
 		err = ErrSaved.Errorf("%s: its %s is of another fit than %s, or one of the two was changed; fit again", dir, name, File)
 	}
 	return raw, err

@@ -170,8 +170,8 @@ func Open(dir string, m experience.Manifest, config Config) (*Collector, error) 
 	return c, nil
 }
 
-// Warnings lists what was repaired when the store was opened.
-func (c *Collector) Warnings() []*experience.Fault { return c.writer.Warnings() }
+// Torn says that a last tuple was cut off, whose writer was killed.
+func (c *Collector) Torn() bool { return c.writer.Torn }
 
 // Close gives the shard free for others.
 func (c *Collector) Close() error { return c.writer.Close() }

@@ -49,8 +49,8 @@ func (c *collectCmd) Run(e *env) (err error) {
 	if config.Shards > 1 {
 		e.remark("shard %d (from 0) of %d", config.Shard, config.Shards)
 	}
-	for _, w := range collector.Warnings() {
-		e.remark("warning: %v", w)
+	if collector.Torn() {
+		e.remark("warning: the last tuple was cut off while it was written; it is made again")
 	}
 	// The problems come before the first tuple, so that no store is without them.
 	if err := problems.Keep(c.Out); err != nil {

@@ -182,7 +182,7 @@ func TestTablesOfAllKinds(t *testing.T) {
 		{"rows without a task", csv(newTab().gaps("task", "")), "", `t.csv: line 3: column "task", the task: it is missing (""); every row needs one`},
 		{"a task of one row", plain + "d,1,2,3\n", "", ""},
 		{"a task of one row left out", plain + "d,1,2,3\n", "--skip-tasks", ""},
-		{"a feature that is the target", csv(newTab().set("again", func(i int, _ string) string { return newTab()[i+1][3] })), "", `column "again": it equals the target "y" in every row; leave it out with --ignore`},
+		{"a feature that is the target", csv(newTab().set("again", func(i int, _ string) string { return newTab()[i+1][3] })), "", `column "again": it equals the target "y"; leave it out with --ignore`},
 		{"an index without a name", strings.ReplaceAll("\n"+strings.TrimSpace(plain), "\n", "\n5,")[1:] + "\n", "--ignore 5", ""},
 		{"nothing", "", "", "t.csv: it is empty; it needs a header and rows"},
 		{"a header alone", "task,x,y\n", "", "t.csv: it has no labelled rows"},

@@ -165,7 +165,8 @@ func (c *trainCmd) train(e *env, config train.Config,
 	var used usedRun
 	name := func() (err error) {
 		used, err = loadUsed(c.Out)
-		provenance["l2mt"] = used.programs()
+		// The program alone, so that networks of equal sources are equal files after any compiler.
+		provenance["l2mt"] = used.makers(func(b build) string { return b["program"] })
 		return err
 	}
 	if err := name(); err != nil {
