@@ -13,7 +13,6 @@ import (
 	"l2mt/data/safetensors"
 	"l2mt/data/view"
 	"l2mt/layers"
-	"l2mt/model/multitask"
 )
 
 // Sigma is what the rows of the experience have taught of their columns and classes: how rows
@@ -91,8 +90,11 @@ func (s *Sigma) Nearest(x data.Matrix) (class int, gap float64) {
 // pairRidge is the ridge of the metric of two classes, inside the metric of all.
 const pairRidge = 0.1
 
-// Between returns the linear discriminant of two classes, to which labelled rows are added.
-func (s *Sigma) Between(classes [2]int, labelled [2]data.Matrix) *multitask.Result {
+// Between returns the weights and the intercept of the linear discriminant of two classes, to which
+// labelled rows are added.
+func (s *Sigma) Between(
+	classes [2]int, labelled [2]data.Matrix,
+) (w *mat.Dense, b float64) {
 	var pair []data.TaskData
 	for side, c := range classes {
 		x := data.Stack([]data.Matrix{s.inner[c], s.Apply(labelled[side])})
@@ -103,8 +105,8 @@ func (s *Sigma) Between(classes [2]int, labelled [2]data.Matrix) *multitask.Resu
 	second := meanOf(metric.Apply(pair[1].TrainSet.X))
 	gap := floats.SubTo(make([]float64, len(sum)), sum, second)
 	floats.Add(sum, second)
-	w := s.Pull(metric.Pull(mat.NewDense(len(gap), 1, gap)))
-	return &multitask.Result{W: w, B: []float64{-floats.Dot(gap, sum) / 2}}
+	b = -floats.Dot(gap, sum) / 2
+	return s.Pull(metric.Pull(mat.NewDense(len(gap), 1, gap))), b
 }
 
 // meanOf is the mean of rows.

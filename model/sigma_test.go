@@ -105,7 +105,7 @@ func TestNearestClass(t *testing.T) {
 func TestBetweenIsALinearDiscriminant(t *testing.T) {
 	known, fresh := sampled(3, 5, 15)
 	s := model.NewSigma(known.Tasks, model.Taught{Ridge: 0.2})
-	between := s.Between([2]int{4, 1}, [2]data.Matrix{fresh[4], fresh[1]})
+	w, intercept := s.Between([2]int{4, 1}, [2]data.Matrix{fresh[4], fresh[1]})
 	total := mat.NewSymDense(9, nil)
 	gap := mat.NewVecDense(9, nil)
 	middle := mat.NewVecDense(9, nil)
@@ -136,13 +136,13 @@ func TestBetweenIsALinearDiscriminant(t *testing.T) {
 	ratio := 0.0
 	for _, x := range fresh {
 		for i := range x.Rows() {
-			row := x.Take([]int{i})
-			z := s.Apply(row).Row(0).Value
+			z := s.Apply(x.Take([]int{i})).Row(0).Value
 			by := -mat.Dot(&want, middle)
-			for j, v := range z {
-				by += want.AtVec(j) * float64(v)
+			score := intercept
+			for j, v := range x.Row(i).Value {
+				by += want.AtVec(j) * float64(z[j])
+				score += w.At(j, 0) * float64(v)
 			}
-			score := between.Scores(0, row)[0]
 			if ratio == 0 {
 				ratio = score / by
 			}

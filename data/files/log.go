@@ -56,7 +56,7 @@ func OpenLog(path string) (*Log, error) {
 	return l, nil
 }
 
-// repair counts the bytes of whole lines, and cuts off what is behind them.
+// repair counts the bytes of whole lines, and cuts off a rest without newline.
 func (l *Log) repair(from io.Reader) error {
 	in := bufio.NewReader(from)
 	line, err := in.ReadBytes('\n')

@@ -9,13 +9,13 @@ import (
 	"gonum.org/v1/gonum/mat"
 
 	"l2mt/data"
-	"l2mt/model/mixed"
+	"l2mt/model"
 	"l2mt/model/multitask"
 )
 
-// recognise finds tasks of two classes that the experience has, and gives them the discriminant of
-// these classes' rows and their own, unless that errs on more rows held out than the fit, by a
-// standard error.
+// recognise finds tasks of two classes that the experience has. Their scores become the mean of the
+// fit's and of the discriminant's of these classes' rows and their own, both of one size. That is
+// left out where discriminants err on more rows held out than the fit, by a standard error.
 func (b *Bench) recognise(c *Choice) error {
 	if !b.hasLearned() || b.rows.Several() > 0 || b.regression() {
 		return nil
@@ -23,7 +23,6 @@ func (b *Bench) recognise(c *Choice) error {
 	sigma := b.finder.network.Sigma
 	known := make([]*multitask.Result, len(b.rows.Tasks))
 	scores := slices.Clone(c.Scores)
-	blend := &blend{loss: mixed.Logistic{}, noise: 1}
 	var recalled []string
 	errs := 0.0       // of discriminants, less the errors of the fit
 	discordant := 0.0 // rows on which one of the two errs
@@ -32,57 +31,41 @@ func (b *Bench) recognise(c *Choice) error {
 		if !ok {
 			continue
 		}
-		r := sigma.Between(classes, sides(t))
-		known[i] = r
-		scores[i] = nil
 		first := sigma.Classes[classes[0]].Name
 		words := fmt.Sprintf("task %q: the experience has its classes %q and %q, and their rows there take part in the fit", t.Name, first, sigma.Classes[classes[1]].Name)
 		recalled = append(recalled, words)
-		trained := r.Scores(0, t.TrainSet.X)
-		unit := math.Sqrt(float64(len(trained))) / max(floats.Norm(trained, 2), math.SmallestNonzeroFloat32)
-		scale(r, unit)
+		var held []float64
 		for _, fold := range b.folds {
 			t := fold.Tasks[i]
-			r := sigma.Between(classes, sides(t))
-			scale(r, unit)
-			weights := t.ValidationSet.Weights()
-			for j, s := range r.Scores(0, t.ValidationSet.X) {
-				y := t.ValidationSet.Y[j]
-				fitted := c.Scores[i][len(scores[i])]
-				gap := float64(btoi(s*y <= 0) - btoi(fitted*y <= 0))
-				errs += gap
-				discordant += gap * gap
-				scores[i] = append(scores[i], s)
-				blend.scores = append(blend.scores, []float64{s})
-				blend.y = append(blend.y, y)
-				blend.weight = append(blend.weight, weights[j])
-			}
+			r := discriminant(sigma, classes, t)
+			held = append(held, r.Scores(0, t.ValidationSet.X)...)
 		}
+		fitted := c.Scores[i]
+		for j, y := range c.Y[i] {
+			gap := float64(btoi(held[j]*y <= 0) - btoi(fitted[j]*y <= 0))
+			errs += gap
+			discordant += gap * gap
+		}
+		r := discriminant(sigma, classes, t)
+		half := floats.Norm(fitted, 2) / max(floats.Norm(held, 2), math.SmallestNonzeroFloat32) / 2
+		r.W.Scale(half, r.W)
+		floats.Scale(half, r.B)
+		known[i] = r
+		floats.Scale(half, held)
+		floats.AddScaled(held, 0.5, fitted)
+		scores[i] = held
 	}
-	if len(blend.y) == 0 || errs > math.Sqrt(discordant) {
+	if len(slices.Concat(c.Y...)) == 0 || recalled == nil || errs > math.Sqrt(discordant) {
 		return nil
 	}
 	c.known = known
 	c.Recalled = recalled
-	weight := blend.weigh()[0]
-	for i, r := range known {
-		if r != nil {
-			scale(r, weight)
-			floats.Scale(weight, scores[i])
-		}
-	}
 	held, err := b.predicted(scores)
 	if err == nil {
 		held.Variance = c.Variance
 		c.HeldOut = held
 	}
 	return err
-}
-
-// scale multiplies scores.
-func scale(r *multitask.Result, by float64) {
-	r.W.Scale(by, r.W)
-	floats.Scale(by, r.B)
 }
 
 // recognised are the classes of the experience that are nearest to the classes of a task, and
@@ -101,6 +84,12 @@ func (b *Bench) recognised(t data.TaskData) (classes [2]int, ok bool) {
 	return classes, classes[0] != classes[1]
 }
 
+// discriminant is linear in the rows of a task.
+func discriminant(sigma *model.Sigma, classes [2]int, t data.TaskData) *multitask.Result {
+	w, intercept := sigma.Between(classes, sides(t))
+	return &multitask.Result{W: w, B: []float64{intercept}}
+}
+
 // sides are the labelled rows of the classes of a task, the positive one first.
 func sides(t data.TaskData) (x [2]data.Matrix) {
 	var rows [2][]int
@@ -114,7 +103,7 @@ func sides(t data.TaskData) (x [2]data.Matrix) {
 	return x
 }
 
-// remember gives tasks that are recognised their discriminants.
+// remember takes the mean with the discriminants of tasks that are recognised.
 func (b *Bench) remember(c *Choice, columns *features, sum *multitask.Result) {
 	for i, r := range c.known {
 		if r == nil {
@@ -123,7 +112,9 @@ func (b *Bench) remember(c *Choice, columns *features, sum *multitask.Result) {
 		if columns != nil {
 			r = columns.embed(r)
 		}
-		sum.W.SetCol(i, mat.Col(nil, 0, r.W))
-		sum.B[i] = r.B[0]
+		w := mat.Col(nil, 0, r.W)
+		floats.AddScaled(w, 0.5, mat.Col(nil, i, sum.W))
+		sum.W.SetCol(i, w)
+		sum.B[i] = r.B[0] + sum.B[i]/2
 	}
 }

@@ -91,7 +91,7 @@ const (
 	// mostCorrelated is how many weights of a task may correlate: its level and its slopes.
 	mostCorrelated = 12
 	// kernelWidth is the width of the Laplace kernel, over the sum of the columns' deviations.
-	kernelWidth = 0.6
+	kernelWidth = 1.2
 	// kernelNoise is the number of rows that the noise beside a kernel has before there are any.
 	kernelNoise = 2
 	// manyLandmarks is the number of landmarks of a kernel, and mostLandmarks where tasks are

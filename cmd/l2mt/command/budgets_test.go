@@ -30,9 +30,9 @@ var budgets = map[string]int{
 	"data":                          13666, // 48: the metric of the experience; 49: time, groups, weights
 	"data/datatest":                 713,   // 52: one Must, Check, Holds, Need, Refused, Says and Equal for all tests
 	"data/digits":                   159,
-	"data/experience":               5410,  // 46: what is missing is named
+	"data/experience":               5344,  // 46: what is missing is named
 	"data/fault":                    113,   // 46: kinds of errors
-	"data/files":                    3113,  // 46: folders are replaced whole
+	"data/files":                    2974,  // 46: folders are replaced whole
 	"data/format":                   13568, // issue 46: bounds, and names of arrays; 49: Parquet
 	"data/images":                   2669,
 	"data/progress":                 75,
@@ -43,7 +43,7 @@ var budgets = map[string]int{
 	"infer/compare":                 4610,  // 46: outcomes are checked
 	"infer/report":                  5979,  // 52: what the command computed; 49: numbers of its texts
 	"infer/serve":                   4900,  // 51: models over HTTP
-	"infer/solve":                   19607, // 48: the metric of the experience; 49: time, groups, weights; 47: fifty rows of a task are sampled
+	"infer/solve":                   19338, // 48: the metric of the experience; 49: time, groups, weights; 47: fifty rows of a task are sampled
 	"infer/solve/solvetest":         948,
 	"layers":                        13684, // 50: Gorgonia's other operations, one memory
 	"layers/linalg":                 6638,
@@ -57,7 +57,7 @@ var budgets = map[string]int{
 	"model/multitask/multitasktest": 2076,  // 50: proof for models of one's own
 	"model/pairwise":                4400,  // 50: out of model
 	"model/pretrained":              121,
-	"model/saved":                   10567, // 46: a model is one thing, and is checked; 48: what it knows of new tasks; 51: lines of predictions; 49: time, groups, weights
+	"model/saved":                   10382, // 46: a model is one thing, and is checked; 48: what it knows of new tasks; 51: lines of predictions; 49: time, groups, weights
 	"model/settings":                549,
 	"testdata/learned":              1699,  // 48: controls, old tasks in the table
 	"train":                         11794, // 50: optimisers by name; 48: ridges of pairs
@@ -67,10 +67,10 @@ var budgets = map[string]int{
 const (
 	// whole bounds the sum of all packages, which issues 46 to 51 have brought from 207,895 to here.
 	// They might add 29,000: the rest is to be taken out again, and issue 52 goes to 210,000.
-	whole = 252366
+	whole = 246982
 	// testLines bounds the lines of all tests. Each fault of issue 46 has a test, and the models of
 	// issues 47 and 48 have some 2,300 lines; serve (51) has 600.
-	testLines = 29144
+	testLines = 29056
 	// spare is what a package may take before its own number is raised.
 	spare = 100
 	// slack is how far a package may fall below its budget, so that gains are kept.
