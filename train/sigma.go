@@ -73,11 +73,12 @@ func newKnown(n *model.Network, source Source) (*known, error) {
 			names := p.ClassesOf(t)
 			for _, set := range []data.Samples{t.TrainSet, t.ValidationSet, t.TestSet} {
 				for j, y := range set.Y {
-					if !taken[index[j]] {
-						taken[index[j]] = true
-						name := names[multitask.LabelOf(y, p.Several())]
-						rows[name] = append(rows[name], set.X.Take([]int{j}))
+					if taken[index[j]] {
+						continue
 					}
+					taken[index[j]] = true
+					name := names[multitask.LabelOf(y, p.Several())]
+					rows[name] = append(rows[name], set.X.Take([]int{j}))
 				}
 				index = index[len(set.Y):]
 			}

@@ -38,19 +38,20 @@ type file interface {
 // OpenLog opens a log of lines, or makes it, and locks it (ErrLocked).
 func OpenLog(path string) (*Log, error) {
 	dir, base := filepath.Split(path)
-	held, err := lock(filepath.Join(dir, "."+base+".lock")) // Windows lets nobody read a locked file
+	held, err := lock(dir + "." + base + ".lock") // Windows lets nobody read a locked file
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", path, err)
 	}
 	f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o644)
-	if err == nil {
-		err = syncDir(dir) // it may be new
-	}
 	if err != nil {
 		return nil, errors.Join(err, held.Close())
 	}
 	l := &Log{file: f, lock: held}
-	if err := l.repair(f); err != nil {
+	err = l.repair(f)
+	if err == nil && l.size == 0 { // it may be new
+		err = syncDir(dir)
+	}
+	if err != nil {
 		return nil, errors.Join(fmt.Errorf("%s: %w", path, err), l.Close())
 	}
 	return l, nil

@@ -37,8 +37,8 @@ func (b *Bench) recognise(c *Choice) error {
 		var held []float64
 		for _, fold := range b.folds {
 			t := fold.Tasks[i]
-			r := discriminant(sigma, classes, t)
-			held = append(held, r.Scores(0, t.ValidationSet.X)...)
+			scored := discriminant(sigma, classes, t).Scores(0, t.ValidationSet.X)
+			held = append(held, scored...)
 		}
 		fitted := c.Scores[i]
 		for j, y := range c.Y[i] {
@@ -55,7 +55,7 @@ func (b *Bench) recognise(c *Choice) error {
 		floats.AddScaled(held, 0.5, fitted)
 		scores[i] = held
 	}
-	if len(slices.Concat(c.Y...)) == 0 || recalled == nil || errs > math.Sqrt(discordant) {
+	if len(b.folds) == 0 || recalled == nil || errs > math.Sqrt(discordant) {
 		return nil
 	}
 	c.known = known

@@ -59,12 +59,12 @@ func (u usedRun) settings() []string {
 }
 
 // makers names the builds, equal names once.
-func (u usedRun) makers(name func(build) string) string {
+func (u usedRun) makers(separator string, name func(build) string) string {
 	var names []string
 	for _, b := range u.Builds {
 		names = append(names, name(b))
 	}
-	return strings.Join(slices.Compact(names), " and by ")
+	return strings.Join(slices.Compact(names), separator)
 }
 
 // loadUsed reads the inputs of the results in a directory, if there are any.
@@ -104,7 +104,7 @@ func (b *buildFlags) goOn(e *env, dir string, work func(begin func() error) erro
 		return err
 	}
 	used, err := loadUsed(dir)
-	e.remark("there is nothing left to do in %s, which was made by %s", dir, cmp.Or(used.makers(build.String), "an unknown build"))
+	e.remark("there is nothing left to do in %s, which was made by %s", dir, cmp.Or(used.makers(" and by ", build.String), "an unknown build"))
 	return err
 }
 
@@ -123,7 +123,7 @@ func (b *buildFlags) begin(dir string) error {
 	}
 	if len(used.Builds) > 0 && !b.AnyBuild {
 		return fmt.Errorf("%s was made by %s, but this is %s; give another --out, or continue with --any-build",
-			dir, used.makers(build.String), b.this)
+			dir, used.makers(" and by ", build.String), b.this)
 	}
 	used.Builds = append(used.Builds, b.this)
 	return used.save(dir)

@@ -176,7 +176,7 @@ func number(v any) string {
 // decimals is four of them, or a dash where the number is undefined.
 func decimals(v any) string {
 	f := float(v)
-	if math.IsNaN(f) || math.IsInf(f, 0) {
+	if !(math.Abs(f) <= math.MaxFloat64) { // or NaN
 		return "-"
 	}
 	return strings.Replace(strconv.FormatFloat(f, 'f', 4, 64), "-0.0000", "0.0000", 1)
@@ -184,7 +184,7 @@ func decimals(v any) string {
 
 // percents has a decimal, or is a dash where the number is undefined.
 func percents(v float64) string {
-	if math.IsNaN(v) || math.IsInf(v, 0) {
+	if !(math.Abs(v) <= math.MaxFloat64) { // or NaN
 		return "-"
 	}
 	return fmt.Sprintf("%.1f %%", v)

@@ -166,7 +166,7 @@ func (c *trainCmd) train(e *env, config train.Config,
 	name := func() (err error) {
 		used, err = loadUsed(c.Out)
 		// The program alone, so that networks of equal sources are equal files after any compiler.
-		provenance["l2mt"] = used.makers(func(b build) string { return b["program"] })
+		provenance["l2mt"] = used.makers(", ", func(b build) string { return b["program"] })
 		return err
 	}
 	if err := name(); err != nil {
