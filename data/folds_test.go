@@ -39,9 +39,8 @@ func TestFoldsHoldEveryRowOutOnce(t *testing.T) {
 		seen := make([]int, n)
 		for f, fold := range folds {
 			got := fold.Tasks[i]
-			if len(got.TrainSet.Y)+len(got.ValidationSet.Y) != n || len(fold.Rows[i]) != len(got.ValidationSet.Y) {
-				t.Errorf("task %d, fold %d: %d and %d rows of %d", i, f, len(got.TrainSet.Y), len(got.ValidationSet.Y), n)
-			}
+			datatest.Holds(t, len(got.TrainSet.Y)+len(got.ValidationSet.Y) == n && len(fold.Rows[i]) == len(got.ValidationSet.Y),
+				"task %d, fold %d: %d and %d rows of %d", i, f, len(got.TrainSet.Y), len(got.ValidationSet.Y), n)
 			rows := len(fold.Rows[i])
 			datatest.Holds(t, rows >= n/5 && rows <= (n+4)/5, "task %d, fold %d: %d of %d rows", i, f, rows, n)
 			for j, row := range fold.Rows[i] {
@@ -119,12 +118,10 @@ func TestLabelledPutsTheValidationRowsBehind(t *testing.T) {
 	p := &ProblemData{Tasks: []TaskData{a, b}}
 	all := p.Labelled()
 	got := all.Tasks[0]
-	if !slices.Equal(got.TrainSet.Y, []float64{1, 1, -1, -1, -1, 1, 1, 1, -1}) || got.TrainSet.X.Row(6).Value[0] != 1 || got.TrainSet.X.Row(6).Value[1] != 1 {
-		t.Errorf("training rows %v", got.TrainSet)
-	}
-	if len(got.ValidationSet.Y) != 0 || got.ValidationSet.X.Rows() != 0 || got.ValidationSet.X.Cols() != 2 || len(got.TestSet.Y) != 4 {
-		t.Errorf("validation rows %v, test rows %v", got.ValidationSet, got.TestSet)
-	}
+	datatest.Holds(t, slices.Equal(got.TrainSet.Y, []float64{1, 1, -1, -1, -1, 1, 1, 1, -1}) && got.TrainSet.X.Row(6).Value[0] == 1 && got.TrainSet.X.Row(6).Value[1] == 1,
+		"training rows %v", got.TrainSet)
+	datatest.Holds(t, len(got.ValidationSet.Y) == 0 && got.ValidationSet.X.Rows() == 0 && got.ValidationSet.X.Cols() == 2 && len(got.TestSet.Y) == 4,
+		"validation rows %v, test rows %v", got.ValidationSet, got.TestSet)
 	datatest.Holds(t, len(p.Tasks[0].TrainSet.Y) == 5 && len(all.Tasks[1].TrainSet.Y) == 4,
 		"the problem itself has changed")
 }

@@ -124,9 +124,8 @@ func TestTheSignedReadoutOfARegressionTaskWeighsByStandardisedTargets(t *testing
 	}
 	mean := 23.0 / 6
 	variance := (9+1+16+1+25+81)/6.0 - mean*mean
-	if math.Abs(sum) > 1e-15 || math.Abs(correlation-math.Sqrt(variance)) > 1e-14 {
-		t.Errorf("the weights sum to %v and give %v for the targets themselves; want 0 and their deviation %v", sum, correlation, math.Sqrt(variance))
-	}
+	datatest.Holds(t, math.Abs(sum) <= 1e-15 && math.Abs(correlation-math.Sqrt(variance)) <= 1e-14,
+		"the weights sum to %v and give %v for the targets themselves; want 0 and their deviation %v", sum, correlation, math.Sqrt(variance))
 	for name, y := range map[string][]float64{"regression": {2, 2}, "classification": {1, 1}} {
 		_, err := model.ReadoutWeights("signed", data.Kind(name), y)
 		datatest.Holds(t, errors.Is(err, data.ErrInvalid), "%s with equal targets: the error is %v", name, err)
@@ -161,19 +160,16 @@ func TestForwardServesProblemsOfAnySize(t *testing.T) {
 		payload := datatest.Must(model.Prepare(c, p))(t)
 		got := datatest.Must(grown.Estimate(payload, tuple, tuple, tuple))(t)
 		want := estimate(t, n, p, tuple)
-		if !slices.Equal(got.E, want.E) || !slices.Equal(got.Phi, want.Phi) || got.C != want.C || got.F[2] != want.F[0] || got.V[1] != want.V[0] {
-			t.Errorf("rows %v: used graph %+v, fresh graph %+v", rows, got, want)
-		}
+		datatest.Holds(t, slices.Equal(got.E, want.E) && slices.Equal(got.Phi, want.Phi) && got.C == want.C && got.F[2] == want.F[0] && got.V[1] == want.V[0],
+			"rows %v: used graph %+v, fresh graph %+v", rows, got, want)
 	}
 }
 
 func TestThePaperPresetIsThePaper(t *testing.T) {
 	c := datatest.Must(model.Preset("paper", 9))(t)
 	p := model.NewParams(c, 1)
-	if c.Layers != 2 || c.Hidden != 50 || c.Neighbours != 6 || c.Lambda != 0.1 || c.Free || c.Unit ||
-		!slices.Equal(p.Get("alpha"), []float64{1, 1, 1, 0.1}) || !slices.Equal(p.Get("gamma"), []float64{1, 0}) {
-		t.Errorf("the preset is %+v, alpha %v, gamma %v", c, p.Get("alpha"), p.Get("gamma"))
-	}
+	datatest.Holds(t, c.Layers == 2 && c.Hidden == 50 && c.Neighbours == 6 && c.Lambda == 0.1 && !c.Free && !c.Unit && slices.Equal(p.Get("alpha"), []float64{1, 1, 1, 0.1}) && slices.Equal(p.Get("gamma"), []float64{1, 0}),
+		"the preset is %+v, alpha %v, gamma %v", c, p.Get("alpha"), p.Get("gamma"))
 	mean, square := 0.0, 0.0
 	for _, v := range p.Get("L1") {
 		mean += v
@@ -296,9 +292,8 @@ func TestFoundNeedsItsMeasure(t *testing.T) {
 	step := datatest.Must(graph.Step(params, payload, tuples))(t)
 	c.Objective = model.Scaled
 	want := datatest.Must(datatest.Must(model.NewTrainingGraph(c, outcomes))(t).Step(params, payload, tuples))(t)
-	if math.Abs(step.Residual-want.Residual) > 1e-6*want.Residual || step.Loss == want.Loss {
-		t.Errorf("without anything to measure: loss %v, residual %v; of the objective %q %v, %v", step.Loss, step.Residual, model.Scaled, want.Loss, want.Residual)
-	}
+	datatest.Holds(t, math.Abs(step.Residual-want.Residual) <= 1e-6*want.Residual && step.Loss != want.Loss,
+		"without anything to measure: loss %v, residual %v; of the objective %q %v, %v", step.Loss, step.Residual, model.Scaled, want.Loss, want.Residual)
 }
 
 // Problems, networks and tuples that are empty, nil or impossible are refused in a sentence.

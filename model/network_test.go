@@ -292,9 +292,8 @@ func FuzzReadHead(f *testing.F) {
 		}
 		datatest.Check(t, head.Validate())
 		for i, l := range head {
-			if len(l.W) != l.In*l.Out || len(l.B) != l.Out || i > 0 && l.In != head[i-1].Out {
-				t.Errorf("layer %d: %d x %d with %d weights and %d biases", i, l.In, l.Out, len(l.W), len(l.B))
-			}
+			datatest.Holds(t, len(l.W) == l.In*l.Out && len(l.B) == l.Out && (i <= 0 || l.In == head[i-1].Out),
+				"layer %d: %d x %d with %d weights and %d biases", i, l.In, l.Out, len(l.W), len(l.B))
 		}
 	})
 }

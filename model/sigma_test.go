@@ -146,9 +146,8 @@ func TestBetweenIsALinearDiscriminant(t *testing.T) {
 			if ratio == 0 {
 				ratio = score / by
 			}
-			if math.Abs(score/(ratio*by)-1) > 1e-3 && math.Abs(by) > 1e-3*mat.Norm(&want, 2) || ratio < 0 {
-				t.Errorf("a row has the score %v, and %v by hand", score, ratio*by)
-			}
+			datatest.Holds(t, (math.Abs(score/(ratio*by)-1) <= 1e-3 || math.Abs(by) <= 1e-3*mat.Norm(&want, 2)) && ratio >= 0,
+				"a row has the score %v, and %v by hand", score, ratio*by)
 		}
 	}
 }

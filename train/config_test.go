@@ -68,9 +68,8 @@ func TestConfigurationsThatMakeNoSenseAreRefused(t *testing.T) {
 		c := config(t, "default", examples)
 		change(&c)
 		_, err := Run(t.Context(), c, InMemory(examples), Options{})
-		if !(errors.Is(err, ErrConfig) || errors.Is(err, model.ErrConfig)) || !strings.Contains(err.Error(), name) {
-			t.Errorf("%s: the error is %v", name, err)
-		}
+		datatest.Holds(t, (errors.Is(err, ErrConfig) || errors.Is(err, model.ErrConfig)) && strings.Contains(err.Error(), name),
+			"%s: the error is %v", name, err)
 	}
 	datatest.Refused(Preset("modern", 3))(t, model.ErrConfig)
 	for i := range examples {

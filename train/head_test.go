@@ -40,9 +40,8 @@ func TestATrainedHeadThatStandsStillIsAFrozenOne(t *testing.T) {
 		c := headConfig(t, train, examples)
 		c.HeadRate = 1e-30
 		got := run(t, c, examples, Options{Head: layers.RandomHead(1, widths(examples)...)})
-		if fmt.Sprintf("%#v", got.Metrics) != fmt.Sprintf("%#v", frozen.Metrics) || !reflect.DeepEqual(got.Network.Params, frozen.Network.Params) || got.Network.Config != frozen.Network.Config {
-			t.Errorf("%s: the metrics are\n%v, with the frozen head\n%v", train, got.Metrics, frozen.Metrics)
-		}
+		datatest.Holds(t, fmt.Sprintf("%#v", got.Metrics) == fmt.Sprintf("%#v", frozen.Metrics) && reflect.DeepEqual(got.Network.Params, frozen.Network.Params) && got.Network.Config == frozen.Network.Config,
+			"%s: the metrics are\n%v, with the frozen head\n%v", train, got.Metrics, frozen.Metrics)
 	}
 }
 
@@ -115,9 +114,8 @@ func TestATrainedHeadIsGoneOnWith(t *testing.T) {
 		}
 		got := run(t, c, examples, Options{Out: cut, Head: start()})
 		for name, r := range map[string]*Report{"interrupted": got, "in memory": run(t, c, examples, Options{Head: start()})} {
-			if fmt.Sprintf("%#v", r.Metrics) != fmt.Sprintf("%#v", want.Metrics) || !reflect.DeepEqual(r.Network, want.Network) {
-				t.Errorf("%s, %s: another network or other metrics", train, name)
-			}
+			datatest.Holds(t, fmt.Sprintf("%#v", r.Metrics) == fmt.Sprintf("%#v", want.Metrics) && reflect.DeepEqual(r.Network, want.Network),
+				"%s, %s: another network or other metrics", train, name)
 		}
 		for _, file := range []string{StateFile, model.HeadFile, model.WeightsFile} {
 			a, err1 := os.ReadFile(filepath.Join(whole, file))

@@ -75,9 +75,8 @@ func TestOpenJoinsRecordsWithTheirProblems(t *testing.T) {
 			o = append(o, tuple.O)
 			datatest.Equal(t, tuple.Omega, []float64{0.5, 0.1, 0.1, 0.5}, "problem %d: Omega", i)
 		}
-		if !slices.Equal(o, want) || x.Problem.Name != problems.File.Problems[i].Name || x.Problem.Cols() != 64 {
-			t.Errorf("problem %d is %s with %d features and the outcomes %v, want %v", i, x.Problem.Name, x.Problem.Cols(), o, want)
-		}
+		datatest.Holds(t, slices.Equal(o, want) && x.Problem.Name == problems.File.Problems[i].Name && x.Problem.Cols() == 64,
+			"problem %d is %s with %d features and the outcomes %v, want %v", i, x.Problem.Name, x.Problem.Cols(), o, want)
 	}
 	config := datatest.Must(Preset("default", 64))(t).Defaults()
 	config.Model.Hidden, config.Epochs, config.Start = 4, 1, FromPreset

@@ -52,9 +52,8 @@ func TestCancelledAndResumedIsUninterrupted(t *testing.T) {
 			datatest.Holds(t, s.finished == s.stages,
 				"update %s: %d of %d stages are finished", update, s.finished, s.stages)
 			if err == nil {
-				if len(got.Metrics) != len(want.Metrics) || got.Best != want.Best {
-					t.Errorf("update %s: %d epochs of which %d is the best, want %d and %d", update, len(got.Metrics)-1, got.Best, len(want.Metrics)-1, want.Best)
-				}
+				datatest.Holds(t, len(got.Metrics) == len(want.Metrics) && got.Best == want.Best,
+					"update %s: %d epochs of which %d is the best, want %d and %d", update, len(got.Metrics)-1, got.Best, len(want.Metrics)-1, want.Best)
 				break
 			}
 			datatest.Says(t, err, context.Canceled)

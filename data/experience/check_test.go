@@ -238,9 +238,8 @@ func TestProblemsComeWithTheirData(t *testing.T) {
 		t.Fatal(all, err)
 	}
 	q, err := p.Problem(1)
-	if err != nil || q.Name != "q" || !slices.Equal(q.Tasks[0].TrainSet.Y, []float64{-1, 1}) || !slices.Equal(q.Tasks[0].TestSet.X.Row(0).Value, []float32{7, 8}) {
-		t.Errorf("%+v, %v", q, err)
-	}
+	datatest.Holds(t, err == nil && q.Name == "q" && slices.Equal(q.Tasks[0].TrainSet.Y, []float64{-1, 1}) && slices.Equal(q.Tasks[0].TestSet.X.Row(0).Value, []float32{7, 8}),
+		"%+v, %v", q, err)
 	datatest.Equal(t, datatest.Must(p.Through(double).Problem(1))(t).Tasks[0].TrainSet.X.Row(0).Value, []float32{2, 4}, "doubled")
 }
 
@@ -252,9 +251,8 @@ func TestTheReferenceIsThatOfTheContent(t *testing.T) {
 		return openProblems(t, onDataset(t, filepath.Join(root, name)))
 	}
 	plain, elsewhere, doubled := on("a").Reference(), on("elsewhere").Reference(), on("b").Through(double).Reference()
-	if plain != elsewhere || plain.Path != "rows.csv" || doubled.Path != "rows.csv through a doubling" || plain.SHA256 == doubled.SHA256 {
-		t.Errorf("%+v, elsewhere %+v, doubled %+v", plain, elsewhere, doubled)
-	}
+	datatest.Holds(t, plain == elsewhere && plain.Path == "rows.csv" && doubled.Path == "rows.csv through a doubling" && plain.SHA256 != doubled.SHA256,
+		"%+v, elsewhere %+v, doubled %+v", plain, elsewhere, doubled)
 }
 
 // stored makes a store that keeps the problems.

@@ -208,9 +208,8 @@ func checkRefusals(t *testing.T, extension string, cases []refusal) {
 			path := inFile(t, "file"+extension, c.content)
 			d, err := Read(path, c.options)
 			datatest.Need(t, err != nil, "read %+v; want an error", d)
-			if !errors.Is(err, c.is) || !strings.Contains(err.Error(), c.want) || !strings.HasPrefix(err.Error(), path+": ") {
-				t.Errorf("error %q, want %q of kind %q", err, c.want, c.is)
-			}
+			datatest.Holds(t, errors.Is(err, c.is) && strings.Contains(err.Error(), c.want) && strings.HasPrefix(err.Error(), path+": "),
+				"error %q, want %q of kind %q", err, c.want, c.is)
 		})
 	}
 }

@@ -133,9 +133,8 @@ func TestDamagedDirectoriesSaySo(t *testing.T) {
 	const offset = 42 // of the offset in an entry of the directory
 	copy(content[i+offset:], "\xf0\xff\xff\xff")
 	_, err := fromBytes("a.npz", content, Options{})
-	if err == nil || strings.Contains(err.Error(), "negative") || !strings.Contains(err.Error(), "the archive is damaged") {
-		t.Errorf("error %v", err)
-	}
+	datatest.Holds(t, err != nil && !strings.Contains(err.Error(), "negative") && strings.Contains(err.Error(), "the archive is damaged"),
+		"error %v", err)
 }
 
 func TestTextThatIsNotUTF8IsRefused(t *testing.T) {

@@ -266,9 +266,8 @@ func TestLyingFilesDoNotFillTheMemory(t *testing.T) {
 			}
 			got := datatest.Allocated(read)
 			datatest.Holds(t, got <= c.limit, "%d bytes allocated, more than %d", got, c.limit)
-			if !errors.Is(err, data.ErrFormat) && !errors.Is(err, data.ErrInvalid) || !strings.Contains(err.Error(), c.want) {
-				t.Errorf("error %v, want %q", err, c.want)
-			}
+			datatest.Holds(t, (errors.Is(err, data.ErrFormat) || errors.Is(err, data.ErrInvalid)) && strings.Contains(err.Error(), c.want),
+				"error %v, want %q", err, c.want)
 		})
 	}
 }

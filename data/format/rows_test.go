@@ -70,9 +70,8 @@ func FuzzRows(f *testing.F) {
 	f.Fuzz(func(t *testing.T, text string, size int) {
 		want, wantLines, wantErr := csvRows(text)
 		got, lines, err := allRows(text, 1+max(size, -size)%1000)
-		if fmt.Sprint(got) != fmt.Sprint(want) || !slices.Equal(lines, wantLines) || (err == nil) != (wantErr == nil) {
-			t.Errorf("%q: rows %q at %v, %v; encoding/csv says %q at %v, %v", text, got, lines, err, want, wantLines, wantErr)
-		}
+		datatest.Holds(t, fmt.Sprint(got) == fmt.Sprint(want) && slices.Equal(lines, wantLines) && (err == nil) == (wantErr == nil),
+			"%q: rows %q at %v, %v; encoding/csv says %q at %v, %v", text, got, lines, err, want, wantLines, wantErr)
 	})
 }
 
@@ -207,9 +206,8 @@ func TestSVMLightAsPeopleWriteIt(t *testing.T) {
 	if got := full(d.X); !cmp.Equal(got, want) || d.X.NNZ() != 5 {
 		t.Errorf("%d entries %v, want %v", d.X.NNZ(), got, want)
 	}
-	if !slices.Equal(d.Classes, []string{"1", "2"}) || !slices.Equal(d.Label, []int32{0, 1, 0}) || !slices.Equal(d.Groups, []string{"-3", "7"}) || !slices.Equal(d.Group, []int32{1, 0, 1}) {
-		t.Errorf("labels %v of %q, groups %v of %q", d.Label, d.Classes, d.Group, d.Groups)
-	}
+	datatest.Holds(t, slices.Equal(d.Classes, []string{"1", "2"}) && slices.Equal(d.Label, []int32{0, 1, 0}) && slices.Equal(d.Groups, []string{"-3", "7"}) && slices.Equal(d.Group, []int32{1, 0, 1}),
+		"labels %v of %q, groups %v of %q", d.Label, d.Classes, d.Group, d.Groups)
 }
 
 func TestSVMLightColumns(t *testing.T) {

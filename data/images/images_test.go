@@ -104,9 +104,8 @@ func TestFindReadsDatasetsAsTheyAreUnpacked(t *testing.T) {
 			_, err = os.Stat(c.path(f))
 			datatest.Holds(t, err == nil, "%s: %v", name, err)
 		}
-		if !slices.Equal(c.Classes, test.classes) || !slices.Equal(names, test.want) || c.Others != test.others {
-			t.Errorf("%s: classes %q, files %q, %d others", name, c.Classes, names, c.Others)
-		}
+		datatest.Holds(t, slices.Equal(c.Classes, test.classes) && slices.Equal(names, test.want) && c.Others == test.others,
+			"%s: classes %q, files %q, %d others", name, c.Classes, names, c.Others)
 	}
 }
 
@@ -223,9 +222,8 @@ func TestBadPicturesAreErrors(t *testing.T) {
 	for name, content := range badPictures {
 		path := put(t, content(t), t.TempDir(), "x.png")
 		_, err := Read(path, options)
-		if !(errors.Is(err, data.ErrFormat) || errors.Is(err, data.ErrInvalid)) || !strings.Contains(err.Error(), path) {
-			t.Errorf("%s: the error is %v", name, err)
-		}
+		datatest.Holds(t, (errors.Is(err, data.ErrFormat) || errors.Is(err, data.ErrInvalid)) && strings.Contains(err.Error(), path),
+			"%s: the error is %v", name, err)
 	}
 	path := put(t, pngOf(t, 5, 4, func(int, int) color.Color { return color.White }), t.TempDir(), "x.png")
 	_, err := Read(path, Options{4, 3, 20})
@@ -292,9 +290,8 @@ func TestExtractMakesADataset(t *testing.T) {
 	config := Config{Net: mean, Features: 3, Read: options, Workers: 2, Progress: progress.Silent()}
 	r := datatest.Must(Extract(t.Context(), c, filepath.Join(t.TempDir(), "p"), config))(t)
 	datatest.Check(t, r.Dataset.Validate())
-	if len(r.Skipped) != 2 || r.Skipped[0].Name != "0/007.png" || r.Skipped[1].Name != "1/020.png" || !errors.Is(r.Skipped[0].Err, data.ErrFormat) {
-		t.Errorf("skipped %v", r.Skipped)
-	}
+	datatest.Holds(t, len(r.Skipped) == 2 && r.Skipped[0].Name == "0/007.png" && r.Skipped[1].Name == "1/020.png" && errors.Is(r.Skipped[0].Err, data.ErrFormat),
+		"skipped %v", r.Skipped)
 	datatest.Need(t, len(r.Files) == 48 && r.Dataset.X.Rows() == 48 && r.Dataset.X.Cols() == 3,
 		"%d files, %d rows", len(r.Files), r.Dataset.X.Rows())
 	for i, name := range r.Files {

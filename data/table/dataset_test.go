@@ -34,9 +34,8 @@ func TestTablesAreDatasets(t *testing.T) {
 			"%s: a different dataset, %v", name, err)
 	}
 	d, err := Dataset(datatest.Path(t, "digits", "digits.csv.gz"), Options{Kind: data.Classification})
-	if err != nil || d.X.Rows() != 1797 || d.X.Cols() != 64 || slices.Min(d.ClassSizes()) != 174 || slices.Max(d.ClassSizes()) != 183 {
-		t.Errorf("digits are something else: %v", err)
-	}
+	datatest.Holds(t, err == nil && d.X.Rows() == 1797 && d.X.Cols() == 64 && slices.Min(d.ClassSizes()) == 174 && slices.Max(d.ClassSizes()) == 183,
+		"digits are something else: %v", err)
 }
 
 // A dataset has the kind, the features and the labels that fit takes the table for, in every format.
@@ -93,9 +92,8 @@ func TestColumnsOfTables(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			d := mustDataset(t, "a.csv", c.text, c.o)
-			if !slices.Equal(d.Features, c.features) || !slices.Equal(d.Classes, c.classes) || !slices.Equal(d.Groups, c.groups) {
-				t.Errorf("features %q, classes %q, groups %q", d.Features, d.Classes, d.Groups)
-			}
+			datatest.Holds(t, slices.Equal(d.Features, c.features) && slices.Equal(d.Classes, c.classes) && slices.Equal(d.Groups, c.groups),
+				"features %q, classes %q, groups %q", d.Features, d.Classes, d.Groups)
 			datatest.Equal(t, d.X.Row(1).Value, c.x, "second row")
 		})
 	}

@@ -25,9 +25,8 @@ func TestRealData(t *testing.T) {
 	} {
 		t.Run(strings.Join(c.path, "/"), func(t *testing.T) {
 			d := datatest.Must(Dataset(datatest.Path(t, c.path...), Options{Kind: c.kind}))(t)
-			if d.X.Rows() != c.rows || d.X.Cols() != c.cols || d.X.NNZ() != c.nnz || len(d.Classes) != c.classes || len(d.Groups) != c.groups {
-				t.Errorf("%d x %d with %d entries, %d classes, %d groups", d.X.Rows(), d.X.Cols(), d.X.NNZ(), len(d.Classes), len(d.Groups))
-			}
+			datatest.Holds(t, d.X.Rows() == c.rows && d.X.Cols() == c.cols && d.X.NNZ() == c.nnz && len(d.Classes) == c.classes && len(d.Groups) == c.groups,
+				"%d x %d with %d entries, %d classes, %d groups", d.X.Rows(), d.X.Cols(), d.X.NNZ(), len(d.Classes), len(d.Groups))
 			sizes := d.ClassSizes()
 			if d.Regression() {
 				sizes = d.GroupSizes()

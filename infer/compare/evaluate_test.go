@@ -107,9 +107,8 @@ func check(t *testing.T, outcomes []Outcome, p *data.ProblemData, wanted map[str
 		i := slices.IndexFunc(outcomes, func(x Outcome) bool { return x.Problem == p.Name && x.Model+"/"+string(x.Variant) == name })
 		datatest.Need(t, i >= 0, "%s has no outcome", name)
 		got := outcomes[i]
-		if !cmp.Equal(got.Params, want.Params) || !slices.Equal(got.Test.Task, want.Test.Task) || !cmp.Equal(got.Validation, want.Validation) {
-			t.Errorf("%s: %+v, want the errors %v and %v", name, got, want.Validation, want.Test)
-		}
+		datatest.Holds(t, cmp.Equal(got.Params, want.Params) && slices.Equal(got.Test.Task, want.Test.Task) && cmp.Equal(got.Validation, want.Validation),
+			"%s: %+v, want the errors %v and %v", name, got, want.Validation, want.Test)
 		if want := Entries(want.Omega); !cmp.Equal(got.Omega, want) {
 			t.Errorf("%s: Omega %v, want %v", name, got.Omega, want)
 		}

@@ -112,9 +112,8 @@ func TestTableWithoutErrors(t *testing.T) {
 	datatest.Near(t, float64(m.StandardError), 0.1/0.2, 1e-12, "standard error")
 	none := summarise(t, results(STL, Labelled, [2]float64{0, 0}), results("mtrl", Refitted, [2]float64{0, 0}))
 	m = row(t, none, "mtrl", Refitted)
-	if !math.IsNaN(float64(m.Relative)) || !math.IsNaN(float64(m.StandardError)) || m.AgainstSTL.P != 1 || m.AgainstSTL.Ties != 1 {
-		t.Errorf("no errors at all: %+v", m)
-	}
+	datatest.Holds(t, math.IsNaN(float64(m.Relative)) && math.IsNaN(float64(m.StandardError)) && m.AgainstSTL.P == 1 && m.AgainstSTL.Ties == 1,
+		"no errors at all: %+v", m)
 }
 
 // Errors that differ by rounding tie.

@@ -99,9 +99,8 @@ func TestBandsOfSeveralClassesAndTargets(t *testing.T) {
 		t.Fatalf("%d curves of classes, %d of targets %s", len(several), len(units.Curves), units.Unit())
 	}
 	for _, c := range append(several, units.Curves...) {
-		if len(c.Band) != len(c.X) || !(slices.Min(c.Band) > 0 && slices.Max(c.Band) < c.Change/2) {
-			t.Errorf("%s: the band is %v, the column changes %v", c.Column, c.Band, c.Change)
-		}
+		datatest.Holds(t, len(c.Band) == len(c.X) && slices.Min(c.Band) > 0 && slices.Max(c.Band) < c.Change/2,
+			"%s: the band is %v, the column changes %v", c.Column, c.Band, c.Change)
 	}
 	for i, y := range units.Curves[0].Tasks[0] {
 		datatest.Near(t, units.Curves[0].Tasks[1][i], y, 0.01, "the second target at point %d", i)

@@ -495,7 +495,8 @@ func (b *Bench) measure(ctx context.Context, structures []*Judged) error {
 				j.first = p.fits
 			}
 			var perTask [][]float64
-			variance := f.doubt(p).Variances(0, held...)
+			doubt, _ := f.doubts(p)
+			variance := doubt.Variances(0, held...)
 			for i, v := range variance {
 				score := p.Scores(i, held[i])
 				if !b.regression() {

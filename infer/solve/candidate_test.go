@@ -197,9 +197,8 @@ func TestWeightsAreTheBestOfAGrid(t *testing.T) {
 			}
 		}
 		got := e.weigh()
-		if math.Abs(got[0]-v) > 0.011 || math.Abs(got[1]-w) > 0.011 || objective(got[0], got[1]) > least+1e-9 {
-			t.Errorf("%s: weights %v, of the grid (%v, %v)", kind, got, v, w)
-		}
+		datatest.Holds(t, math.Abs(got[0]-v) <= 0.011 && math.Abs(got[1]-w) <= 0.011 && objective(got[0], got[1]) <= least+1e-9,
+			"%s: weights %v, of the grid (%v, %v)", kind, got, v, w)
 	}
 }
 

@@ -129,9 +129,8 @@ func TestOrderOfJudgingDoesNotMatter(t *testing.T) {
 		choose(t, b, Parts{NoNetwork: true})
 		got := choose(t, b, Parts{})
 		fitted := datatest.Must(b.Fit(t.Context(), got))(t)
-		if got.Name() != want.Choice.Name() || math.Abs(got.Loss-want.Choice.Loss) > 1e-9 || !mat.EqualApprox(fitted.Result.W, want.Result.W, 1e-9) {
-			t.Errorf("problem %d: %s is chosen with the loss %v, after others were judged %s with %v", seed, want.Choice.Name(), want.Choice.Loss, got.Name(), got.Loss)
-		}
+		datatest.Holds(t, got.Name() == want.Choice.Name() && math.Abs(got.Loss-want.Choice.Loss) <= 1e-9 && mat.EqualApprox(fitted.Result.W, want.Result.W, 1e-9),
+			"problem %d: %s is chosen with the loss %v, after others were judged %s with %v", seed, want.Choice.Name(), want.Choice.Loss, got.Name(), got.Loss)
 	}
 }
 
@@ -143,9 +142,8 @@ func TestBestHasTheLeastLoss(t *testing.T) {
 	best := datatest.Must(b.Best(t.Context(), twice...))(t)
 	for i, w := range best.Weighed {
 		first := slices.IndexFunc(best.Weighed, func(other Weighed) bool { return other.Loss <= w.Loss && other.Weight == 1 })
-		if w.Called != twice[i].Name() || w.Loss != judge(t, b, w.Candidate).Loss || w.Weight != 0 && w.Weight != 1 || first < 0 || first >= len(all) {
-			t.Errorf("%d: %+v of %+v", i, w, best.Weighed)
-		}
+		datatest.Holds(t, w.Called == twice[i].Name() && w.Loss == judge(t, b, w.Candidate).Loss && (w.Weight == 0 || w.Weight == 1) && first >= 0 && first < len(all),
+			"%d: %+v of %+v", i, w, best.Weighed)
 	}
 	if j := judge(t, b, best.First().Candidate); best.Loss != j.Loss || best.Name() != j.Name() || best.Title() != j.Title() {
 		t.Errorf("the best has the loss %v, %s has %v", best.Loss, j.Name(), j.Loss)
@@ -180,9 +178,8 @@ func TestRowsThatCannotBeSplitTakeTheFirst(t *testing.T) {
 	p.Tasks[0].ValidationSet = data.Samples{}
 	b := bench(t, random(t, 1, nil), p, Options{})
 	f := datatest.Must(b.Fit(t.Context(), choose(t, b, Parts{})))(t)
-	if len(b.folds) != 0 || f.Choice.Weighed[0].Weight != 1 || f.Choice.Name() != b.Candidates(Parts{})[0].Name() || len(f.Test.Task) != 1 || math.IsNaN(f.Test.Mean) {
-		t.Errorf("%+v of %d folds, test error %v", f.Choice.Weighed, len(b.folds), f.Test)
-	}
+	datatest.Holds(t, len(b.folds) == 0 && f.Choice.Weighed[0].Weight == 1 && f.Choice.Name() == b.Candidates(Parts{})[0].Name() && len(f.Test.Task) == 1 && !math.IsNaN(f.Test.Mean),
+		"%+v of %d folds, test error %v", f.Choice.Weighed, len(b.folds), f.Test)
 	datatest.Refused(NewBench(nil, p, Options{Folds: 2}))(t, nil)
 }
 

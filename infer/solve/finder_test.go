@@ -77,9 +77,8 @@ func TestNoModelHasABetterCovariance(t *testing.T) {
 			}
 		}
 	}
-	if positive == 0 || negative == 0 || falling == 0 {
-		t.Errorf("rho was positive %d times and not %d times, and the link fell %d times; all must be tried", positive, negative, falling)
-	}
+	datatest.Holds(t, positive != 0 && negative != 0 && falling != 0,
+		"rho was positive %d times and not %d times, and the link fell %d times; all must be tried", positive, negative, falling)
 }
 
 // modelCovariances are those of the paper's ten models, one of which has I/m.

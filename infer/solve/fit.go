@@ -187,8 +187,7 @@ func (f *Fitted) fitted(
 			unit = logisticNoise
 		}
 		f.Shares = shares(p.fits, unit)
-		f.Doubt = view.doubt(p)
-		f.ClassDoubts = view.doubts(p)
+		f.Doubt, f.ClassDoubts = view.doubts(p)
 	}
 	return p.Result, nil
 }

@@ -119,9 +119,8 @@ func overNothing(t *testing.T, tables uint64) (noise, promised, unrelated float6
 func TestNothingIsSharedWhereThereIsNothing(t *testing.T) {
 	datatest.Long(t)
 	noise, promised, unrelated := overNothing(t, 8)
-	if noise > 1.01 || promised > 1.01 || unrelated > 1.01 {
-		t.Errorf("of the mean's loss noise has %.3f on test rows, and %.3f on rows held out; unrelated tasks have %.3f of the loss of each on its own", noise, promised, unrelated)
-	}
+	datatest.Holds(t, noise <= 1.01 && promised <= 1.01 && unrelated <= 1.01,
+		"of the mean's loss noise has %.3f on test rows, and %.3f on rows held out; unrelated tasks have %.3f of the loss of each on its own", noise, promised, unrelated)
 }
 
 // Related tasks help each other where rows are few: the test loss is clearly below that of tasks

@@ -115,9 +115,8 @@ func TestScaleOfTheTarget(t *testing.T) {
 			"seed %d: columns multiply %t, the scale is %s", seed, multiplies, f.Scale())
 		told := datatest.Must(scaled.Told(c.HeldOut))(t)
 		for i, task := range p.Tasks {
-			if !slices.Equal(slices.Sorted(slices.Values(told.Y[i])), slices.Sorted(slices.Values(task.TrainSet.Y))) {
-				t.Errorf("seed %d: rows held out of task %d are others than its targets", seed, i)
-			}
+			datatest.Holds(t, slices.Equal(slices.Sorted(slices.Values(told.Y[i])), slices.Sorted(slices.Values(task.TrainSet.Y))),
+				"seed %d: rows held out of task %d are others than its targets", seed, i)
 		}
 		if !multiplies {
 			continue

@@ -552,7 +552,7 @@ func begin(p *mixed.Problem, start *mixed.Fit) {
 
 // mostWork is how many multiplications a step of the variances may take. Of more rows a part has a
 // say in them.
-const mostWork = 3e7
+const mostWork = 1.5e8
 
 // sampledFit fits a mixed model.
 func sampledFit(ctx context.Context, p mixed.Problem, o mixed.Options) (*mixed.Fit, error) {
@@ -572,7 +572,10 @@ func sampledFit(ctx context.Context, p mixed.Problem, o mixed.Options) (*mixed.F
 // work is how many multiplications a step takes.
 func work(p mixed.Problem) (total float64) {
 	d := float64(len(p.Part))
-	for _, t := range p.Tasks {
+	for i, t := range p.Tasks {
+		if p.Loss == nil && p.Twin(i) {
+			continue
+		}
 		n := float64(len(t.Y))
 		rows := min(n, d)
 		total += rows * d * (rows + d)
@@ -587,36 +590,38 @@ func work(p mixed.Problem) (total float64) {
 // their rows: a single row of a task does not tell its weights from noise.
 const fewestSampled = 50
 
-// sampled is a share of a problem: of the rows of each task in the order of their targets and,
-// where that leaves too many, of the tasks in the order of their mean targets, evenly spaced.
+// sampled is a share of a problem: of the rows of each task in the order of their targets, of
+// twins in the order of their sums and, where that leaves too many, of the tasks in the order of
+// their mean targets, evenly spaced.
 func sampled(p mixed.Problem, share float64) mixed.Problem {
 	d := len(p.Part)
-	tasks := p.Tasks
-	fewest := 0
-	if len(tasks) > fewestSampled {
-		fewest = fewestSampled
-	}
-	rows := make([][]int, len(tasks))
-	p.Tasks = slices.Clone(tasks)
+	parts := make([]mixed.Task, len(p.Tasks))
 	var levels []float64
-	for i, t := range tasks {
+	var rows []int
+	for i, t := range p.Tasks {
 		levels = append(levels, stat.Mean(t.Y, nil))
-		rows[i] = spaced(t.Y, fewest, share)
-		p.Tasks[i].Y = t.Y[:len(rows[i])]
-	}
-	share = mostWork / work(p)
-	p.Tasks = nil
-	for _, i := range spaced(levels, fewestSampled, share) {
-		t := tasks[i]
+		if !p.Twin(i) {
+			sums := slices.Clone(t.Y)
+			for j := i + 1; p.Twin(j); j++ {
+				floats.Add(sums, p.Tasks[j].Y)
+			}
+			rows = spaced(sums, fewestSampled, share)
+		}
 		part := mixed.Task{Loading: t.Loading}
-		for _, r := range rows[i] {
+		for _, r := range rows {
 			part.Features = append(part.Features, t.Features[r*d:][:d]...)
 			part.Y = append(part.Y, t.Y[r])
 			if t.Weight != nil {
 				part.Weight = append(part.Weight, t.Weight[r])
 			}
 		}
-		p.Tasks = append(p.Tasks, part)
+		parts[i] = part
+	}
+	p.Tasks = parts
+	share = mostWork / work(p)
+	p.Tasks = nil
+	for _, i := range spaced(levels, fewestSampled, share) {
+		p.Tasks = append(p.Tasks, parts[i])
 	}
 	return p
 }
@@ -634,33 +639,27 @@ func spaced(values []float64, fewest int, share float64) (places []int) {
 	return places
 }
 
-// doubt says how sure the fit is of rows that the steps make; nil of several classes.
-func (f *features) doubt(p *posterior) *saved.Doubt {
-	if len(p.fits) > 1 {
-		return nil
-	}
-	return f.doubtOf(p, 0)
-}
-
 // mostDoubt bounds the numbers that say how sure a fit of several classes is.
 const mostDoubt = 500_000
 
-// doubts are the doubts of several classes, each against the rest; nil for other targets, and where
-// they would take too much room.
-func (f *features) doubts(p *posterior) (doubts []*saved.Doubt) {
-	classes := len(p.fits)
+// doubts say how sure the fit is of rows that the steps make: one of the only score or, of several
+// classes, each against the rest, unless they would take too much room.
+func (f *features) doubts(p *posterior) (one *saved.Doubt, classes []*saved.Doubt) {
+	count := len(p.fits)
 	d := len(p.fits[0].Common)
-	if classes == 1 || classes*d*d > mostDoubt {
-		return nil
+	if count == 1 {
+		return f.doubt(p, 0), nil
 	}
-	for class := range classes {
-		doubts = append(doubts, f.doubtOf(p, class))
+	for class := range count {
+		if count*d*d <= mostDoubt {
+			classes = append(classes, f.doubt(p, class))
+		}
 	}
-	return doubts
+	return nil, classes
 }
 
-// doubtOf is the doubt of a class, or of the only score.
-func (f *features) doubtOf(p *posterior, class int) *saved.Doubt {
+// doubt is the doubt of a class, or of the only score.
+func (f *features) doubt(p *posterior, class int) *saved.Doubt {
 	fit := p.fits[class]
 	d := len(fit.Common)
 	doubt := &saved.Doubt{Noise: fit.Noise}

@@ -284,9 +284,8 @@ func TestLevelsAreDrawnByTheirRows(t *testing.T) {
 				pooled += math.Pow(common-y, 2)
 			}
 		}
-		if !(square < alone && square < pooled) {
-			t.Errorf("deviation %v: squared errors of tasks of one row %v; of its row %v, of the common level %v", deviation, square, alone, pooled)
-		}
+		datatest.Holds(t, square < alone && square < pooled,
+			"deviation %v: squared errors of tasks of one row %v; of its row %v, of the common level %v", deviation, square, alone, pooled)
 	}
 }
 
@@ -318,9 +317,8 @@ func TestTasksOfEverySize(t *testing.T) {
 					datatest.Holds(t, !floats.HasNaN(scores) && floats.Norm(scores, math.Inf(1)) <= 50,
 						"%s, task %d: %v", kind, i, scores)
 				}
-				if len(f.Choice.Scores[0]) != 1 || len(f.Choice.Scores[2]) != 0 || len(f.Choice.Scores[4]) != 4 || !(f.Choice.Loss < 100) {
-					t.Errorf("%s: scores %v, loss %v", kind, f.Choice.Scores, f.Choice.Loss)
-				}
+				datatest.Holds(t, len(f.Choice.Scores[0]) == 1 && len(f.Choice.Scores[2]) == 0 && len(f.Choice.Scores[4]) == 4 && f.Choice.Loss < 100,
+					"%s: scores %v, loss %v", kind, f.Choice.Scores, f.Choice.Loss)
 			}
 		}
 	}
@@ -350,9 +348,8 @@ func TestSharesAddUp(t *testing.T) {
 			byName[s.Name] += s.Common + s.Own
 		}
 		levels, columns := byName[Level], byName[Straight]
-		if math.Abs(sum-1) > 1e-9 || len(byName) != 3 || levels < c.levels[0] || levels > c.levels[1] || columns < c.columns[0] || columns > c.columns[1] {
-			t.Errorf("%s: shares %+v, of which the sum is %v", c.name, f.Shares, sum)
-		}
+		datatest.Holds(t, math.Abs(sum-1) <= 1e-9 && len(byName) == 3 && levels >= c.levels[0] && levels <= c.levels[1] && columns >= c.columns[0] && columns <= c.columns[1],
+			"%s: shares %+v, of which the sum is %v", c.name, f.Shares, sum)
 	}
 }
 
@@ -421,6 +418,23 @@ func TestSampledRowsTellVariances(t *testing.T) {
 		datatest.Holds(t, v > 0.7 && v < 1.4,
 			"noise %v and own variances %v, all drawn with 1", found.Noise, found.Components)
 	}
+}
+
+// Targets of the same rows are sampled together, whichever of them comes first.
+func TestSampledTwinsStayTwins(t *testing.T) {
+	r := data.Stream(4, "twins")
+	rows := datatest.Normals[float64](r, 200)
+	p := mixed.Problem{Part: []int{0}}
+	for range 3 {
+		task := mixed.Task{Features: rows, Y: datatest.Normals[float64](r, 200)}
+		p.Tasks = append(p.Tasks, task)
+	}
+	part := sampled(p, 0.4)
+	slices.Reverse(p.Tasks)
+	reversed := sampled(p, 0.4)
+	datatest.Holds(t, len(part.Tasks[0].Y) < 100 && part.Twin(1) && part.Twin(2) &&
+		slices.Equal(part.Tasks[0].Features, reversed.Tasks[0].Features),
+		"rows are not the same, or not sampled")
 }
 
 // Folds of many rows have the steps of all rows, which see a row nearly as steps of the fold would.

@@ -219,9 +219,8 @@ func TestRowsOfPoorTasksAreHeldOut(t *testing.T) {
 	scores, _ := h.ScoresOf(p)
 	for i, rows := range []int{10, 10, 1, 0} {
 		s := scores[i]
-		if s.Held != rows || s.Rows != rows || math.IsNaN(float64(s.Error)) != (rows == 0) || math.IsNaN(float64(s.AUC)) != (i > 0) {
-			t.Errorf("score %+v of %d rows", s, rows)
-		}
+		datatest.Holds(t, s.Held == rows && s.Rows == rows && math.IsNaN(float64(s.Error)) == (rows == 0) && math.IsNaN(float64(s.AUC)) == (i > 0),
+			"score %+v of %d rows", s, rows)
 	}
 	datatest.Holds(t, h.Rows == 21 && !math.IsNaN(h.Loss) && !math.IsInf(h.Loss, 0),
 		"%d rows have the loss %v", h.Rows, h.Loss)
@@ -330,9 +329,8 @@ func TestNoneKnowsNothing(t *testing.T) {
 		}
 		fit := &saved.Fit{Kind: s.kind, Tasks: make([]saved.Task, s.m)}
 		h.Judge(fit)
-		if !math.IsNaN(h.Loss) || !math.IsNaN(h.Error) || !math.IsNaN(fit.Interval(0.5)) || s.kind == data.Classification && fit.Temperature != 1 {
-			t.Errorf("%v: loss %v, error %v, temperature %v", s, h.Loss, h.Error, fit.Temperature)
-		}
+		datatest.Holds(t, math.IsNaN(h.Loss) && math.IsNaN(h.Error) && math.IsNaN(fit.Interval(0.5)) && (s.kind != data.Classification || fit.Temperature == 1),
+			"%v: loss %v, error %v, temperature %v", s, h.Loss, h.Error, fit.Temperature)
 		pair := PairedLoss(h, None(s.m))
 		datatest.Holds(t, math.IsNaN(pair.Loss) && pair.Sign() == 0, "%v: compared with none: %+v", s, pair)
 	}

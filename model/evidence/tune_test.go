@@ -200,9 +200,8 @@ func TestWorkersAndDefaultsChangeNothing(t *testing.T) {
 		for kind, e := range kinds(t, p) {
 			a := tune(t, named(t, name), e, p, Options{})
 			b := tune(t, named(t, name), e, p, Options{Workers: 5, fit: multitask.Options{Tolerance: 1e-4, MaxIterations: 10}})
-			if !mat.Equal(a.W, b.W) || !mat.Equal(a.Omega, b.Omega) || a.HeldOut != nil && !reflect.DeepEqual(a.HeldOut.Scores, b.HeldOut.Scores) {
-				t.Errorf("%s, %s: five workers find something else than one", name, kind)
-			}
+			datatest.Holds(t, mat.Equal(a.W, b.W) && mat.Equal(a.Omega, b.Omega) && (a.HeldOut == nil || reflect.DeepEqual(a.HeldOut.Scores, b.HeldOut.Scores)),
+				"%s, %s: five workers find something else than one", name, kind)
 			settings := map[string]bool{}
 			trials := tried(t, named(t, name), e, Options{})
 			for _, trial := range trials {

@@ -103,12 +103,14 @@ func (s *search) moveCovariance(prior float64) (moved float64) {
 	product.Mul(&product, l)
 	slope := mat.NewVecDense(q, nil)
 	for _, b := range s.blocks {
-		for i, j := range s.correlated {
-			slope.SetVec(i, b.slope[j])
+		for t := range b.twins {
+			for i, j := range s.correlated {
+				slope.SetVec(i, b.slope[t*s.d+j])
+			}
+			var to mat.VecDense
+			to.MulVec(&product, slope)
+			next.SymRankOne(next, 1, &to)
 		}
-		var to mat.VecDense
-		to.MulVec(&product, slope)
-		next.SymRankOne(next, 1, &to)
 	}
 	for i, j := range s.correlated {
 		c := &s.Components[s.Part[j]]

@@ -88,6 +88,16 @@ type Problem struct {
 	NoiseRows float64
 }
 
+// Twin says that a task has the rows of the one before: they differ in targets and loadings alone.
+func (p *Problem) Twin(i int) bool {
+	if i == 0 || i == len(p.Tasks) {
+		return false
+	}
+	t := p.Tasks[i]
+	last := p.Tasks[i-1]
+	return slices.Equal(t.Features, last.Features) && slices.Equal(t.Weight, last.Weight)
+}
+
 // Options control a fit. The zero value means the defaults.
 type Options struct {
 	// Workers is the number of goroutines; the result does not depend on it. 0 means 1.
@@ -116,8 +126,6 @@ type Fit struct {
 	Explained []float64
 	// Covariance of the own weights of correlated components.
 	Covariance *mat.SymDense
-	// Steps counts the steps of the variances.
-	Steps int
 }
 
 const (
@@ -150,15 +158,11 @@ const (
 func New(ctx context.Context, p Problem, o Options) (*Fit, error) {
 	n := narrow(p, max(1, o.Workers))
 	s := newSearch(n.narrowed, o)
-	for !o.Given && s.steps < mostSteps && ctx.Err() == nil {
-		newton := 1
-		if s.steps == 0 {
-			newton = 3
-		}
+	newton := 3
+	for step := 0; !o.Given && step < mostSteps && ctx.Err() == nil; step++ {
 		s.posterior(newton)
-		moved := s.move()
-		s.steps++
-		if moved < tolerance && s.steps > 1 {
+		newton = 1
+		if s.move() < tolerance && step > 0 {
 			break
 		}
 	}
@@ -187,31 +191,32 @@ type search struct {
 	blocks     []block
 	first      float64 // noise where the search began
 	rule       rule
-	steps      int
 }
 
-// block is a task in a step. Its rows are divided by the root of their variance, and D rows stand
-// for more than D.
+// block is a task in a step, or q tasks that are twins. Its rows are divided by the root of their
+// variance, and D rows stand for more than D.
 type block struct {
 	Task
+	twins    []Task        // all q of them
+	loading  float64       // root of their squared loadings' sum
 	score    []float64     // f of every row, less its offset
 	doubts   []float64     // variances of the scores, given w
 	rows     int           // k
 	first    int           // row of its stack that its rows begin at
 	f        []float64     // k x D, features
-	z        []float64     // k, targets
+	z        []float64     // k x q, targets
 	lost     float64       // squares of targets that no weights explain
 	replaced int           // rows that the k rows stand for, beyond k
 	inverse  []float64     // L^-1, where L L' = C = noise + f diag(c) f'
 	r        []float64     // k x D, L^-1 f
-	v        []float64     // k, L^-1 z
+	v        []float64     // k x q, L^-1 z
 	move     []float64     // the step that the scores would take
-	slope    []float64     // f' C^-1 (z - l f w)
+	slope    []float64     // q x D, (z - l f w)' C^-1 f
 	expected []float64     // of the squared slopes
 	products *mat.SymDense // expectation of products of slopes, of correlated components
 	alpha    float64       // squared length of C^-1 (z - l f w)
 	trace    float64       // its expectation
-	left     float64       // of the variance of f
+	left     []float64     // q, of the variance of f
 }
 
 func newSearch(p Problem, o Options) *search {
@@ -225,31 +230,24 @@ func newSearch(p Problem, o Options) *search {
 	}
 	s.first = s.Noise
 	s.common = make([]float64, s.d)
-	s.blocks = make([]block, len(p.Tasks))
 	for i, t := range p.Tasks {
 		if t.Offset == nil {
 			t.Offset = make([]float64, len(t.Y))
 		}
-		s.blocks[i] = block{Task: t, score: make([]float64, len(t.Y))}
-		s.blocks[i].doubts = make([]float64, len(t.Y))
+		if !p.Twin(i) || p.Loss != nil {
+			b := block{Task: t, score: make([]float64, len(t.Y))}
+			b.doubts = make([]float64, len(t.Y))
+			s.blocks = append(s.blocks, b)
+		}
+		b := &s.blocks[len(s.blocks)-1]
+		b.twins = append(b.twins, t)
+		b.loading = math.Hypot(b.loading, t.Loading)
 	}
 	s.measure(o.Given)
 	s.correlate()
 	s.spread()
 	if p.Loss == nil {
-		s.each(s.blocks, func(b *block, _ *scratch) {
-			rest := make([]float64, len(b.Y))
-			floats.SubTo(rest, b.Y, b.Offset)
-			f := b.Features
-			if b.Weight != nil {
-				f = slices.Clone(f)
-			}
-			for i := range b.Weight {
-				rest[i] *= b.root(i)
-				floats.Scale(b.root(i), f[i*s.d:][:s.d])
-			}
-			s.whiten(b, f, rest)
-		})
+		s.each(s.blocks, s.linearise)
 	}
 	return s
 }
@@ -262,28 +260,20 @@ type work func(b *block, t *scratch)
 
 // each does work for every task, side by side.
 func (s *search) each(blocks []block, do work) {
-	if s.workers == 1 {
-		s.inTurn(blocks, do)
-		return
-	}
 	s.ker.Threads = 1
 	var group errgroup.Group
 	group.SetLimit(s.workers)
 	for chunk := range slices.Chunk(blocks, 1+len(blocks)/(8*s.workers)) {
 		group.Go(func() error {
-			s.inTurn(chunk, do)
+			var t scratch
+			for i := range chunk {
+				do(&chunk[i], &t)
+			}
 			return nil
 		})
 	}
 	_ = group.Wait() // no work fails
 	s.ker.Threads = s.workers
-}
-
-func (s *search) inTurn(blocks []block, do work) {
-	var t scratch
-	for i := range blocks {
-		do(&blocks[i], &t)
-	}
 }
 
 // measure finds the sizes of the components, and the variances of weights.
@@ -334,7 +324,8 @@ func (s *search) spread() {
 //
 // which say the same of the weights.
 func (s *search) whiten(b *block, f, z []float64) {
-	n := len(z)
+	q := len(b.twins)
+	n := len(z) / q
 	d := s.d
 	b.rows = n
 	b.f = f
@@ -362,8 +353,8 @@ func (s *search) whiten(b *block, f, z []float64) {
 		}
 	}
 	linalg.Invert(s.ker, d, gram, d)
-	targets := s.atb(nil, f, d, z, 1)
-	targets = s.ab(nil, gram, d, targets, 1)
+	targets := s.atb(nil, f, d, z, q)
+	targets = s.ab(nil, gram, d, targets, q)
 	b.lost = max(0, floats.Dot(z, z)-floats.Dot(targets, targets))
 	b.rows = d
 	b.f = rows
@@ -387,24 +378,41 @@ func (s *search) posterior(newton int) {
 	}
 }
 
-// linearise makes rows of unit variance of a loss about the scores and their doubts.
+// linearise makes rows of unit variance of a loss about the scores and their doubts. Of the
+// squared error they are the targets, whatever the scores.
 func (s *search) linearise(b *block, _ *scratch) {
-	z := room(b.z, len(b.Y))
-	f := append(b.f[:0], b.Features...)
-	for i, y := range b.Y {
-		score := b.score[i] + b.Offset[i]
-		var slope, curvature float64
-		if classes, averaged := s.Loss.(Logistic); averaged {
-			slope, curvature = classes.mean(s.rule, score, b.doubts[i], y)
-		} else {
-			_, slope, curvature = s.Loss.At(score, y)
+	z := b.z[:0]
+	f := b.Features
+	if s.Loss != nil || b.Weight != nil {
+		f = append(b.f[:0], f...)
+	}
+	for i := range b.Y {
+		root := b.root(i)
+		for _, t := range b.twins {
+			target := t.Y[i] - t.Offset[i]
+			if s.Loss != nil {
+				slope, curvature := s.slope(b, i)
+				root *= math.Sqrt(curvature)
+				target = b.score[i] - slope/curvature
+			}
+			z = append(z, root*target)
 		}
-		curvature = max(curvature, leastCurvature)
-		root := b.root(i) * math.Sqrt(curvature)
-		z[i] = root * (b.score[i] - slope/curvature)
-		floats.Scale(root, f[i*s.d:][:s.d])
+		if root != 1 {
+			floats.Scale(root, f[i*s.d:][:s.d])
+		}
 	}
 	s.whiten(b, f, z)
+}
+
+// slope of a row's loss, and its curvature, at the score and its doubt.
+func (s *search) slope(b *block, row int) (slope, curvature float64) {
+	score := b.score[row] + b.Offset[row]
+	if classes, averaged := s.Loss.(Logistic); averaged {
+		slope, curvature = classes.mean(s.rule, score, b.doubts[row], b.Y[row])
+	} else {
+		_, slope, curvature = s.Loss.At(score, b.Y[row])
+	}
+	return slope, max(curvature, leastCurvature)
 }
 
 // factor makes L^-1, r and v of a task.
@@ -423,7 +431,7 @@ func (s *search) factor(b *block, t *scratch) {
 	linalg.Cholesky(s.ker, k, b.inverse, k)
 	linalg.Invert(s.ker, k, b.inverse, k)
 	b.r = s.ab(b.r, b.inverse, k, b.f, d)
-	b.v = s.ab(b.v, b.inverse, k, b.z, 1)
+	b.v = s.ab(b.v, b.inverse, k, b.z, len(b.twins))
 }
 
 const (
@@ -434,7 +442,7 @@ const (
 	panel = 128
 )
 
-// stacks gathers the rows r of some tasks after others, of shared features, times their loadings.
+// stacks gathers the rows r of some blocks after others, of shared features, times their loadings.
 func (s *search) stacks(do func(blocks []block)) {
 	for blocks := range slices.Chunk(s.blocks, tasksStacked) {
 		stacked := 0
@@ -448,7 +456,7 @@ func (s *search) stacks(do func(blocks []block)) {
 			to := s.stacked[b.first*p:]
 			for row := range slices.Chunk(b.r, s.d) {
 				for i, j := range s.shared {
-					to[i] = b.Loading * row[j]
+					to[i] = b.loading * row[j]
 				}
 				to = to[p:]
 			}
@@ -473,7 +481,13 @@ func (s *search) together() {
 	s.stacks(func(blocks []block) {
 		var v []float64
 		for _, b := range blocks {
-			v = append(v, b.v...)
+			for row := range slices.Chunk(b.v, len(b.twins)) {
+				sum := 0.0
+				for i, t := range b.twins {
+					sum += t.Loading * row[i]
+				}
+				v = append(v, sum/(b.loading+tiny))
+			}
 		}
 		s.triangle(func(first, last int) {
 			linalg.Gemm(s.ker, linalg.Trans, linalg.NoTrans, last-first, last, len(v),
@@ -518,16 +532,21 @@ func (s *search) reached(do work) {
 	})
 }
 
-// apart finds the part of a task that the common weights leave.
+// apart finds the part of tasks that the common weights leave.
 func (s *search) apart(b *block, t *scratch) {
 	d := s.d
 	k := b.rows
+	q := len(b.twins)
 	t.taken = s.ab(t.taken, b.r, d, s.common, 1)
-	rest := t.taken
-	floats.Scale(-b.Loading, rest)
-	floats.Add(rest, b.v)
-	b.slope = s.atb(b.slope, b.r, d, rest, 1)
-	t.restored = s.atb(t.restored, b.inverse, k, rest, 1)
+	rest := append(t.rows[:0], b.v...)
+	t.rows = rest
+	for row, v := range t.taken {
+		for i, twin := range b.twins {
+			rest[row*q+i] -= twin.Loading * v
+		}
+	}
+	b.slope = s.atb(b.slope, rest, q, b.r, d)
+	t.restored = s.atb(t.restored, b.inverse, k, rest, q)
 	b.alpha = floats.Dot(t.restored, t.restored) + b.lost/(s.Noise*s.Noise)
 	if s.Loss == nil {
 		return
@@ -575,17 +594,20 @@ func (s *search) rescore() float64 {
 	return distance
 }
 
-// expect finds the squared slopes and alpha of a task that chance alone would make. The common
+// expect finds the squared slopes and alpha of a block that chance alone would make. The common
 // weights take the part that all rows say.
 func (s *search) expect(b *block, t *scratch) {
-	d, k, p := s.d, b.rows, len(s.shared)
+	d := s.d
+	k := b.rows
+	p := len(s.shared)
+	q := float64(len(b.twins))
 	t.taken = room(t.taken, k*k)
 	clear(t.taken)
 	if reach := s.reach[b.first*p:][:k*p]; p > 0 {
 		t.taken = s.abt(t.taken, reach, p, reach, p)
 	}
 	t.rows = s.ab(t.rows, t.taken, k, b.r, d)
-	floats.Sub(t.rows, b.r)
+	floats.AddScaled(t.rows, -q, b.r)
 	b.expected = room(b.expected, d)
 	clear(b.expected)
 	for i := range k {
@@ -595,8 +617,8 @@ func (s *search) expect(b *block, t *scratch) {
 	}
 	s.expectProducts(b, t.rows)
 	t.restored = s.ab(t.restored, t.taken, k, b.inverse, k)
-	floats.Sub(t.restored, b.inverse)
-	b.trace = float64(b.replaced)/s.Noise - floats.Dot(b.inverse, t.restored)
+	floats.AddScaled(t.restored, -q, b.inverse)
+	b.trace = q*float64(b.replaced)/s.Noise - floats.Dot(b.inverse, t.restored)
 }
 
 // move takes a step of the variances towards the maximum of the evidence,
@@ -616,7 +638,10 @@ func (s *search) move() (moved float64) {
 	for i := range s.blocks {
 		b := &s.blocks[i]
 		for j, k := range s.Part {
-			slopes[k] += b.slope[j] * b.slope[j]
+			for i := range b.twins {
+				slope := b.slope[i*s.d+j]
+				slopes[k] += slope * slope
+			}
 			expected[k] += b.expected[j]
 		}
 		alpha += b.alpha
@@ -682,7 +707,7 @@ func (s *search) commonSlopes() (slopes, expected []float64) {
 
 // fit is the result of the search.
 func (s *search) fit() *Fit {
-	f := &Fit{Components: s.Components, Noise: s.Noise, Common: s.common, Steps: s.steps}
+	f := &Fit{Components: s.Components, Noise: s.Noise, Common: s.common}
 	p := len(s.shared)
 	f.Root = make([]float64, p*s.d)
 	for i := range p {
@@ -697,10 +722,12 @@ func (s *search) fit() *Fit {
 	}
 	s.reached(s.remain)
 	for _, b := range s.blocks {
-		weights := make([]float64, s.d)
-		s.covary(weights, b.slope)
-		f.Own = append(f.Own, weights)
-		f.Left = append(f.Left, b.left)
+		for i := range b.twins {
+			weights := make([]float64, s.d)
+			s.covary(weights, b.slope[i*s.d:][:s.d])
+			f.Own = append(f.Own, weights)
+		}
+		f.Left = append(f.Left, b.left...)
 	}
 	return f
 }
@@ -710,11 +737,11 @@ func (s *search) explained() []float64 {
 	squares := make([]float64, len(s.Components))
 	rows := 0
 	for _, b := range s.blocks {
-		rows += len(b.Y)
+		rows += len(b.Y) * len(b.twins)
 		for row := range slices.Chunk(b.Features, max(1, s.d)) {
 			parts := make([]float64, len(squares))
 			for j, v := range row {
-				parts[s.Part[j]] += b.Loading * v * s.common[j]
+				parts[s.Part[j]] += b.loading * v * s.common[j]
 			}
 			for k, v := range parts {
 				squares[k] += v * v
@@ -734,22 +761,27 @@ func (s *search) remain(b *block, t *scratch) {
 	k := b.rows
 	p := len(s.shared)
 	reach := s.reach[b.first*p:][:k*p]
-	former := floats.Dot(reach, reach)
+	own := 0.0
 	t.scaled = room(t.scaled, s.d)
 	for row := range slices.Chunk(b.f, s.d) {
 		s.covary(t.scaled, row)
-		former += floats.Dot(row, t.scaled)
-	}
-	b.left = 1
-	if former == 0 {
-		return
+		own += floats.Dot(row, t.scaled)
 	}
 	t.restored = s.ab(t.restored, b.inverse, k, reach, p)
 	t.taken = s.atb(t.taken, b.inverse, k, t.restored, p)
-	sum := floats.Dot(t.taken, t.taken)
-	sum -= floats.Dot(b.inverse, b.inverse)
-	sum = s.Noise * (float64(k) + s.Noise*sum)
-	b.left = min(1, max(0, sum/former))
+	ownLeft := float64(k) - s.Noise*floats.Dot(b.inverse, b.inverse)
+	common := floats.Dot(reach, reach)
+	commonLeft := s.Noise * floats.Dot(t.taken, t.taken)
+	for _, twin := range b.twins {
+		share := twin.Loading / (b.loading + tiny)
+		share *= share
+		former := own + share*common
+		left := 1.0
+		if former > 0 {
+			left = s.Noise * (ownLeft + share*commonLeft) / former
+		}
+		b.left = append(b.left, min(1, max(0, left)))
+	}
 }
 
 // room is a slice of n numbers to be written, in the place of another if it is long enough.
@@ -761,13 +793,13 @@ func room(place []float64, n int) []float64 {
 }
 
 // ab, atb and abt are the products A B, A'B and A B' of matrices with so many columns, in the
-// place of dst. Small ones go row by row: the kernels would spend their time on packing. Vectors
-// are multiplied as rows.
+// place of dst. Vectors are multiplied as rows.
 func (s *search) ab(dst, a []float64, wide int, b []float64, cols int) []float64 {
 	if cols == 1 {
 		return s.abt(dst, a, wide, b, wide)
 	}
-	return s.multiply(dst, linalg.NoTrans, a, wide, b, cols)
+	rows := len(a) / max(1, wide)
+	return s.product(dst, linalg.NoTrans, linalg.NoTrans, rows, cols, wide, a, wide, b, cols)
 }
 
 func (s *search) atb(dst, a []float64, wide int, b []float64, cols int) []float64 {
@@ -775,66 +807,28 @@ func (s *search) atb(dst, a []float64, wide int, b []float64, cols int) []float6
 	if cols == 1 && rows > 0 {
 		return s.ab(dst, b, rows, a, wide)
 	}
-	return s.multiply(dst, linalg.Trans, a, wide, b, cols)
-}
-
-// multiply is A B, or A'B.
-func (s *search) multiply(dst []float64, ta linalg.Transpose,
-	a []float64, wide int, b []float64, cols int) []float64 {
-	rows := len(a) / max(1, wide)
-	m := rows
-	k := wide
-	if ta == linalg.Trans {
-		m = wide
-		k = rows
-	}
-	c := room(dst, m*cols)
-	if m*k*cols > smallProduct {
-		return s.product(c, ta, linalg.NoTrans, m, cols, k, a, wide, b, cols)
-	}
-	clear(c)
-	for i := range rows {
-		for j, v := range a[i*wide:][:wide] {
-			if v == 0 {
-				continue
-			}
-			to := i
-			from := j
-			if ta == linalg.Trans {
-				to = j
-				from = i
-			}
-			floats.AddScaled(c[to*cols:][:cols], v, b[from*cols:][:cols])
-		}
-	}
-	return c
+	return s.product(dst, linalg.Trans, linalg.NoTrans, wide, cols, rows, a, wide, b, cols)
 }
 
 func (s *search) abt(dst, a []float64, wide int, b []float64, cols int) []float64 {
 	m := len(a) / max(1, wide)
 	n := len(b) / max(1, cols)
-	c := room(dst, m*n)
-	if m*wide*n > smallProduct {
-		return s.product(c, linalg.NoTrans, linalg.Trans,
-			m, n, wide, a, wide, b, cols)
-	}
-	for i := range m {
-		row := a[i*wide:][:wide]
-		for k := range n {
-			c[i*n+k] = floats.Dot(row, b[k*wide:][:wide])
-		}
-	}
-	return c
+	return s.product(dst, linalg.NoTrans, linalg.Trans, m, n, wide, a, wide, b, cols)
 }
 
-// smallProduct is the number of multiplications below which a product goes row by row.
+// smallProduct is the number of multiplications below which the kernels would spend their time on
+// packing, and gonum multiplies.
 const smallProduct = 1 << 15
 
-// product fills c with the m x n matrix of sums over k, of matrices with so many columns as they
-// are stored.
-func (s *search) product(c []float64, ta, tb linalg.Transpose, m, n, k int,
+// product is the m x n matrix of sums over k, of matrices with so many columns as they are stored.
+func (s *search) product(dst []float64, ta, tb linalg.Transpose, m, n, k int,
 	a []float64, wide int, b []float64, cols int) []float64 {
-	linalg.Gemm(s.ker, ta, tb, m, n, k,
+	c := room(dst, m*n)
+	ker := s.ker
+	if m*n*k <= smallProduct {
+		ker = linalg.Kernels{}
+	}
+	linalg.Gemm(ker, ta, tb, m, n, k,
 		1, a, max(1, wide), b, max(1, cols),
 		0, c, max(1, n))
 	return c

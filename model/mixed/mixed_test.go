@@ -27,6 +27,7 @@ type shape struct {
 	loss       Loss
 	noiseRows  float64
 	covariance []float64 // of the own weights of correlated components
+	twins      bool      // tasks of as many rows as the one before have its rows
 }
 
 // both is a component with common and own weights.
@@ -50,6 +51,9 @@ var shapes = []shape{
 	{name: "fewer rows than features", rows: []int{2, 1, 0, 4}, wide: []int{1, 20, 3, 9}, components: []Component{both(1, .3), both(.02, .05), both(.2, .1), both(.1, 0)}},
 	{name: "correlated", rows: append(slices.Repeat([]int{4}, 20), 40, 0), wide: []int{1, 1, 3, 1}, components: []Component{fanned(2, 1.5), fanned(.3, .4), both(.2, .1), fanned(.1, .2)},
 		covariance: []float64{1.5, .6, .1, .6, .4, -.1, .1, -.1, .2}},
+	{name: "twins", rows: []int{4, 4, 4, 0, 0, 30, 30}, wide: []int{1, 4}, components: []Component{both(1, .3), both(.6, .2)}, loadings: []float64{1, -.5, 1.4, 1, 1, 0, 0}, twins: true},
+	{name: "twins of few rows", rows: []int{5, 5, 5, 2, 2}, wide: []int{1, 12}, components: []Component{both(1, .3), both(.05, .04)}, twins: true},
+	{name: "correlated twins", rows: []int{6, 6, 6, 9, 9}, wide: []int{1, 1}, components: []Component{fanned(2, 1.5), fanned(.3, .4)}, twins: true, covariance: []float64{1.5, .3, .3, .4}},
 	{name: "one task", rows: []int{9}, wide: []int{1, 3}, components: []Component{both(1, .3), both(.6, .2)}},
 }
 
@@ -82,8 +86,11 @@ func (s shape) problem(r *rand.Rand) Problem {
 		for j := range w {
 			w[j] = t.Loading*common[j] + r.NormFloat64()*math.Sqrt(p.Components[p.Part[j]].Own)
 		}
-		for range n {
+		for j := range n {
 			row := features(r, d)
+			if s.twins && i > 0 && n == s.rows[i-1] {
+				row = p.Tasks[i-1].Features[j*d:][:d]
+			}
 			t.Features = append(t.Features, row...)
 			t.Y = append(t.Y, target(r, s.loss, floats.Dot(row, w)))
 		}
@@ -291,6 +298,7 @@ func comparePosteriors(t *testing.T, r *rand.Rand, s shape) {
 			near(t, fmt.Sprintf("covariance %d, %d of w", i, j), cov.At(i, j), want.At(i, j), 1e-7)
 		}
 	}
+	explained := make([]float64, len(p.Components))
 	row := 0
 	for i, task := range p.Tasks {
 		after, before := 0.0, 0.0
@@ -300,6 +308,12 @@ func comparePosteriors(t *testing.T, r *rand.Rand, s shape) {
 			after += variance
 			before += task.Loading * task.Loading * mat.Inner(mat.NewVecDense(d, x), want, mat.NewVecDense(d, x))
 			before += mat.Inner(mat.NewVecDense(d, x), g.own, mat.NewVecDense(d, x))
+			parts := make([]float64, len(explained))
+			for j, v := range x {
+				parts[p.Part[j]] += task.Loading * v * f.Common[j]
+			}
+			floats.Mul(parts, parts)
+			floats.Add(explained, parts)
 			row++
 		}
 		left := 1.0
@@ -307,6 +321,9 @@ func comparePosteriors(t *testing.T, r *rand.Rand, s shape) {
 			left = min(1, after/before)
 		}
 		near(t, fmt.Sprintf("what is left of task %d", i), f.Left[i], left, 1e-7)
+	}
+	for k, squares := range explained {
+		near(t, fmt.Sprintf("the mean square of component %d", k), f.Explained[k], squares/float64(row), 1e-7)
 	}
 }
 
@@ -354,7 +371,10 @@ func compareEvidence(t *testing.T, p Problem) {
 		}
 	}
 	end := clone(s)
-	best := newDense(end, s.Noise).evidence(weak)
+	evidence := func() float64 {
+		return newDense(end, s.Noise).evidence(weak)
+	}
+	best := evidence()
 	logNoise := fd.Derivative(func(v float64) float64 {
 		return newDense(end, math.Exp(v)).evidence(weak)
 	}, math.Log(s.Noise), &fd.Settings{Formula: fd.Central, Step: 1e-4})
@@ -362,14 +382,10 @@ func compareEvidence(t *testing.T, p Problem) {
 	for k := range end.Components {
 		c := &end.Components[k]
 		if !c.Fixed {
-			compareSlope(t, fmt.Sprintf("common variance %d", k), &c.Common, start.Components[k].Common, func() float64 {
-				return newDense(end, s.Noise).evidence(weak)
-			})
+			compareSlope(t, fmt.Sprintf("common variance %d", k), &c.Common, start.Components[k].Common, evidence)
 		}
 		if !c.Correlated {
-			compareSlope(t, fmt.Sprintf("own variance %d", k), &c.Own, start.Components[k].Own, func() float64 {
-				return newDense(end, s.Noise).evidence(weak)
-			})
+			compareSlope(t, fmt.Sprintf("own variance %d", k), &c.Own, start.Components[k].Own, evidence)
 		}
 	}
 	compareCovariance(t, end, s.Noise)
@@ -442,9 +458,7 @@ func TestFitsOfOddRowsAreFinite(t *testing.T) {
 				p.Tasks[i].Y = nil
 			}
 		},
-		"all variances are 0": func(_ *rand.Rand, p *Problem) {
-			clear(p.Components)
-		},
+		"all variances are 0": func(_ *rand.Rand, p *Problem) { clear(p.Components) },
 	} {
 		for _, loss := range []Loss{nil, Logistic{}, Poisson{}, Huber{Width: 1.3}} {
 			t.Run(fmt.Sprintf("%s/%T", name, loss), func(t *testing.T) {

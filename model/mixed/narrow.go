@@ -13,7 +13,7 @@ import (
 //
 //	F = L Q',   L L' = F F'
 //
-// with the rows F in all tasks. Its weights w have one variance, and so have the weights Q'w of
+// with the rows F in all tasks, of twins once. Its weights w have one variance, and so have the weights Q'w of
 // the features L.
 type narrowing struct {
 	narrowed Problem
@@ -39,8 +39,10 @@ func narrow(p Problem, workers int) *narrowing {
 		n.turns[k].features = append(n.turns[k].features, j)
 	}
 	rows := 0
-	for _, t := range p.Tasks {
-		rows += len(t.Y)
+	for i, t := range p.Tasks {
+		if !p.Twin(i) {
+			rows += len(t.Y)
+		}
 	}
 	wide := func(t turn) bool { return len(t.features) > rows }
 	if rows == 0 || !slices.ContainsFunc(n.turns, wide) {
@@ -61,6 +63,10 @@ func narrow(p Problem, workers int) *narrowing {
 	row := 0
 	for i := range n.narrowed.Tasks {
 		t := &n.narrowed.Tasks[i]
+		if p.Twin(i) {
+			t.Features = n.narrowed.Tasks[i-1].Features
+			continue
+		}
 		t.Features = nil
 		for range t.Y {
 			for _, part := range parts {
@@ -77,7 +83,10 @@ func narrow(p Problem, workers int) *narrowing {
 func (n *narrowing) turn(t *turn, rows int) []float64 {
 	d := len(t.features)
 	f := make([]float64, 0, rows*d)
-	for _, task := range n.wide.Tasks {
+	for i, task := range n.wide.Tasks {
+		if n.wide.Twin(i) {
+			continue
+		}
 		for row := range slices.Chunk(task.Features, len(n.wide.Part)) {
 			for _, j := range t.features {
 				f = append(f, row[j])

@@ -100,7 +100,7 @@ func newSuite(t *testing.T, c model.Config, seed uint64) *suite {
 	s := &suite{problem: Problem(r, features, 9, 7, 8)}
 	s.outcomes = []float64{0.7, 0.9, 1, 1.3}
 	s.network = datatest.Must(model.NewNetwork(c, seed))(t)
-	perturb(r, c, s.network.Params, seed%2 == 1)
+	Perturb(r, c, s.network.Params, seed%2 == 1)
 	s.payload = s.prepare(t, s.problem)
 	for q := range tuples {
 		s.tuples = append(s.tuples, model.Tuple{
@@ -144,9 +144,9 @@ func (s *suite) training(t *testing.T) *model.TrainingGraph {
 	return g
 }
 
-// perturb moves the parameters away from their start, where many are zero. Parameters above the
+// Perturb moves the parameters away from their start, where many are zero. Parameters above the
 // embeddings are negated if wanted: a link may fall.
-func perturb(r *rand.Rand, c model.Config, p model.Params, negate bool) {
+func Perturb(r *rand.Rand, c model.Config, p model.Params, negate bool) {
 	for i, spec := range c.Specs() {
 		for j := range p[i].Value {
 			if negate && !spec.Embedding {
@@ -163,10 +163,7 @@ func perturb(r *rand.Rand, c model.Config, p model.Params, negate bool) {
 func Problem(r *rand.Rand, d int, rows ...int) *data.ProblemData {
 	p := &data.ProblemData{Problem: &data.Problem{Name: "random"}}
 	for j, n := range rows {
-		value := make([]float32, n*d)
-		for i := range value {
-			value[i] = float32(r.NormFloat64())
-		}
+		value := datatest.Normals[float32](r, n*d)
 		x, err := data.NewDense(n, d, value)
 		if err != nil {
 			panic(err) // the sizes agree by construction
@@ -187,8 +184,7 @@ func Problem(r *rand.Rand, d int, rows ...int) *data.ProblemData {
 
 // Covariance returns a random m x m covariance with trace 1, row-major.
 func Covariance(r *rand.Rand, m int) []float64 {
-	a := mat.NewDense(m, m, nil)
-	a.Apply(func(int, int, float64) float64 { return r.NormFloat64() }, a)
+	a := mat.NewDense(m, m, datatest.Normals[float64](r, m*m))
 	var omega mat.Dense
 	omega.Mul(a, a.T())
 	omega.Scale(1/mat.Trace(&omega), &omega)
@@ -239,9 +235,8 @@ func (s *suite) gradient(t *testing.T) {
 			t.Errorf("d loss / d %s[%d] is %v, by central differences %v", p.Name, j, got, want)
 		}
 	}
-	if kinks*10 > checked {
-		t.Errorf("%d of %d entries lie at a kink; the gradient is not proved", kinks, checked)
-	}
+	datatest.Holds(t, kinks*10 <= checked,
+		"%d of %d entries lie at a kink; the gradient is not proved", kinks, checked)
 }
 
 func (s *suite) tupleOrder(t *testing.T) {
@@ -429,12 +424,12 @@ func (s *suite) direction(t *testing.T) {
 	e := s.estimate(t, s.payload, probes...)
 	direction := s.network.Direction()
 	for q, p := range probes {
-		if o := s.network.RelativeError(e.V[q]); math.Abs(o-p.O) > 1e-6 {
-			t.Errorf("the inverse of v(%v) = %v is %v", p.O, e.V[q], o)
-		}
-		if q > 0 && direction*(e.V[q]-e.V[q-1]) <= 0 {
-			t.Errorf("v goes from %v to %v as o rises to %v, against the direction %v", e.V[q-1], e.V[q], p.O, direction)
-		}
+		o := s.network.RelativeError(e.V[q])
+		datatest.Holds(t, math.Abs(o-p.O) <= 1e-6,
+			"the inverse of v(%v) = %v is %v", p.O, e.V[q], o)
+		rises := q == 0 || direction*(e.V[q]-e.V[q-1]) > 0
+		datatest.Holds(t, rises, "v goes to %v as o rises to %v, against the direction %v",
+			e.V[q], p.O, direction)
 	}
 	// The function that inference minimises, <Phi', Omega> + rho tr(Omega^2), has to
 	// order covariances as the estimated relative error does.
@@ -453,20 +448,15 @@ func (s *suite) direction(t *testing.T) {
 
 func (s *suite) saving(t *testing.T) {
 	dir := t.TempDir()
-	if err := s.network.Save(dir); err != nil {
-		t.Fatal(err)
-	}
+	datatest.Check(t, s.network.Save(dir))
 	loaded := &suite{network: datatest.Must(model.Load(dir))(t)}
 	got := loaded.estimate(t, s.payload, s.tuples...)
 	want := s.estimate(t, s.payload, s.tuples...)
-	if !reflect.DeepEqual(got, want) {
-		t.Errorf("the loaded network says %+v, the saved one %+v", got, want)
-	}
+	datatest.Holds(t, reflect.DeepEqual(got, want),
+		"the loaded network says %+v, the saved one %+v", got, want)
 }
 
 func near(t *testing.T, name string, got, want []float64) {
 	t.Helper()
-	if !floats.EqualApprox(got, want, equalTolerance) {
-		t.Errorf("%s: %v, want %v", name, got, want)
-	}
+	datatest.Holds(t, floats.EqualApprox(got, want, equalTolerance), "%s: %v, want %v", name, got, want)
 }

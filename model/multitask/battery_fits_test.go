@@ -61,9 +61,8 @@ func TestBatteryOfFits(t *testing.T) {
 					continue
 				}
 				gap := cold.Gap / math.Abs(cold.Objective)
-				if math.IsNaN(cold.Objective) || math.IsInf(cold.Objective, 0) || cold.Gap < 0 || math.IsNaN(cold.Gap) {
-					t.Errorf("seed %d, %v, Lambda1 = %g: objective %v, gap %v", seed, s, p.Lambda1, cold.Objective, cold.Gap)
-				}
+				datatest.Holds(t, !math.IsNaN(cold.Objective) && !math.IsInf(cold.Objective, 0) && cold.Gap >= 0 && !math.IsNaN(cold.Gap),
+					"seed %d, %v, Lambda1 = %g: objective %v, gap %v", seed, s, p.Lambda1, cold.Objective, cold.Gap)
 				if cold.Status != Converged {
 					stopped, worst = stopped+1, max(worst, gap)
 					continue

@@ -223,9 +223,8 @@ func TestTasksThatBorrow(t *testing.T) {
 				continue
 			}
 			r := mustFit(t, datatest.Must(Lookup(name))(t), problem, Params{Lambda1: 0.05}, Options{Tolerance: 1e-6})
-			if r.Status == IterationLimit || floats.HasNaN(rowsOf(r.W)) || floats.HasNaN(r.B) || math.IsInf(floats.Sum(r.B), 0) {
-				t.Errorf("%s, %s: %s, b %v", loss, name, r.Status, r.B)
-			}
+			datatest.Holds(t, r.Status != IterationLimit && !floats.HasNaN(rowsOf(r.W)) && !floats.HasNaN(r.B) && !math.IsInf(floats.Sum(r.B), 0),
+				"%s, %s: %s, b %v", loss, name, r.Status, r.B)
 		}
 		omega := Uniform(5)
 		for i := range 5 {

@@ -168,9 +168,8 @@ func goldenProblem(t *testing.T, g *golden, i int) *TrainingSet {
 // and 1e-300.
 func near(t *testing.T, what string, got, want, tol float64) {
 	t.Helper()
-	if !(math.Abs(got-want) <= tol*math.Max(math.Abs(want), 1e-300)) {
-		t.Errorf("%s = %.17g, want %.17g (relative difference %.2g, allowed %.2g)", what, got, want, math.Abs(got-want)/math.Abs(want), tol)
-	}
+	datatest.Holds(t, math.Abs(got-want) <= tol*math.Max(math.Abs(want), 1e-300),
+		"%s = %.17g, want %.17g (relative difference %.2g, allowed %.2g)", what, got, want, math.Abs(got-want)/math.Abs(want), tol)
 }
 
 // nearMatrix fails unless every entry is within tol of want's largest.

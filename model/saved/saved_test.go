@@ -144,9 +144,8 @@ func TestLoadedModelsPredictAsTheFit(t *testing.T) {
 			one, k := datatest.Must(loaded.Predict(task.Name, task.TrainSet.X.Take([]int{3})))(t), max(1, len(loaded.Classes))
 			datatest.Equal(t, one, want[3*k:][:k], "%s, task %s, row 3 alone", what, task.Name)
 		}
-		if !mat.Equal(loaded.Omega, made.Omega) || fmt.Sprint(loaded.Tasks) != fmt.Sprint(made.Tasks) || !slices.Equal(loaded.Features, made.Features) {
-			t.Errorf("%s: loaded %+v, saved %+v", what, loaded, made)
-		}
+		datatest.Holds(t, mat.Equal(loaded.Omega, made.Omega) && fmt.Sprint(loaded.Tasks) == fmt.Sprint(made.Tasks) && slices.Equal(loaded.Features, made.Features),
+			"%s: loaded %+v, saved %+v", what, loaded, made)
 		rows, err := loaded.Predict("north", bare.Problem.Tasks[0].TrainSet.X.Take(nil))
 		datatest.Holds(t, err == nil && len(rows) <= 0, "%s: no rows are predicted as %v, %v", what, rows, err)
 		datatest.Refused(loaded.Predict("nroth", bare.Problem.Tasks[0].TrainSet.X))(t, ErrUnknownTask, `the model has no task "nroth"; it has east, north, south`)
@@ -179,9 +178,8 @@ func TestSavedModelsThatAreDamaged(t *testing.T) {
 	check := func(what, want string) {
 		t.Helper()
 		_, err := Load(dir)
-		if err == nil || !errors.Is(err, ErrSaved) || !strings.Contains(err.Error(), want) || strings.Contains(err.Error(), "\n") {
-			t.Errorf("%s: %v, want %q", what, err, want)
-		}
+		datatest.Holds(t, err != nil && errors.Is(err, ErrSaved) && strings.Contains(err.Error(), want) && !strings.Contains(err.Error(), "\n"),
+			"%s: %v, want %q", what, err, want)
 	}
 	for _, name := range []string{File, WeightsFile} {
 		path := filepath.Join(dir, name)

@@ -157,9 +157,8 @@ func TestRecordsAgreeWithTheFits(t *testing.T) {
 				fit = datatest.Must(multitask.Fit(t.Context(), m, train, params, collect.FitOptions))(t)
 				scaled := mat.NewSymDense(len(r.Omega), nil)
 				scaled.ScaleSym(1/mat.Trace(fit.Omega), fit.Omega)
-				if !mat.EqualApprox(scaled, omega, 1e-12) {
-					t.Errorf("%s: %s on %s: the recorded Omega is not that of the recorded hyperparameters", measured, r.Source, r.Problem)
-				}
+				datatest.Holds(t, mat.EqualApprox(scaled, omega, 1e-12),
+					"%s: %s on %s: the recorded Omega is not that of the recorded hyperparameters", measured, r.Source, r.Problem)
 				if measured == collect.OfRefit {
 					fit = fixed
 				}
@@ -328,7 +327,6 @@ func (w *watched) Problem(i int) (*data.ProblemData, error) {
 
 func TestManifest(t *testing.T) {
 	m := small.Manifest(data.DatasetRef{Path: "d", SHA256: "s"}, "me")
-	if m.Validate() != nil || m.Seed != small.Seed || !slices.Equal(m.CreatedBy, []string{"me"}) || m.Config["o"] != "refit" {
-		t.Errorf("%+v", m)
-	}
+	datatest.Holds(t, m.Validate() == nil && m.Seed == small.Seed && slices.Equal(m.CreatedBy, []string{"me"}) && m.Config["o"] == "refit",
+		"%+v", m)
 }

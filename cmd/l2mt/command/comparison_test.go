@@ -198,9 +198,8 @@ func TestErrorsOfSeedsAreMeans(t *testing.T) {
 	row := find(tables[0], compare.L2MT, compare.Plain)
 	datatest.Holds(t, row.Error == 2, "%+v", row)
 	// 1 has the errors 2, 2 and 2 has 1, 3, in units of 2, the mean error of STL.
-	if len(r.Pairs) != 1 || r.Pairs[0].A != "1" || r.Pairs[0].B != "2" || r.Pairs[0].Difference != 0 || r.Pairs[0].StandardError != 0.5 || r.Pairs[0].Losses != 1 {
-		t.Errorf("%+v", r.Pairs)
-	}
+	datatest.Holds(t, len(r.Pairs) == 1 && r.Pairs[0].A == "1" && r.Pairs[0].B == "2" && r.Pairs[0].Difference == 0 && r.Pairs[0].StandardError == 0.5 && r.Pairs[0].Losses == 1,
+		"%+v", r.Pairs)
 }
 
 // The table of a sweep and its pairs name one winner: 1 is better by the mean of the errors, 2
@@ -259,7 +258,6 @@ func FuzzExperiment(f *testing.F) {
 func TestDeepExperimentsAreRefused(t *testing.T) {
 	file := write(t, "deep.toml", "a = "+strings.Repeat("[", 3_000_000))
 	code, _, stderr := l2mt(t, "sweep", "--out", t.TempDir(), file)
-	if code != exitFailed || !strings.Contains(stderr, "deep.toml: it has 3000004 bytes; an experiment has at most 65536") {
-		t.Errorf("exit %d: %s", code, stderr)
-	}
+	datatest.Holds(t, code == exitFailed && strings.Contains(stderr, "deep.toml: it has 3000004 bytes; an experiment has at most 65536"),
+		"exit %d: %s", code, stderr)
 }

@@ -143,9 +143,8 @@ func TestFaultsOfFitThatMayNotWrite(t *testing.T) {
 		r.whole("may not write")
 		datatest.Need(t, (code == exitDone) == (r.newThere == 1),
 			"exit code %d with %d new models: %s", code, r.newThere, &p.stderr)
-		if code == exitFailed && (strings.Count(p.stderr.String(), "\n") != 1 || !strings.Contains(p.stderr.String(), "file too large")) {
-			t.Errorf("with %d bytes a file it says %s", limit, &p.stderr)
-		}
+		datatest.Holds(t, code != exitFailed || strings.Count(p.stderr.String(), "\n") == 1 && strings.Contains(p.stderr.String(), "file too large"),
+			"with %d bytes a file it says %s", limit, &p.stderr)
 	}
 	t.Logf("%d limits left the old model", r.oldLeft)
 	r.finish()

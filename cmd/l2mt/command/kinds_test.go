@@ -210,9 +210,8 @@ func TestTablesOfAllKinds(t *testing.T) {
 			}
 			code, _, stderr := l2mt(t, args...)
 			if c.want != "" {
-				if code == exitDone || !strings.Contains(stderr, c.want) || strings.Count(strings.TrimSpace(stderr), "\n") > 0 {
-					t.Errorf("exit code %d, %swant %s", code, stderr, c.want)
-				}
+				datatest.Holds(t, code != exitDone && strings.Contains(stderr, c.want) && strings.Count(strings.TrimSpace(stderr), "\n") <= 0,
+					"exit code %d, %swant %s", code, stderr, c.want)
 				return
 			}
 			if code != exitDone {

@@ -174,9 +174,8 @@ func TestResultsThatCannotBePrintedAreAFailure(t *testing.T) {
 	for _, args := range [][]string{{"version"}, {"data", "info"}, {"--json", "data", "info"}, {"sweep", "fig2", "--show"}} {
 		var errs bytes.Buffer
 		code := Run(context.Background(), args, full, &errs)
-		if code != exitFailed || !strings.Contains(errs.String(), "write /dev/full: no space left on device") {
-			t.Errorf("%v: exit code %d, stderr %q", args, code, &errs)
-		}
+		datatest.Holds(t, code == exitFailed && strings.Contains(errs.String(), "write /dev/full: no space left on device"),
+			"%v: exit code %d, stderr %q", args, code, &errs)
 	}
 }
 

@@ -132,9 +132,8 @@ func fitPupils(table, model, out string) []string {
 func refused(t *testing.T, says string, args ...string) {
 	t.Helper()
 	code, stdout, stderr := l2mt(t, args...)
-	if code != exitFailed || stdout != "" || !strings.Contains(stderr, says) || strings.Count(stderr, "\n") != 1 {
-		t.Errorf("%v: exit code %d, stdout %q, stderr %q; want %q", args, code, stdout, stderr, says)
-	}
+	datatest.Holds(t, code == exitFailed && stdout == "" && strings.Contains(stderr, says) && strings.Count(stderr, "\n") == 1,
+		"%v: exit code %d, stdout %q, stderr %q; want %q", args, code, stdout, stderr, says)
 }
 
 func TestTheFilesOfAModelBelongTogether(t *testing.T) {

@@ -44,9 +44,8 @@ func TestTooManyTasksAreOneLine(t *testing.T) {
 		fmt.Fprintf(&b, "%d,1,2.5\n%d,2,3.5\n", i, i)
 	}
 	code, _, stderr := l2mt(t, "-q", "fit", write(t, "a.csv", b.String()), "--task", "task", "--out", "never")
-	if code != exitFailed || strings.Count(stderr, "\n") != 1 || !strings.Contains(stderr, "there are 5000 tasks; a fit takes 4096 at most") {
-		t.Errorf("exit code %d, stderr %q", code, stderr)
-	}
+	datatest.Holds(t, code == exitFailed && strings.Count(stderr, "\n") == 1 && strings.Contains(stderr, "there are 5000 tasks; a fit takes 4096 at most"),
+		"exit code %d, stderr %q", code, stderr)
 }
 
 // The same seed makes the same bytes, with any number of workers, and a fault
@@ -254,9 +253,8 @@ func TestSmallFaultsAreSentences(t *testing.T) {
 			args = append(args, "--omega", write(t, "omega.csv", c.omega))
 		}
 		code, _, stderr := l2mt(t, args...)
-		if code != exitFailed || !strings.Contains(stderr, c.want) || strings.Contains(stderr, "strconv") {
-			t.Errorf("exit code %d, stderr %q, want %q", code, stderr, c.want)
-		}
+		datatest.Holds(t, code == exitFailed && strings.Contains(stderr, c.want) && !strings.Contains(stderr, "strconv"),
+			"exit code %d, stderr %q, want %q", code, stderr, c.want)
 	}
 }
 

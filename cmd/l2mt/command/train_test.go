@@ -118,9 +118,8 @@ func TestExitCodes(t *testing.T) {
 			args[i] = words.Replace(arg)
 		}
 		code, stdout, stderr := l2mt(t, args...)
-		if code != c.code || stdout != "" || !strings.Contains(stderr, strings.ReplaceAll(c.says, "Nx", network+"x")) {
-			t.Errorf("%s ends with %d, want %d, and says %q and %q", c.line, code, c.code, stdout, stderr)
-		}
+		datatest.Holds(t, code == c.code && stdout == "" && strings.Contains(stderr, strings.ReplaceAll(c.says, "Nx", network+"x")),
+			"%s ends with %d, want %d, and says %q and %q", c.line, code, c.code, stdout, stderr)
 		_, err := os.Stat(out)
 		datatest.Need(t, errors.Is(err, fs.ErrNotExist), "%s: %s was made", c.line, out)
 	}

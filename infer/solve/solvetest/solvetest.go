@@ -9,9 +9,13 @@ import (
 	"slices"
 	"testing"
 
+	"gonum.org/v1/gonum/floats"
+
 	"l2mt/data"
+	"l2mt/data/datatest"
 	"l2mt/layers"
 	"l2mt/model"
+	"l2mt/model/modeltest"
 )
 
 // Features is d of the problems.
@@ -21,17 +25,13 @@ const Features = 5
 // have one direction in common, up to its sign.
 func Problem(seed uint64, name string, kind data.Kind, tasks int) *data.ProblemData {
 	r := data.Stream(seed, "made "+name)
-	direction := make([]float64, Features)
-	for j := range direction {
-		direction[j] = r.NormFloat64()
-	}
+	direction := datatest.Normals[float64](r, Features)
 	p := &data.ProblemData{Problem: &data.Problem{Name: name}}
 	for i := range tasks {
-		w := make([]float64, Features)
 		sign := float64(2*r.IntN(2) - 1)
-		for j := range w {
-			w[j] = sign*direction[j] + 0.3*r.NormFloat64()
-		}
+		w := datatest.Normals[float64](r, Features)
+		floats.Scale(0.3, w)
+		floats.AddScaled(w, sign, direction)
 		task := &data.Task{Name: fmt.Sprintf("%s task %d", name, i), Kind: kind}
 		if kind == data.Classification {
 			task.Positive = "yes"
@@ -74,10 +74,7 @@ func rows(r *rand.Rand, w []float64, kind data.Kind, n int) data.Samples {
 // Network returns a network of random parameters in float64.
 func Network(t testing.TB, seed uint64, change func(c *model.Config)) *model.Network {
 	t.Helper()
-	c, err := model.Preset("default", Features)
-	if err != nil {
-		t.Fatal(err)
-	}
+	c := datatest.Must(model.Preset("default", Features))(t)
 	c.Layers = 2
 	c.Hidden = 6
 	c.Neighbours = 3
@@ -91,19 +88,9 @@ func Network(t testing.TB, seed uint64, change func(c *model.Config)) *model.Net
 		}
 		c.Body = body // the estimator takes rows of another kind
 	}
-	network, err := model.NewNetwork(c, seed)
-	if err != nil {
-		t.Fatal(err)
-	}
+	network := datatest.Must(model.NewNetwork(c, seed))(t)
 	r := data.Stream(seed, "random network")
-	for k, spec := range c.Specs() {
-		for i := range network.Params[k].Value {
-			if seed%2 == 0 && !spec.Embedding { // a link may fall
-				network.Params[k].Value[i] *= -1
-			}
-			network.Params[k].Value[i] += 0.3 * r.NormFloat64()
-		}
-	}
+	modeltest.Perturb(r, c, network.Params, seed%2 == 0)
 	return network
 }
 

@@ -11,6 +11,7 @@ import (
 	"slices"
 	"testing"
 
+	"gonum.org/v1/gonum/floats"
 	"gonum.org/v1/gonum/mat"
 
 	"l2mt/data"
@@ -67,10 +68,7 @@ func newSuite(t *testing.T, model multitask.Model, seed uint64) *suite {
 	p := &data.ProblemData{}
 	for range tasks {
 		task := data.TaskData{Task: &data.Task{Kind: data.Regression}}
-		value := make([]float32, rows*features)
-		for i := range value {
-			value[i] = float32(s.random.NormFloat64())
-		}
+		value := datatest.Normals[float32](s.random, rows*features)
 		task.TrainSet.X = datatest.Must(data.NewDense(rows, features, value))(t)
 		for i := range rows {
 			y := float64(value[i*features]) + s.random.NormFloat64()
@@ -114,9 +112,8 @@ func (s *suite) step(t *testing.T, w *mat.Dense, h multitask.Hint) *multitask.Co
 func (s *suite) incomplete(t *testing.T) {
 	zero := mat.NewSymDense(tasks, nil)
 	_, err := s.model.Step(zero, features, multitask.Params{}, multitask.Hint{})
-	if err == nil {
-		t.Errorf("without Lambda1 there is a step; it must be an error, such as that of Complete")
-	}
+	datatest.Holds(t, err != nil,
+		"without Lambda1 there is a step; it must be an error, such as Complete's")
 }
 
 func (s *suite) singular(t *testing.T) {
@@ -128,9 +125,8 @@ func (s *suite) singular(t *testing.T) {
 		e.Factorize(c.Omega, false)
 		smallest := e.Values(nil)[0]
 		g := s.g(c)
-		if math.IsInf(g, 0) || !(smallest >= -1e-12*mat.Trace(c.Omega)) {
-			t.Errorf("the step has the eigenvalue %v, and g is %v", smallest, g)
-		}
+		datatest.Holds(t, !math.IsInf(g, 0) && smallest >= -1e-12*mat.Trace(c.Omega),
+			"the step has the eigenvalue %v, and g is %v", smallest, g)
 	}
 }
 
@@ -243,9 +239,7 @@ func (s *suite) nearby(t *testing.T) {
 		w.Mul(s.weights(size), r.Omega)
 		w.Add(&w, r.W)
 		b := slices.Clone(r.B)
-		for i := range b {
-			b[i] += size * s.random.NormFloat64()
-		}
+		floats.AddScaled(b, size, datatest.Normals[float64](s.random, len(b)))
 		check("W and b", &w, b, c)
 	}
 	for _, rival := range s.around(c) {
