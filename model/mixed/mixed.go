@@ -761,24 +761,24 @@ func (s *search) remain(b *block, t *scratch) {
 	k := b.rows
 	p := len(s.shared)
 	reach := s.reach[b.first*p:][:k*p]
-	own := 0.0
+	specific := 0.0
 	t.scaled = room(t.scaled, s.d)
 	for row := range slices.Chunk(b.f, s.d) {
 		s.covary(t.scaled, row)
-		own += floats.Dot(row, t.scaled)
+		specific += floats.Dot(row, t.scaled)
 	}
 	t.restored = s.ab(t.restored, b.inverse, k, reach, p)
 	t.taken = s.atb(t.taken, b.inverse, k, t.restored, p)
-	ownLeft := float64(k) - s.Noise*floats.Dot(b.inverse, b.inverse)
+	specificLeft := float64(k) - s.Noise*floats.Dot(b.inverse, b.inverse)
 	common := floats.Dot(reach, reach)
 	commonLeft := s.Noise * floats.Dot(t.taken, t.taken)
 	for _, twin := range b.twins {
 		share := twin.Loading / (b.loading + tiny)
 		share *= share
-		former := own + share*common
+		former := specific + share*common
 		left := 1.0
 		if former > 0 {
-			left = s.Noise * (ownLeft + share*commonLeft) / former
+			left = s.Noise * (specificLeft + share*commonLeft) / former
 		}
 		b.left = append(b.left, min(1, max(0, left)))
 	}
