@@ -176,6 +176,7 @@ func counted(t *testing.T, seed uint64, amounts bool) *data.ProblemData {
 // Skewed counts are fitted as counts, whole amounts on their logarithm. Predictions are nearer to
 // what was expected than those of counts as they are, and intervals are whole numbers from 0 on.
 func TestCounts(t *testing.T) {
+	datatest.Long(t)
 	choose := func(b *Bench) (*Choice, error) { return b.Choose(t.Context(), Parts{View: Curves}) }
 	ours, theirs := 0.0, 0.0
 	for k := range 6 {

@@ -356,6 +356,7 @@ func TestSharesAddUp(t *testing.T) {
 // Several classes have a score each, from a fit of each against the rest, which is as sure as one of
 // two classes, and predict better than the commonest class.
 func TestSeveralClasses(t *testing.T) {
+	datatest.Long(t)
 	p := levelled(t, 5, data.Regression, 1, 20, 30, 1, 25)
 	p.Classes = []string{"low", "middle", "high"}
 	for i := range p.Tasks {
@@ -455,6 +456,7 @@ func TestFoldsOfManyRowsSeeAlike(t *testing.T) {
 // Levels of a category have one variance. So effects of all of them are found better than by columns
 // that have nothing to do with each other.
 func TestLevelsOfACategoryHaveOneVariance(t *testing.T) {
+	datatest.Long(t)
 	ratio := 0.0
 	const seeds = 10
 	for seed := range uint64(seeds) {
