@@ -495,7 +495,10 @@ func (b *Bench) measure(ctx context.Context, structures []*Judged) error {
 				j.first = p.fits
 			}
 			var perTask [][]float64
-			doubt, _ := f.doubts(p)
+			var doubt *saved.Doubt
+			if len(p.fits) == 1 {
+				doubt = f.doubt(p, 0)
+			}
 			variance := doubt.Variances(0, held...)
 			for i, v := range variance {
 				score := p.Scores(i, held[i])

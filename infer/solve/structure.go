@@ -573,7 +573,7 @@ func sampledFit(ctx context.Context, p mixed.Problem, o mixed.Options) (*mixed.F
 func work(p mixed.Problem) (total float64) {
 	d := float64(len(p.Part))
 	for i, t := range p.Tasks {
-		if p.Loss == nil && p.Twin(i) {
+		if p.Twin(i) {
 			continue
 		}
 		n := float64(len(t.Y))

@@ -88,9 +88,10 @@ type Problem struct {
 	NoiseRows float64
 }
 
-// Twin says that a task has the rows of the one before: they differ in targets and loadings alone.
+// Twin says that a task has the rows of the one before, and the squared error: they differ in
+// targets and loadings alone.
 func (p *Problem) Twin(i int) bool {
-	if i == 0 || i == len(p.Tasks) {
+	if p.Loss != nil || i == 0 || i == len(p.Tasks) {
 		return false
 	}
 	t := p.Tasks[i]
@@ -234,7 +235,7 @@ func newSearch(p Problem, o Options) *search {
 		if t.Offset == nil {
 			t.Offset = make([]float64, len(t.Y))
 		}
-		if !p.Twin(i) || p.Loss != nil {
+		if !p.Twin(i) {
 			b := block{Task: t, score: make([]float64, len(t.Y))}
 			b.doubts = make([]float64, len(t.Y))
 			s.blocks = append(s.blocks, b)

@@ -13,8 +13,8 @@ import (
 //
 //	F = L Q',   L L' = F F'
 //
-// with the rows F in all tasks, of twins once. Its weights w have one variance, and so have the weights Q'w of
-// the features L.
+// with the rows F in all tasks, of twins once. Its weights w have one variance, and so have the
+// weights Q'w of the features L.
 type narrowing struct {
 	narrowed Problem
 	wide     Problem
