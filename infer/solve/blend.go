@@ -24,7 +24,7 @@ import (
 type blend struct {
 	scores [][]float64 // of a row: one of every candidate
 	y      []float64
-	weight []float64 // of a row
+	weight []float64 // of a row; targets of the same row share one
 	loss   mixed.Loss
 	noise  float64
 	center []float64 // of every task
@@ -32,8 +32,8 @@ type blend struct {
 }
 
 const (
-	// blendPrior is the precision of a weight about p_k.
-	blendPrior = 4.0
+	// blendPrior is the precision of a weight about p_k: a deviation of 0.2.
+	blendPrior = 25.0
 	// blendSteps bounds Newton's steps, and the rounds over the weights in each.
 	blendSteps  = 50
 	blendRounds = 5000
@@ -54,6 +54,10 @@ func newBlend(b *Bench, parts []*evidence.HeldOut, without int) *blend {
 		}
 	}
 	e.center, e.scale = b.moments(b.rows, rivals)
+	sharers := 1.0 // of a row's weight
+	if b.rows.OwnUnits {
+		sharers = float64(len(first.Y))
+	}
 	for i, targets := range first.Y {
 		fold := b.foldsOf(i)
 		weights := first.Weight[i]
@@ -74,7 +78,7 @@ func newBlend(b *Bench, parts []*evidence.HeldOut, without int) *blend {
 				}
 				e.scores = append(e.scores, e.rowScores(b, parts, i, j*classes+c))
 				e.y = append(e.y, target)
-				e.weight = append(e.weight, weights[j])
+				e.weight = append(e.weight, weights[j]/sharers)
 			}
 		}
 	}

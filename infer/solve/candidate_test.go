@@ -173,7 +173,7 @@ func TestWeightsAreTheBestOfAGrid(t *testing.T) {
 			t.Errorf("%s: likelihoods %v of losses %v and %v", kind, p, parts[0].Loss, parts[1].Loss)
 		}
 		objective := func(v, w float64) float64 {
-			sum := 2 * (math.Pow(v-p[0], 2) + math.Pow(w-p[1], 2))
+			sum := blendPrior / 2 * (math.Pow(v-p[0], 2) + math.Pow(w-p[1], 2))
 			for r := range y {
 				s := v*(first[r]-mean) + w*(second[r]-mean)
 				if b.regression() {
@@ -199,6 +199,20 @@ func TestWeightsAreTheBestOfAGrid(t *testing.T) {
 		got := e.weigh()
 		datatest.Holds(t, math.Abs(got[0]-v) <= 0.011 && math.Abs(got[1]-w) <= 0.011 && objective(got[0], got[1]) <= least+1e-9,
 			"%s: weights %v, of the grid (%v, %v)", kind, got, v, w)
+	}
+}
+
+// Targets of the same rows count as one target of these rows.
+func TestRowsCountOnceWhateverTheirTargets(t *testing.T) {
+	for _, own := range []bool{false, true} {
+		b, _, parts := blendOf(t, data.Regression)
+		b.rows.OwnUnits = own
+		e := newBlend(b, parts, -1)
+		rows := float64(len(e.y))
+		if own {
+			rows /= float64(len(b.rows.Tasks))
+		}
+		datatest.Near(t, floats.Sum(e.weight), rows, 1e-9, "own units %v: weights of all rows add up to", own)
 	}
 }
 
