@@ -148,12 +148,10 @@ func newBench(f *Finder, p *data.ProblemData, o Options) (*Bench, error) {
 		b.parts = append(b.parts, newPart(fold.ProblemData))
 	}
 	b.parts = append(b.parts, newPart(b.rows))
-	lone := 0
 	for _, t := range b.rows.Tasks {
 		b.borrows = append(b.borrows, t.TrainSet.Borrows(!b.regression()))
-		lone += btoi(b.borrows[len(b.borrows)-1])
 	}
-	if lone == len(b.borrows) {
+	if !slices.Contains(b.borrows, false) {
 		clear(b.borrows)
 	}
 	b.learned = sync.OnceValue(func() (parts []part) {

@@ -49,7 +49,7 @@ func Views() []string { return []string{Straight, Curves, Kernel} }
 
 // Structures are all forms that need no older model, by their names.
 func Structures() (structures []Structure) {
-	for _, view := range []string{Straight, Curves, Kernel} {
+	for _, view := range Views() {
 		for _, sharing := range []string{Shared, Alone, Pooled} {
 			structures = append(structures, Structure{view, sharing})
 		}
