@@ -17,7 +17,7 @@ import (
 
 // blend holds the candidates' predictions of rows held out, to weigh the candidates:
 //
-//	minimise   sum loss(sum_k v_k s_k) + prior/2 sum (v_k - p_k)^2   over v >= 0
+//	minimise   sum loss(sum_k v_k s_k) + precision/2 sum (v_k - p_k)^2   over v >= 0
 //
 // with s_k the predictions, from the mean of the targets in their deviations, and p_k in proportion to the likelihood
 // of the rows by candidate k alone (likelihoods). The squared loss is over the least mean square of a candidate.
@@ -32,9 +32,9 @@ type blend struct {
 }
 
 const (
-	// blendPrior is the precision of a weight about p_k, times the curvature of the loss: 1, but
-	// of classes a fourth, as a row of theirs tells less.
-	blendPrior = 25.0
+	// blendPrecision is the precision of a weight about p_k, in rows whose loss has the curvature
+	// 1. A loss of classes has a fourth at most, and so have their weights.
+	blendPrecision = 25.0
 	// blendSteps bounds Newton's steps, and the rounds over the weights in each.
 	blendSteps  = 50
 	blendRounds = 5000
@@ -152,20 +152,20 @@ func (b *Bench) moments(p *data.ProblemData, y [][]float64) (mean, deviation []f
 // weigh finds the weights.
 func (e *blend) weigh() []float64 {
 	k := len(e.scores[0])
-	prior := e.likelihoods()
-	precision := blendPrior
+	p := e.likelihoods()
+	precision := blendPrecision
 	if e.loss != nil {
 		_, _, curvature := e.loss.At(0, 0)
 		precision *= curvature
 	}
-	v := slices.Clone(prior)
+	v := slices.Clone(p)
 	h := make([][]float64, k)
 	for range blendSteps {
 		g := make([]float64, k)
 		for a := range h {
 			h[a] = make([]float64, k)
 			h[a][a] = precision
-			g[a] = precision * prior[a]
+			g[a] = precision * p[a]
 		}
 		for r, s := range e.scores {
 			target := e.y[r]

@@ -156,9 +156,9 @@ func TestWeightsAreTheBestOfAGrid(t *testing.T) {
 			second = append(second, parts[1].Scores[i]...)
 		}
 		mean, noise := 0.0, math.Inf(1)
-		prior := blendPrior / 4
+		precision := blendPrecision / 4
 		if b.regression() {
-			prior = blendPrior
+			precision = blendPrecision
 			for _, v := range y {
 				mean += v / float64(len(y))
 			}
@@ -175,7 +175,7 @@ func TestWeightsAreTheBestOfAGrid(t *testing.T) {
 			t.Errorf("%s: likelihoods %v of losses %v and %v", kind, p, parts[0].Loss, parts[1].Loss)
 		}
 		objective := func(v, w float64) float64 {
-			sum := prior / 2 * (math.Pow(v-p[0], 2) + math.Pow(w-p[1], 2))
+			sum := precision / 2 * (math.Pow(v-p[0], 2) + math.Pow(w-p[1], 2))
 			for r := range y {
 				s := v*(first[r]-mean) + w*(second[r]-mean)
 				if b.regression() {
