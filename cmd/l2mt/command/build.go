@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 
 	"l2mt/train"
 )
@@ -17,8 +18,9 @@ import (
 // the checksum of the executable.
 type build map[string]string
 
-// thisBuild is the build of this process.
-func thisBuild() (build, error) {
+// thisBuild is the build of this process. It is read once, before the file of a running program
+// may be replaced.
+var thisBuild = sync.OnceValues(func() (build, error) {
 	path, err := os.Executable()
 	if err != nil {
 		return nil, err
@@ -33,7 +35,7 @@ func thisBuild() (build, error) {
 	this := versions()
 	this["executable"] = fmt.Sprintf("%016x", sum.Sum64())
 	return this, err
-}
+})
 
 func (b build) String() string {
 	return fmt.Sprintf("%s (executable %.12s)", b["program"], b["executable"])
@@ -66,13 +68,13 @@ func (u usedRun) settings() []string {
 	return settings
 }
 
-// makers names the builds, equal names once.
-func (u usedRun) makers(separator string, name func(build) string) string {
+// makers names the builds.
+func (u usedRun) makers() string {
 	var names []string
 	for _, b := range u.Builds {
-		names = append(names, name(b))
+		names = append(names, b.String())
 	}
-	return strings.Join(slices.Compact(names), separator)
+	return strings.Join(names, " and by ")
 }
 
 // loadUsed reads the inputs of the results in a directory, if there are any.
@@ -89,7 +91,6 @@ func (u usedRun) save(dir string) error {
 type buildFlags struct {
 	AnyBuild bool `help:"Continue a run that another build of the program began in --out, and record both builds."`
 
-	this build
 	// outer begins the command that this one is a stage of.
 	outer func() error
 }
@@ -97,42 +98,43 @@ type buildFlags struct {
 // goOn does a command's work in its directory. The work calls begin before it makes the first
 // thing that is missing there, which only the build that made the others may do.
 func (b *buildFlags) goOn(e *env, dir string, work func(begin func() error) error) error {
-	var err error
-	if b.this == nil { // read before the file of a running program may be replaced
-		b.this, err = thisBuild()
+	if dir == "" {
+		return work(nil)
+	}
+	this, err := thisBuild()
+	if err != nil {
+		return err
 	}
 	begun := b.outer != nil
-	if err == nil {
-		err = work(func() error {
-			begun = true
-			return b.begin(dir)
-		})
-	}
+	err = work(func() error {
+		begun = true
+		return b.begin(dir, this)
+	})
 	if err != nil || begun {
 		return err
 	}
 	used, err := loadUsed(dir)
-	e.remark("there is nothing left to do in %s, which was made by %s", dir, cmp.Or(used.makers(" and by ", build.String), "an unknown build"))
+	e.remark("there is nothing left to do in %s, which was made by %s", dir, cmp.Or(used.makers(), "an unknown build"))
 	return err
 }
 
-// begin writes down who works in a directory.
-func (b *buildFlags) begin(dir string) error {
+// begin writes down the build that works in a directory.
+func (b *buildFlags) begin(dir string, this build) error {
 	used, err := loadUsed(dir)
-	if b.outer != nil {
-		err = cmp.Or(b.outer(), err)
+	if err == nil && b.outer != nil {
+		err = b.outer()
 	}
 	if err != nil {
 		return err
 	}
-	same := func(maker build) bool { return maker["executable"] == b.this["executable"] }
+	same := func(maker build) bool { return maker["executable"] == this["executable"] }
 	if slices.ContainsFunc(used.Builds, same) {
 		return nil
 	}
 	if len(used.Builds) > 0 && !b.AnyBuild {
 		return fmt.Errorf("%s was made by %s, but this is %s; give another --out, or continue with --any-build",
-			dir, used.makers(" and by ", build.String), b.this)
+			dir, used.makers(), this)
 	}
-	used.Builds = append(used.Builds, b.this)
+	used.Builds = append(used.Builds, this)
 	return used.save(dir)
 }

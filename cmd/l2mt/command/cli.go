@@ -64,11 +64,7 @@ type env struct {
 // Run executes one command line and returns the exit code.
 func Run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	var c cli
-	parser, err := newParser(&c)
-	if err != nil {
-		panic(err) // the structs of the commands are wrong
-	}
-	return c.run(ctx, parser, args, stdout, stderr)
+	return c.run(ctx, newParser(&c), args, stdout, stderr)
 }
 
 // run executes a command line, which the parser reads into the cli.
@@ -101,6 +97,11 @@ func (c *cli) run(ctx context.Context, parser *kong.Kong, args []string,
 		}
 		e.remark("interrupted: finishing the current step (interrupt again to stop at once); %s", consequence)
 	})
+	// Garbage may gather before it is collected: small problems leave much of it, and to go
+	// through a heap of some megabytes again and again takes a fifth of the time. Nothing is
+	// written into the room, so that it takes no memory.
+	room := make([]byte, 24<<20)
+	defer runtime.KeepAlive(room)
 	if err = command.Run(e); !unless() {
 		<-said
 	}
@@ -110,8 +111,8 @@ func (c *cli) run(ctx context.Context, parser *kong.Kong, args []string,
 	return e.finish(err)
 }
 
-func newParser(c *cli) (*kong.Kong, error) {
-	return kong.New(c,
+func newParser(c *cli) *kong.Kong {
+	return kong.Must(c,
 		kong.Name("l2mt"),
 		kong.Description("Learning to multitask: predict related tasks with few rows each, as far as they are alike."),
 		flagVars(),
@@ -125,29 +126,30 @@ func newParser(c *cli) (*kong.Kong, error) {
 
 // flagVars are the lists in the explanations of flags.
 func flagVars() kong.Vars {
-	return kong.Vars{
-		"models":  strings.Join(multitask.Names(), ", "),
-		"views":   strings.Join(solve.Views(), ","),
-		"presets": strings.Join(model.Presets(), ", "),
-		"bodies":  strings.Join(model.Bodies(), ", "),
-		"links":   strings.Join(model.Links(), ", "),
-
-		"readouts":   strings.Join(model.Readouts(), ", "),
-		"estimators": strings.Join(model.Estimators(), ", "),
-
-		"experiments": strings.Join(experimentNames(), ", "),
+	vars := kong.Vars{}
+	for name, list := range map[string][]string{
+		"models":      multitask.Names(),
+		"views":       solve.Views(),
+		"presets":     model.Presets(),
+		"bodies":      model.Bodies(),
+		"links":       model.Links(),
+		"readouts":    model.Readouts(),
+		"estimators":  model.Estimators(),
+		"experiments": experimentNames(),
+	} {
+		vars[name] = strings.Join(list, ", ")
 	}
+	return vars
 }
 
 // finish reports how a command ended.
 func (e *env) finish(err error) int {
-	if errors.Is(err, data.ErrOutside) {
-		err = fmt.Errorf("%w (--dataset gives another dataset; --allow-outside allows this one if you trust the file)", err)
-	}
 	code := exitFailed
 	switch {
 	case err == nil:
 		return exitDone
+	case errors.Is(err, data.ErrOutside):
+		err = fmt.Errorf("%w (--dataset gives another dataset; --allow-outside allows this one if you trust the file)", err)
 	case errors.Is(err, context.Canceled):
 		code = exitInterrupted
 		err = errors.New("interrupted")
@@ -160,13 +162,7 @@ func (e *env) finish(err error) int {
 
 // print prints a result: v as JSON with --json, and else its text by a template.
 func (e *env) print(v any, name string) error {
-	text, plain := v.(string)
-	switch {
-	case e.json:
-	case plain:
-		_, err := io.WriteString(e.stdout, text)
-		return err
-	default:
+	if !e.json {
 		return tell(e.stdout, name, v)
 	}
 	enc := json.NewEncoder(e.stdout)
@@ -179,14 +175,6 @@ func (e *env) remark(format string, args ...any) {
 	if !e.quiet {
 		fmt.Fprintln(e.stderr, fill(fmt.Sprintf(format, args...), "  "))
 	}
-}
-
-// room lets garbage gather before it is collected: small problems leave much of it, and to
-// go through a heap of some megabytes again and again takes a fifth of the time. Nothing is
-// written into the room, so that it takes no memory. Defer what it returns.
-func room() (leave func()) {
-	empty := make([]byte, 24<<20)
-	return func() { runtime.KeepAlive(empty) }
 }
 
 // reporter is how long work shows its progress.

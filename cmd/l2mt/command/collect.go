@@ -12,7 +12,7 @@ type collectCmd struct {
 	dataFlags      `embed:""`
 	Out            string `required:"" type:"path" help:"Directory to write the experience to. Tuples that it has are kept, and missing ones added."`
 	Head           string `placeholder:"FILE" help:"Fully connected layers to put the features through (see l2mt train --head): covariances are tried on the features that they make."`
-	Part           string `name:"shard" placeholder:"I/N" help:"Work on part I of N of the problems, counted from 0; by default on all. Processes that run at the same time need the same N."`
+	Part           part   `name:"shard" placeholder:"I/N" help:"Work on part I of N of the problems, counted from 0; by default on all. Processes that run at the same time need the same N."`
 	Workers        int    `help:"Number of tuples made at the same time; 0 means one per CPU."`
 	buildFlags     `embed:""`
 	collect.Config `embed:""`
@@ -22,13 +22,11 @@ func (c *collectCmd) Validate() error {
 	if c.Draws < 1 || min(c.Explore, c.Near, c.Workers) < 0 {
 		return fmt.Errorf("--draws=%d --explore=%d --near=%d --workers=%d: --draws must be at least 1, the others at least 0", c.Draws, c.Explore, c.Near, c.Workers)
 	}
-	_, err := c.config()
-	return err
+	return c.Config.Validate()
 }
 
 // Run makes experience in a directory that has the problems too.
 func (c *collectCmd) Run(e *env) (err error) {
-	defer room()()
 	problems, err := c.problems(c.Problems)
 	if err == nil {
 		problems, err = through(problems, c.Head)
@@ -39,15 +37,16 @@ func (c *collectCmd) Run(e *env) (err error) {
 	if err != nil {
 		return err
 	}
-	config, _ := c.config() // Validate has seen that it is right
-	manifest := config.Manifest(problems.Reference(), "l2mt "+versions()["l2mt"])
-	collector, err := collect.Open(c.Out, manifest, config)
+	c.Shard = c.Part.index
+	c.Shards = c.Part.count
+	manifest := c.Manifest(problems.Reference(), "l2mt "+versions()["l2mt"])
+	collector, err := collect.Open(c.Out, manifest, c.Config)
 	if err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, collector.Close()) }()
-	if config.Shards > 1 {
-		e.remark("shard %d (from 0) of %d", config.Shard, config.Shards)
+	if c.Shards > 1 {
+		e.remark("shard %d (from 0) of %d", c.Shard, c.Shards)
 	}
 	if collector.Torn() {
 		e.remark("warning: the last tuple was cut off while it was written; it is made again")
@@ -78,25 +77,19 @@ func (c *collectCmd) Run(e *env) (err error) {
 	}{c.Out, s}, "collected")
 }
 
-func (c *collectCmd) config() (config collect.Config, err error) {
-	config = c.Config
-	if config.Shard, config.Shards, err = shardOf(c.Part); err != nil {
-		return config, err
+// part is one of so many parts of the work, counted from 0; the part of none is the whole.
+type part struct{ index, count int }
+
+// UnmarshalText reads "I/N".
+func (p *part) UnmarshalText(text []byte) error {
+	_, err := fmt.Sscanf(string(text), "%d/%d", &p.index, &p.count)
+	if err != nil || string(text) != p.String() || p.index < 0 || p.index >= p.count {
+		return fmt.Errorf("it must be I/N with I in 0..N-1, not %s", text)
 	}
-	if err := config.Validate(); err != nil {
-		return config, errUsage.Errorf("%w", err)
-	}
-	return config, nil
+	return nil
 }
 
-// shardOf reads "i/n"; nothing is everything.
-func shardOf(flag string) (shard, shards int, err error) {
-	if flag == "" {
-		return 0, 1, nil
-	}
-	_, err = fmt.Sscanf(flag, "%d/%d", &shard, &shards)
-	if err != nil || flag != fmt.Sprintf("%d/%d", shard, shards) || shard < 0 || shard >= shards {
-		return 0, 0, errUsage.Errorf("--shard=%s: it must be I/N with I in 0..N-1", flag)
-	}
-	return shard, shards, nil
-}
+func (p part) String() string { return fmt.Sprintf("%d/%d", p.index, p.count) }
+
+// has reports whether item i of the work is in the part.
+func (p part) has(i int) bool { return p.count == 0 || i%p.count == p.index }

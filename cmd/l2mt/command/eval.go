@@ -25,7 +25,7 @@ type evalCmd struct {
 	Models     []string `default:"all" help:"Multitask models to compare with (${models}); \"all\" means the paper's ten."`
 	Labelled   []string `placeholder:"MODELS" help:"Models that are also tuned by leave-one-out and fitted on all labelled rows, as L2MT and STL always are; slow for models that are fitted by iterations."`
 	Out        string   `type:"path" help:"Directory for the table, the chart and all outcomes. An interrupted run resumes there."`
-	Part       string   `name:"shard" placeholder:"I/N" help:"Work on part I of N of the problems, counted from 0, and keep its outcomes in --out. A run without --shard then makes the table of all parts."`
+	Part       part     `name:"shard" placeholder:"I/N" help:"Work on part I of N of the problems, counted from 0, and keep its outcomes in --out. A run without --shard then makes the table of all parts."`
 	buildFlags `embed:""`
 	Workers    int `help:"Number of fits at the same time; 0 means one per CPU."`
 
@@ -38,14 +38,10 @@ func (c *evalCmd) Validate() error {
 			return fmt.Errorf("--network=%s: it is given twice; give each network once", dir)
 		}
 	}
-	if c.Part != "" && c.Out == "" {
+	if c.Part.count > 0 && c.Out == "" {
 		return errors.New("--shard goes with --out, where the parts come together")
 	}
-	_, _, err := shardOf(c.Part)
-	if err != nil {
-		return err
-	}
-	_, err = lookup(slices.Concat(c.Models, c.Labelled))
+	_, err := lookup(slices.Concat(c.Models, c.Labelled))
 	return err
 }
 
@@ -77,7 +73,6 @@ func (c *evalCmd) name(dir string) string {
 }
 
 func (c *evalCmd) Run(e *env) (err error) {
-	defer room()()
 	models, _ := lookup(c.Models) // Validate has looked them up
 	labelled, _ := lookup(c.Labelled)
 	var networks []compare.Network
@@ -88,23 +83,35 @@ func (c *evalCmd) Run(e *env) (err error) {
 		}
 		networks = append(networks, compare.Network{Name: c.name(dir), Finder: n})
 	}
-	problems, err := c.all(c.Problems)
+	file, err := c.problems(c.Problems)
+	if err != nil {
+		return err
+	}
+	problems, err := file.All()
+	if err == nil {
+		err = compare.Check(problems)
+	}
 	if err != nil {
 		return err
 	}
 	if c.first > 0 {
 		problems = problems[:min(c.first, len(problems))]
 	}
+	var portion []*data.ProblemData
+	for i, p := range problems {
+		if c.Part.has(i) {
+			portion = append(portion, p)
+		}
+	}
 	o := compare.EvaluateOptions{Models: models, Labelled: labelled,
 		Workers: cmp.Or(c.Workers, runtime.GOMAXPROCS(0)), Progress: e.reporter()}
-	if err := compare.Check(problems); err != nil {
-		return err
-	}
-	problems = c.part(problems)
 	if head := networks[0].Head(); head != "" {
 		e.remark("all methods have the features that the network's head makes, %s", head)
 	}
 	if c.Out != "" {
+		if err := c.pin(file.Reference().SHA256); err != nil {
+			return err
+		}
 		if o.Journal, err = c.journal(e); err != nil {
 			return err
 		}
@@ -113,22 +120,17 @@ func (c *evalCmd) Run(e *env) (err error) {
 	var table *compare.Table
 	evaluate := func(begin func() error) error {
 		o.Begin = begin
-		outcomes, err := compare.Evaluate(e, networks, problems, o)
+		outcomes, err := compare.Evaluate(e, networks, portion, o)
 		if err == nil {
 			table, err = compare.Summarise(outcomes)
 		}
 		return err
 	}
-	if c.Out == "" {
-		err = evaluate(nil)
-	} else {
-		err = c.goOn(e, c.Out, evaluate)
-	}
-	if err != nil {
+	if err := c.goOn(e, c.Out, evaluate); err != nil {
 		return err
 	}
-	if c.Part != "" {
-		e.remark("the outcomes of %d problems are in %s; eval without --shard makes the table of all parts", len(problems), c.Out)
+	if c.Part.count > 0 {
+		e.remark("the outcomes of %d problems are in %s; eval without --shard makes the table of all parts", len(portion), c.Out)
 		return nil
 	}
 	if c.Out != "" {
@@ -139,30 +141,18 @@ func (c *evalCmd) Run(e *env) (err error) {
 	return e.print(table, "eval")
 }
 
-// part is the shard of the problems.
-func (c *evalCmd) part(problems []*data.ProblemData) (portion []*data.ProblemData) {
-	shard, shards, _ := shardOf(c.Part) // Validate has read it
-	for i := shard; i < len(problems); i += shards {
-		portion = append(portion, problems[i])
-	}
-	return portion
-}
-
 // journal keeps every outcome as it comes, of a shard or of all, and knows the outcomes before. All
 // know the outcomes of the shards.
 func (c *evalCmd) journal(e *env) (*compare.Journal, error) {
-	if err := c.pin(); err != nil {
-		return nil, err
-	}
 	name := "outcomes.jsonl"
 	var siblings []string
-	if shard, shards, _ := shardOf(c.Part); c.Part != "" {
-		name = "outcomes-" + experience.Shard(shard, shards) + ".jsonl"
+	if c.Part.count > 0 {
+		name = "outcomes-" + experience.Shard(c.Part.index, c.Part.count) + ".jsonl"
 	} else {
-		siblings, _ = fs.Glob(os.DirFS(c.Out), "outcomes-shard-*.jsonl") // the pattern is right
-	}
-	for i, name := range siblings {
-		siblings[i] = filepath.Join(c.Out, name)
+		found, _ := fs.Glob(os.DirFS(c.Out), "outcomes-shard-*.jsonl") // the pattern is right
+		for _, sibling := range found {
+			siblings = append(siblings, filepath.Join(c.Out, sibling))
+		}
 	}
 	journal, err := compare.OpenJournal(filepath.Join(c.Out, name), siblings...)
 	if err != nil {
@@ -179,15 +169,16 @@ func (c *evalCmd) journal(e *env) (*compare.Journal, error) {
 
 // pin writes down the files that the outcomes depend on, or checks that outcomes in the directory
 // depend on the same ones. Models and networks may differ: more can be added.
-func (c *evalCmd) pin() (err error) {
-	now := map[string]string{} // checksums
+func (c *evalCmd) pin(dataset string) error {
+	sum, err := files.SHA256(c.Problems)
+	if err != nil {
+		return err
+	}
+	now := map[string]string{"problems": sum + " " + dataset} // checksums
 	for _, dir := range c.Network {
 		if now["network "+c.name(dir)], err = networkSum(dir); err != nil {
 			return err
 		}
-	}
-	if now["problems"], err = c.problemsSum(c.Problems); err != nil {
-		return err
 	}
 	had, err := loadUsed(c.Out)
 	if err != nil {
@@ -201,14 +192,4 @@ func (c *evalCmd) pin() (err error) {
 	maps.Copy(now, had.Sums)
 	had.Sums = now
 	return had.save(c.Out)
-}
-
-// problemsSum is a checksum of a problem file and of its data.
-func (c *evalCmd) problemsSum(path string) (string, error) {
-	p, err := c.problems(path)
-	if err != nil {
-		return "", err
-	}
-	sum, err := files.SHA256(path)
-	return sum + " " + p.Reference().SHA256, err
 }

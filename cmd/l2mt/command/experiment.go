@@ -10,7 +10,6 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"maps"
 	"net/url"
 	"os"
 	"path/filepath"
@@ -258,6 +257,9 @@ func (x *experiment) stages(r *experimentRun, dir string, first map[string]strin
 	given := map[string][]string{}
 	for _, line := range slices.Concat(x.Flags, r.Flags) {
 		command, flags, _ := strings.Cut(line, " ")
+		if !slices.Contains([]string{"problems", "collect", "train", "eval"}, command) {
+			return nil, fmt.Errorf("%q: flags must begin with a command, one of problems, collect, train and eval", command)
+		}
 		given[command] = append(given[command], strings.Fields(flags)...)
 	}
 	seed := fmt.Sprint("--seed=", r.seed)
@@ -314,10 +316,6 @@ func (x *experiment) stages(r *experimentRun, dir string, first map[string]strin
 		if err != nil {
 			return nil, fmt.Errorf("%s: %w", c.name, err)
 		}
-		delete(given, c.name)
-	}
-	for _, command := range slices.Sorted(maps.Keys(given)) {
-		return nil, fmt.Errorf("%q: flags must begin with a command, one of problems, collect, train and eval", command)
 	}
 	s.evaluate.Problems = tests // of none the parser makes a folder
 	if x.store == nil && s.sample.Train <= 0 {

@@ -63,9 +63,9 @@ func (c *fitCmd) Validate() error {
 }
 
 const (
-	// fewNumbers bounds tables whose fits take little memory. The memory of others is mostly
-	// matrices without pointers: collecting them costs next to nothing.
-	fewNumbers = 100_000
+	// growth is how much the heap of a fit may grow, in percent, before it is collected. It is
+	// mostly matrices without pointers: collecting them costs next to nothing.
+	growth = 25
 	// mostTasks bounds the tasks of a fit, which keeps matrices of tasks by tasks.
 	mostTasks = 4096
 )
@@ -117,7 +117,7 @@ func (c *fitCmd) Run(e *env) error {
 	if m > mostTasks {
 		return fmt.Errorf("there are %d tasks; a fit takes %d at most, as it keeps their covariances: merge tasks, or fit parts of them", m, mostTasks)
 	}
-	defer debug.SetGCPercent(debug.SetGCPercent(collected(t.Problem)))
+	defer debug.SetGCPercent(debug.SetGCPercent(growth))
 	o := solve.Options{After: prior, Folds: c.Folds, Seed: c.Seed, Together: t.Together,
 		Times: t.Times, Held: t.Held, Balanced: c.ClassWeight != "",
 		Workers: cmp.Or(c.Workers, runtime.GOMAXPROCS(0)), Progress: e.reporter()}
@@ -132,19 +132,6 @@ func (c *fitCmd) Run(e *env) error {
 		return err
 	}
 	return c.report(e, b, t, candidate)
-}
-
-// collected is how much the heap of a fit may grow, in percent, before it is collected.
-func collected(p *data.ProblemData) int {
-	m := len(p.Tasks)
-	numbers := m * m / 8
-	for _, t := range p.Tasks {
-		numbers += p.Cols() * len(t.TrainSet.Y)
-	}
-	if numbers < fewNumbers {
-		return 400
-	}
-	return 25
 }
 
 // candidate is the one to fit; nil leaves the choice to solve.Bench. The model of --omega is read
@@ -227,8 +214,8 @@ func readOmega(path string, m int) (multitask.Model, error) {
 		}
 	}
 	omega, invalid := data.NewCovariance(numbers)
-	if err = cmp.Or(err, invalid); err == nil && len(numbers) != m {
-		err = data.Mismatch("it has %d rows; the covariance of %d tasks needs %d", len(numbers), m, m)
+	if err = cmp.Or(err, invalid); err == nil {
+		err = data.CheckCovariance(omega, m)
 	}
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", path, err)
@@ -248,24 +235,15 @@ func (c *fitCmd) read() (*table.Table, error) {
 	if c.Problems == "" {
 		return table.Read(c.Files, c.Options)
 	}
-	p, err := c.open()
-	if err != nil {
-		return nil, err
-	}
-	recipe := table.Numbers(p.Features, p.Cols())
-	recipe.Task = "task"
-	return &table.Table{Problem: p.Labelled(), Recipe: recipe}, nil
-}
-
-// open reads the problem that is asked for.
-func (c *givenProblem) open() (*data.ProblemData, error) {
 	problems, err := c.all(c.Problems)
 	if err != nil {
 		return nil, err
 	}
 	for _, p := range problems {
 		if p.Name == c.Name || c.Name == "" && len(problems) == 1 {
-			return p, nil
+			recipe := table.Numbers(p.Features, p.Cols())
+			recipe.Task = "task"
+			return &table.Table{Problem: p.Labelled(), Recipe: recipe}, nil
 		}
 	}
 	return nil, errUsage.Errorf("--name=%q: %s has no such problem; of its %d the first is %q", c.Name, c.Problems, len(problems), problems[0].Name)

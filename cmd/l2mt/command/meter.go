@@ -32,26 +32,27 @@ type meter struct {
 	every    time.Duration // of lines
 	terminal bool
 
-	mu            sync.Mutex
-	bar           *progressbar.ProgressBar // nil where there is no terminal
-	stage, status string
-	done, total   int
-	begin, last   time.Time // of the stage and of the last line
+	mu  sync.Mutex
+	bar *progressbar.ProgressBar // nil where there is no terminal
+	stage
 }
 
-func (m *meter) Start(stage string, total int) {
+// stage is a stage of the work and its state.
+type stage struct {
+	name, status string
+	done, total  int
+	begin, last  time.Time // of the stage and of the last line
+}
+
+func (m *meter) Start(name string, total int) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	m.stage = stage
-	m.status = ""
-	m.done = 0
-	m.total = total
-	m.begin = m.now()
-	m.last = m.begin
+	now := m.now()
+	m.stage = stage{name: name, total: total, begin: now, last: now}
 	if m.terminal {
 		m.bar = progressbar.NewOptions(cmp.Or(total, -1),
 			progressbar.OptionSetWriter(m.w), progressbar.OptionThrottle(100*time.Millisecond),
-			progressbar.OptionSetDescription(stage), progressbar.OptionShowCount(),
+			progressbar.OptionSetDescription(name), progressbar.OptionShowCount(),
 			progressbar.OptionShowIts(), progressbar.OptionFullWidth(), progressbar.OptionClearOnFinish())
 	}
 }
@@ -63,7 +64,7 @@ func (m *meter) Advance(n int, status string) {
 	m.status = cmp.Or(status, m.status)
 	switch now := m.now(); {
 	case m.bar != nil && n > 0: // the last status of a stage is too long for the bar
-		if text := m.stage + " (" + status + ")"; status != "" && len(text) <= mostDescribed {
+		if text := m.name + " (" + status + ")"; status != "" && len(text) <= mostDescribed {
 			m.bar.Describe(text)
 		}
 		_ = m.bar.Add(n) // it fails as writing to the terminal does
@@ -85,7 +86,7 @@ func (m *meter) Finish() {
 // write writes a line without carriage returns or escapes.
 func (m *meter) write() {
 	elapsed := m.now().Sub(m.begin)
-	text := fmt.Sprintf("%s: %d", m.stage, m.done)
+	text := fmt.Sprintf("%s: %d", m.name, m.done)
 	if m.total > 0 {
 		text += fmt.Sprintf("/%d", m.total)
 	}

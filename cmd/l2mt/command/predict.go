@@ -101,7 +101,6 @@ const mostNotes = 8
 // returns the answers to rows with labels. It remarks on cells and tasks that are new to the model.
 func (c *predictCmd) predict(e *env, rows *saved.Rows, l *saved.Lines,
 	w io.Writer) (answers []saved.Answer, err error) {
-	defer room()()
 	if strings.HasSuffix(strings.ToLower(c.Out), ".parquet") {
 		table, fault := format.NewParquetWriter(w, l.Heads, l.Words)
 		if fault != nil {

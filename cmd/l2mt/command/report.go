@@ -33,19 +33,19 @@ var reportText string
 // page has the parts that report shows.
 type page struct {
 	Title    string
-	Parts    map[string][]part // by the file that marks a folder with such a part
+	Parts    map[string][]content // by the file that marks a folder with such a part
 	Versions map[string]string
 }
 
-// part is the content of one folder.
-type part struct {
+// content is what one folder holds.
+type content struct {
 	Name, Dir string
 	Of        any
 }
 
 // Run gathers the results of commands in the directory and its folders, and writes the page there.
 func (c *reportCmd) Run(e *env) error {
-	p := page{filepath.Base(c.Dir), map[string][]part{}, versions()}
+	p := page{filepath.Base(c.Dir), map[string][]content{}, versions()}
 	err := filepath.WalkDir(c.Dir, func(path string, entry fs.DirEntry, err error) error {
 		if err != nil {
 			return err
@@ -66,24 +66,24 @@ func (c *reportCmd) Run(e *env) error {
 				return err
 			}
 			if len(rows) > 0 {
-				p.Parts[sweepRuns] = append(p.Parts[sweepRuns], part{filepath.Base(dir), dir, rows})
+				p.Parts[sweepRuns] = append(p.Parts[sweepRuns], content{filepath.Base(dir), dir, rows})
 			}
 			if _, err := os.Stat(filepath.Join(dir, sweepFile)); err == nil {
 				return fs.SkipDir // its points have the results
 			}
 			return nil
 		}
-		var content any
+		var value any
 		switch entry.Name() {
 		case saved.ReportFile:
-			content, err = openFit(dir)
+			value, err = openFit(dir)
 		case tableFile:
-			content, err = loadTable(dir)
+			value, err = loadTable(dir)
 		case sweepFile:
-			content = new(swept)
-			err = loadJSON(path, content)
+			value = new(swept)
+			err = loadJSON(path, value)
 		case model.ConfigFile: // saved models have weights too
-			content, err = model.Load(dir)
+			value, err = model.Load(dir)
 		default:
 			return nil
 		}
@@ -92,7 +92,7 @@ func (c *reportCmd) Run(e *env) error {
 		}
 		name, err := filepath.Rel(c.Dir, dir)
 		p.Parts[entry.Name()] = append(p.Parts[entry.Name()],
-			part{name, dir, content})
+			content{name, dir, value})
 		return err
 	})
 	if err == nil && len(p.Parts) == 0 {
@@ -102,7 +102,7 @@ func (c *reportCmd) Run(e *env) error {
 		return err
 	}
 	for _, parts := range p.Parts {
-		slices.SortStableFunc(parts, func(a, b part) int { return table.CompareNames(a.Name, b.Name) })
+		slices.SortStableFunc(parts, func(a, b content) int { return table.CompareNames(a.Name, b.Name) })
 	}
 	path := filepath.Join(c.Dir, reportFile)
 	if err := files.Write(path, p.write); err != nil {
@@ -185,7 +185,7 @@ func trainings(dir string) ([]*seeds, error) {
 }
 
 // curves draws the training of a network, if its metrics are there.
-func curves(n part) (*plot.Picture, error) {
+func curves(n content) (*plot.Picture, error) {
 	metrics, err := loadMetrics(n.Dir)
 	return plot.Training(metrics), optional(err)
 }
@@ -210,7 +210,7 @@ func (p page) write(w io.Writer) error {
 			return map[string]any{"Title": title, "Picture": svg}, err
 		},
 		// A file is shown unchanged, if there is one.
-		"file": func(title string, folder part, name string) (any, error) {
+		"file": func(title string, folder content, name string) (any, error) {
 			text, err := os.ReadFile(filepath.Join(folder.Dir, name))
 			return map[string]string{"Title": title, "Text": string(text)}, optional(err)
 		},

@@ -43,13 +43,13 @@ func readRuns(dirs []string) (rows []*seeds, err error) {
 		var used usedRun
 		var seconds map[string]files.Float
 		metrics, err := loadMetrics(dir)
-		err = errors.Join(err, loadJSON(filepath.Join(dir, usedFile), &used))
-		err = errors.Join(err, optional(loadJSON(filepath.Join(dir, secondsFile), &seconds)))
+		if err == nil && len(metrics) == 0 {
+			err = data.Invalid("%s: %s has no epochs", dir, metricsFile)
+		}
+		err = errors.Join(err, loadJSON(filepath.Join(dir, usedFile), &used),
+			optional(loadJSON(filepath.Join(dir, secondsFile), &seconds)))
 		if err != nil {
 			return nil, err
-		}
-		if len(metrics) == 0 {
-			return nil, data.Invalid("%s: %s has no epochs", dir, metricsFile)
 		}
 		i := slices.IndexFunc(rows, func(s *seeds) bool {
 			return slices.Equal(s.Settings, used.settings())

@@ -16,6 +16,5 @@ func (c *serveCmd) Run(e *env) error {
 	if err != nil {
 		return err
 	}
-	defer room()()
 	return s.Run(e)
 }

@@ -29,7 +29,7 @@ type sweepCmd struct {
 	Dataset    string   `help:"Dataset to use instead of the one that the experiment names."`
 	Head       string   `placeholder:"FILE" help:"Head to use instead of the one that the experiment names (see l2mt train --head)."`
 	Out        string   `type:"path" placeholder:"runs/sweep/NAME" help:"Directory for tables, pictures and a folder for each run. Finished runs there are not repeated."`
-	Part       string   `name:"shard" placeholder:"I/N" help:"Make part I of N of the runs, counted from 0; runs that share experience are in one part. A run without --shard makes missing runs, and the tables of all."`
+	Part       part     `name:"shard" placeholder:"I/N" help:"Make part I of N of the runs, counted from 0; runs that share experience are in one part. A run without --shard makes missing runs, and the tables of all."`
 	buildFlags `embed:""`
 	Workers    int `help:"Number of fits at the same time; 0 means one per CPU."`
 }
@@ -43,8 +43,7 @@ func (c *sweepCmd) Validate() error {
 	case c.Workers < 0 || c.Seeds < 0:
 		return fmt.Errorf("--workers=%d --seeds=%d: they must not be negative", c.Workers, c.Seeds)
 	}
-	_, _, err := shardOf(c.Part)
-	return err
+	return nil
 }
 
 func (c *sweepCmd) Run(e *env) error {
@@ -53,17 +52,18 @@ func (c *sweepCmd) Run(e *env) error {
 		return err
 	}
 	if c.Show {
-		return e.print(x.text, "")
+		_, err := io.WriteString(e.stdout, x.text)
+		return err
 	}
 	c.Out = cmp.Or(c.Out, filepath.Join("runs", "sweep", x.name))
 	runs := x.runs()
 	err = c.goOn(e, c.Out, func(begin func() error) error {
-		return c.make(e, x, runs, buildFlags{c.AnyBuild, c.this, begin})
+		return c.make(e, x, runs, buildFlags{c.AnyBuild, begin})
 	})
 	if err != nil {
 		return err
 	}
-	if c.Part != "" {
+	if c.Part.count > 0 {
 		e.remark("part %s of the runs is in %s; sweep without --shard makes the tables of all parts", c.Part, c.Out)
 		return nil
 	}
@@ -87,7 +87,6 @@ func (c *sweepCmd) Run(e *env) error {
 // make makes the runs one after the other. Runs of equal problems and experience share the files
 // of the first. Each command finds files that are there, and does not make them again.
 func (c *sweepCmd) make(e *env, x *experiment, runs []*experimentRun, build buildFlags) error {
-	shard, shards, _ := shardOf(c.Part) // Validate has read it
 	first := map[string]string{}
 	var stores []string
 	for i, r := range runs {
@@ -100,7 +99,7 @@ func (c *sweepCmd) make(e *env, x *experiment, runs []*experimentRun, build buil
 			store = len(stores)
 			stores = append(stores, s.folder)
 		}
-		if store%shards != shard {
+		if !c.Part.has(store) {
 			continue
 		}
 		e.remark("run %d of %d: %s", i+1, len(runs), r.name())

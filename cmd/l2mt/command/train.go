@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
@@ -166,7 +167,11 @@ func (c *trainCmd) train(e *env, config train.Config,
 	name := func() (err error) {
 		used, err = loadUsed(c.Out)
 		// The program alone, so that networks of equal sources are equal files after any compiler.
-		provenance["l2mt"] = used.makers(", ", func(b build) string { return b["program"] })
+		var programs []string
+		for _, b := range used.Builds {
+			programs = append(programs, b["program"])
+		}
+		provenance["l2mt"] = strings.Join(slices.Compact(programs), ", ")
 		return err
 	}
 	if err := name(); err != nil {

@@ -57,14 +57,11 @@ func mustL2mt(t *testing.T, args ...string) (stdout string) {
 	return stdout
 }
 
-func TestShardOf(t *testing.T) {
-	for _, c := range []struct {
-		flag          string
-		shard, shards int
-	}{{"", 0, 1}, {"0/1", 0, 1}, {"2/5", 2, 5}, {"5/5", 0, 0}, {"-1/5", 0, 0}, {"2", 0, 0}, {"a/b", 0, 0}, {"1/2/3", 0, 0}} {
-		shard, shards, err := shardOf(c.flag)
-		if shard != c.shard || shards != c.shards || (err == nil) != (c.shards > 0) || err != nil && !errors.Is(err, errUsage) {
-			t.Errorf("--shard=%q: %d/%d, %v; want %d/%d", c.flag, shard, shards, err, c.shard, c.shards)
+func TestPartsOfTheWork(t *testing.T) {
+	for flag, want := range map[string]part{"0/1": {0, 1}, "2/5": {2, 5}, "5/5": {}, "-1/5": {}, "2": {}, "a/b": {}, "1/2/3": {}} {
+		var got part
+		if err := got.UnmarshalText([]byte(flag)); (err == nil) != (want.count > 0) || err == nil && got != want {
+			t.Errorf("--shard=%q: %v, %v; want %v", flag, got, err, want)
 		}
 	}
 }
@@ -106,7 +103,7 @@ func TestExitCodes(t *testing.T) {
 		{exitUsage, "collect --problems T --out OUT --explore=-1", "--explore=-1 --near=0 --workers=0: "},
 		{exitUsage, "collect --problems T --out OUT --workers=-1", "--workers=-1: --draws must be at least 1, the others at least 0"},
 		{exitUsage, "collect --problems T --out OUT --o gold", `--o must be one of "refit","labelled","model"`},
-		{exitUsage, "collect --problems T --out OUT --shard 3/3", "--shard=3/3: it must be I/N with I in 0..N-1"},
+		{exitUsage, "collect --problems T --out OUT --shard 3/3", "--shard: it must be I/N with I in 0..N-1, not 3/3"},
 		{exitUsage, "train --out OUT", "missing flags: --experience"},
 		{exitUsage, "train --experience N --out OUT --preset=modern", `preset is "modern"; it must be one of default, pairwise, paper`},
 		{exitUsage, "train --experience N --out OUT --train.epochs=-3", "train.epochs is -3; it must be a whole number of at least 1"},
