@@ -10,6 +10,7 @@ import (
 	"gonum.org/v1/gonum/floats"
 	"gonum.org/v1/gonum/mat"
 	"gonum.org/v1/plot"
+	"gonum.org/v1/plot/font"
 	"gonum.org/v1/plot/palette/moreland"
 	"gonum.org/v1/plot/plotter"
 	"gonum.org/v1/plot/text"
@@ -76,18 +77,14 @@ func grouped(correlation [][]float64) []int {
 	n := len(correlation)
 	order := make([]int, n)
 	angle := make([]float64, n)
-	for i := range order {
-		order[i] = i
-	}
 	var e mat.EigenSym
-	if n <= 3 || !e.Factorize(mat.NewSymDense(n, slices.Concat(correlation...)), true) {
-		return order
-	}
-	var axes mat.Dense
-	e.VectorsTo(&axes)
-	for i := range angle {
-		angle[i] = math.Atan2(axes.At(i, n-2),
-			axes.At(i, n-1))
+	if n > 3 && e.Factorize(mat.NewSymDense(n, slices.Concat(correlation...)), true) {
+		var axes mat.Dense
+		e.VectorsTo(&axes)
+		for i := range angle {
+			angle[i] = math.Atan2(axes.At(i, n-2),
+				axes.At(i, n-1))
+		}
 	}
 	floats.ArgsortStable(angle, order)
 	cut := 0
@@ -148,7 +145,7 @@ func numbers(s square) *plotter.Labels {
 	labels := &plotter.Labels{}
 	for c := range s {
 		for r := range s {
-			style := text.Style{Color: color.Gray{Y: 20}, Font: sans(10),
+			style := text.Style{Color: color.Gray{Y: 20}, Font: font.From(plot.DefaultFont, 10),
 				XAlign: text.XCenter, YAlign: text.YCenter, Handler: plot.DefaultTextHandler}
 			z := s.Z(c, r)
 			if math.Abs(z) > 0.7 { // on a dark cell

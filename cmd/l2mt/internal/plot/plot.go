@@ -5,6 +5,7 @@ package plot
 
 import (
 	"bytes"
+	"cmp"
 	"fmt"
 	"html/template"
 	"image/color"
@@ -15,7 +16,6 @@ import (
 	"strings"
 
 	"gonum.org/v1/plot"
-	"gonum.org/v1/plot/font"
 	"gonum.org/v1/plot/plotter"
 	"gonum.org/v1/plot/vg"
 	"gonum.org/v1/plot/vg/draw"
@@ -37,20 +37,24 @@ var palette = []color.Color{
 // are shorter; a user's name for an experiment or a problem is cut.
 const LongestTitle = 59
 
+// Pictures have one font, without serifs.
+func init() { plot.DefaultFont.Variant = "Sans" }
+
 // newPlot is an empty plot in the style of all.
 func newPlot(title, x string) *plot.Plot {
 	p := plot.New()
+	p.BackgroundColor = nil
 	if letters := []rune(title); len(letters) > LongestTitle {
 		title = string(letters[:LongestTitle-3]) + "..."
 	}
 	p.Title.Text = title
 	p.X.Label.Text = x
 	p.Title.Padding = 8
-	p.Title.TextStyle.Font = sans(13)
-	p.Legend.TextStyle.Font = sans(10)
+	p.Title.TextStyle.Font.Size = 13
+	p.Legend.TextStyle.Font.Size = 10
 	for _, axis := range []*plot.Axis{&p.X, &p.Y} {
-		axis.Label.TextStyle.Font = sans(10)
-		axis.Tick.Label.Font = sans(10)
+		axis.Label.TextStyle.Font.Size = 10
+		axis.Tick.Label.Font.Size = 10
 		axis.Label.Padding = 3
 		axis.Tick.Marker = plainTicks{}
 	}
@@ -58,10 +62,6 @@ func newPlot(title, x string) *plot.Plot {
 	p.Legend.Left = true
 	p.Legend.Padding = 3
 	return p
-}
-
-func sans(size vg.Length) font.Font {
-	return font.Font{Typeface: plot.DefaultFont.Typeface, Variant: "Sans", Size: size}
 }
 
 // points joins coordinates.
@@ -180,25 +180,20 @@ func drawable(a *plot.Axis) error {
 
 func (p *Picture) draw(whole draw.Canvas) error {
 	below := vg.Length(0) // the height of the highest legend
-	plots := make([]*plot.Plot, len(p.plots))
-	for i, panel := range p.plots {
-		for _, a := range []*plot.Axis{&panel.X, &panel.Y} {
-			if err := drawable(a); err != nil {
-				return err
-			}
+	for _, panel := range p.plots {
+		if err := cmp.Or(drawable(&panel.X), drawable(&panel.Y)); err != nil {
+			return err
 		}
 		below = max(below, panel.Legend.Rectangle(whole).Size().Y)
-		bare := *panel
-		bare.Legend = plot.NewLegend()
-		bare.BackgroundColor = nil
-		plots[i] = &bare
 	}
-	tiles := draw.Tiles{Rows: 1, Cols: len(plots),
+	tiles := draw.Tiles{Rows: 1, Cols: len(p.plots),
 		PadX: 20, PadTop: 6, PadBottom: 10, PadLeft: 6, PadRight: 14}
 	above := draw.Crop(whole, 0, 0, below, 0)
-	for i, tile := range plot.Align([][]*plot.Plot{plots}, tiles, above)[0] {
-		plots[i].Draw(tile)
-		legend := plots[i].DataCanvas(tile)
+	for i, tile := range plot.Align([][]*plot.Plot{p.plots}, tiles, above)[0] {
+		bare := *p.plots[i]
+		bare.Legend = plot.NewLegend()
+		bare.Draw(tile)
+		legend := bare.DataCanvas(tile)
 		legend.Min.Y = whole.Min.Y
 		legend.Max.Y = whole.Min.Y + below + tiles.PadBottom/2
 		p.plots[i].Legend.Draw(legend)
