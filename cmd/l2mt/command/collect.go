@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 
+	"l2mt/train"
 	"l2mt/train/collect"
 )
 
@@ -28,13 +29,17 @@ func (c *collectCmd) Validate() error {
 // Run makes experience in a directory that has the problems too.
 func (c *collectCmd) Run(e *env) (err error) {
 	problems, err := c.problems(c.Problems)
-	if err == nil {
-		problems, err = through(problems, c.Head)
-	}
-	if err == nil {
-		_, err = problems.Problem(0) // before there is a directory
-	}
 	if err != nil {
+		return err
+	}
+	head, err := openHead(c.Head)
+	if err != nil {
+		return err
+	}
+	if head != nil {
+		problems = problems.Through(train.Through(head, headName(c.Head)))
+	}
+	if _, err := problems.Problem(0); err != nil { // before there is a directory
 		return err
 	}
 	c.Shard = c.Part.index

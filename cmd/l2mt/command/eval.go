@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 	"runtime"
 	"slices"
+	"strings"
 
 	"l2mt/data"
 	"l2mt/data/experience"
@@ -22,10 +23,10 @@ type evalCmd struct {
 	Network    []string `sep:"none" default:"pretrained" placeholder:"DIR" help:"Directory of a trained network; by default \"pretrained\", which takes any features. Given again for further networks, all are compared with each other. DIR/start is the network before training."`
 	Problems   string   `required:"" type:"path" help:"File of the test problems."`
 	dataFlags  `embed:""`
-	Models     []string `default:"all" help:"Multitask models to compare with (${models}); \"all\" means the paper's ten."`
-	Labelled   []string `placeholder:"MODELS" help:"Models that are also tuned by leave-one-out and fitted on all labelled rows, as L2MT and STL always are; slow for models that are fitted by iterations."`
-	Out        string   `type:"path" help:"Directory for the table, the chart and all outcomes. An interrupted run resumes there."`
-	Part       part     `name:"shard" placeholder:"I/N" help:"Work on part I of N of the problems, counted from 0, and keep its outcomes in --out. A run without --shard then makes the table of all parts."`
+	Models     models `default:"all" help:"Multitask models to compare with (${models}); \"all\" means the paper's ten."`
+	Labelled   models `placeholder:"MODELS" help:"Models that are also tuned by leave-one-out and fitted on all labelled rows, as L2MT and STL always are; slow for models that are fitted by iterations."`
+	Out        string `type:"path" help:"Directory for the table, the chart and all outcomes. An interrupted run resumes there."`
+	Part       part   `name:"shard" placeholder:"I/N" help:"Work on part I of N of the problems, counted from 0, and keep its outcomes in --out. A run without --shard then makes the table of all parts."`
 	buildFlags `embed:""`
 	Workers    int `help:"Number of fits at the same time; 0 means one per CPU."`
 
@@ -41,24 +42,26 @@ func (c *evalCmd) Validate() error {
 	if c.Part.count > 0 && c.Out == "" {
 		return errors.New("--shard goes with --out, where the parts come together")
 	}
-	_, err := lookup(slices.Concat(c.Models, c.Labelled))
-	return err
+	return nil
 }
 
-// lookup returns the models of the given names; "all" means the paper's ten.
-func lookup(names []string) (models []multitask.Model, err error) {
-	for _, name := range names {
+// models are multitask models.
+type models []multitask.Model
+
+// UnmarshalText reads names; "all" means the paper's ten.
+func (m *models) UnmarshalText(text []byte) error {
+	for name := range strings.SplitSeq(string(text), ",") {
 		if name == "all" {
-			models = append(models, multitask.Baselines()...)
+			*m = append(*m, multitask.Baselines()...)
 			continue
 		}
-		m, err := multitask.Lookup(name)
+		model, err := multitask.Lookup(name)
 		if err != nil {
-			return nil, err
+			return err
 		}
-		models = append(models, m)
+		*m = append(*m, model)
 	}
-	return models, nil
+	return nil
 }
 
 // name is the name of a network in tables: its folder, unless another is called so.
@@ -73,8 +76,6 @@ func (c *evalCmd) name(dir string) string {
 }
 
 func (c *evalCmd) Run(e *env) (err error) {
-	models, _ := lookup(c.Models) // Validate has looked them up
-	labelled, _ := lookup(c.Labelled)
 	var networks []compare.Network
 	for _, dir := range c.Network {
 		n, err := loadNetwork(dir)
@@ -103,7 +104,7 @@ func (c *evalCmd) Run(e *env) (err error) {
 			portion = append(portion, p)
 		}
 	}
-	o := compare.EvaluateOptions{Models: models, Labelled: labelled,
+	o := compare.EvaluateOptions{Models: c.Models, Labelled: c.Labelled,
 		Workers: cmp.Or(c.Workers, runtime.GOMAXPROCS(0)), Progress: e.reporter()}
 	if head := networks[0].Head(); head != "" {
 		e.remark("all methods have the features that the network's head makes, %s", head)

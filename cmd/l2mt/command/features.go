@@ -73,16 +73,13 @@ func (c *dataFeaturesCmd) Run(e *env) error {
 		Read:     images.Options{Short: 256, Crop: extractor.Size, MaxPixels: int(c.MaxPixels)},
 		Workers:  int(c.Workers), Progress: e.reporter(),
 	}
-	record := extracted{
-		Net: extractor.Name, Layer: c.Layer, Weights: filepath.Base(c.Weights), SHA256: sum,
-		Read: config.Read, Versions: versions(),
-	}
 	partial := c.Out + ".partial"
 	r, err := images.Extract(e, pictures, partial, config)
+	var skipped []string
 	if r != nil && len(r.Skipped) > 0 {
 		for _, s := range r.Skipped {
 			e.remark("skipped %s: %v", s.Name, s.Err)
-			record.Skipped = append(record.Skipped, s.Name)
+			skipped = append(skipped, s.Name)
 		}
 		e.remark("%d of %d pictures skipped", len(r.Skipped), len(pictures.Files))
 	}
@@ -93,8 +90,11 @@ func (c *dataFeaturesCmd) Run(e *env) error {
 		return err
 	}
 	r.Dataset.Name = c.Out
-	record.Dataset = describe(r.Dataset)
-	record.Files = r.Files
+	record := extracted{
+		Net: extractor.Name, Layer: c.Layer, Weights: filepath.Base(c.Weights), SHA256: sum,
+		Read: config.Read, Dataset: describe(r.Dataset),
+		Skipped: skipped, Files: r.Files, Versions: versions(),
+	}
 	if err := errors.Join(saveJSON(c.Out+".json", record), os.RemoveAll(partial)); err != nil {
 		return err
 	}

@@ -235,7 +235,11 @@ func (c *fitCmd) read() (*table.Table, error) {
 	if c.Problems == "" {
 		return table.Read(c.Files, c.Options)
 	}
-	problems, err := c.all(c.Problems)
+	file, err := c.problems(c.Problems)
+	if err != nil {
+		return nil, err
+	}
+	problems, err := file.All()
 	if err != nil {
 		return nil, err
 	}

@@ -8,10 +8,8 @@ import (
 	"strconv"
 	"strings"
 
-	"l2mt/data/experience"
 	"l2mt/layers"
 	"l2mt/model"
-	"l2mt/train"
 )
 
 // randomHead begins the name of a head that is drawn and not read: then the
@@ -51,14 +49,4 @@ func headName(name string) string {
 		return name
 	}
 	return filepath.Base(name)
-}
-
-// through lets the features of problems go through the head of a name, if there
-// is one.
-func through(p *experience.Problems, name string) (*experience.Problems, error) {
-	head, err := openHead(name)
-	if head == nil || err != nil {
-		return p, err
-	}
-	return p.Through(train.Through(head, headName(name))), nil
 }

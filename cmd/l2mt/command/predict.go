@@ -35,9 +35,8 @@ func (c *predictCmd) Run(e *env) error {
 	if c.Out == "-" {
 		c.Out = ""
 	}
-	model := filepath.Join(c.Model, saved.File)
-	weights := filepath.Join(c.Model, saved.WeightsFile)
-	if err := apart(c.Out, c.File, model, weights); err != nil {
+	if err := apart(c.Out, c.File, filepath.Join(c.Model, saved.File),
+		filepath.Join(c.Model, saved.WeightsFile)); err != nil {
 		return err
 	}
 	fit, err := saved.Load(c.Model)

@@ -28,15 +28,6 @@ func (f dataFlags) problems(path string) (*experience.Problems, error) {
 	return experience.OpenProblems(path, f.Dataset, f.AllowOutside)
 }
 
-// all brings the data to all problems of a file.
-func (f dataFlags) all(path string) ([]*data.ProblemData, error) {
-	p, err := f.problems(path)
-	if err != nil {
-		return nil, err
-	}
-	return p.All()
-}
-
 type problemsSampleCmd struct {
 	Dataset           string    `default:"digits" help:"Dataset: a file, or the embedded \"digits\"."`
 	Out               string    `required:"" type:"path" help:"Directory to write train.json and test.json to."`

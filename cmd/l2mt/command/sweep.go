@@ -23,7 +23,7 @@ type sweepCmd struct {
 	Show       bool     `help:"Print the experiment as a TOML file to start from, and run nothing."`
 	Vary       []string `sep:"none" placeholder:"SETTING=VALUES" help:"Setting to vary, in place of the experiment's: one of the network, such as model.estimator=kernel,linear, or a flag of a command, such as \"problems --train-fraction=0.1,0.3\". Given again for further settings, all combinations are run."`
 	Set        []string `sep:"none" placeholder:"SETTING=VALUE" help:"Setting of all runs, written as for --vary."`
-	Seeds      int      `placeholder:"N" help:"Repeat each run with the seeds 1 to N, in place of the experiment's seeds."`
+	Seeds      uint     `placeholder:"N" help:"Repeat each run with the seeds 1 to N, in place of the experiment's seeds."`
 	Experience []string `sep:"none" type:"existingdir" placeholder:"DIR" help:"Directory of experience to train on (see l2mt train). No problems are then drawn and no experience is made."`
 	Problems   string   `type:"existingfile" placeholder:"FILE" help:"File of test problems for networks trained on --experience. By default they are compared on the problems that training holds out."`
 	Dataset    string   `help:"Dataset to use instead of the one that the experiment names."`
@@ -31,7 +31,7 @@ type sweepCmd struct {
 	Out        string   `type:"path" placeholder:"runs/sweep/NAME" help:"Directory for tables, pictures and a folder for each run. Finished runs there are not repeated."`
 	Part       part     `name:"shard" placeholder:"I/N" help:"Make part I of N of the runs, counted from 0; runs that share experience are in one part. A run without --shard makes missing runs, and the tables of all."`
 	buildFlags `embed:""`
-	Workers    int `help:"Number of fits at the same time; 0 means one per CPU."`
+	Workers    uint `help:"Number of fits at the same time; 0 means one per CPU."`
 }
 
 func (c *sweepCmd) Validate() error {
@@ -40,8 +40,6 @@ func (c *sweepCmd) Validate() error {
 		return errors.New("give an experiment: a TOML file, the name of a shipped one, or --vary SETTING=VALUES")
 	case c.Problems != "" && c.Experience == nil:
 		return errors.New("--problems goes with --experience")
-	case c.Workers < 0 || c.Seeds < 0:
-		return fmt.Errorf("--workers=%d --seeds=%d: they must not be negative", c.Workers, c.Seeds)
 	}
 	return nil
 }
@@ -103,8 +101,8 @@ func (c *sweepCmd) make(e *env, x *experiment, runs []*experimentRun, build buil
 			continue
 		}
 		e.remark("run %d of %d: %s", i+1, len(runs), r.name())
-		s.collect.Workers = c.Workers
-		s.evaluate.Workers = c.Workers
+		s.collect.Workers = int(c.Workers)
+		s.evaluate.Workers = int(c.Workers)
 		s.guard(build)
 		if err := s.run(e, x); err != nil {
 			return fmt.Errorf("run %s: %w", r.name(), err)

@@ -45,11 +45,6 @@ func (c *trainCmd) BeforeApply(ctx *kong.Context) error {
 			c.Preset = ctx.FlagValue(f).(string)
 		}
 	}
-	return c.begin()
-}
-
-// begin takes all settings from the preset.
-func (c *trainCmd) begin() error {
 	preset, err := train.Preset(c.Preset, 0)
 	c.Model = networkFlags(preset.Model)
 	c.Training = trainingFlags(preset)
@@ -98,11 +93,7 @@ func (c *trainCmd) Run(e *env) error {
 	if err != nil {
 		return err
 	}
-	result, err := c.train(e, config, head, examples)
-	if err != nil {
-		return err
-	}
-	return e.print(result, "train")
+	return c.train(e, config, head, examples)
 }
 
 // examples opens the experience, for a network behind a head or nil.
@@ -151,10 +142,10 @@ type trained struct {
 	Warnings []string     `json:"warnings,omitempty"`
 }
 
-// train trains a network. Beside it train keeps its inputs, the metrics, their picture and the path
+// train trains a network, and prints the result. Beside the network train keeps its inputs, the metrics, their picture and the path
 // of the experience's problems.
 func (c *trainCmd) train(e *env, config train.Config,
-	head layers.Head, examples train.Source) (*trained, error) {
+	head layers.Head, examples train.Source) error {
 	var from []string
 	for _, dir := range c.Experience {
 		from = append(from, filepath.Base(dir))
@@ -175,7 +166,7 @@ func (c *trainCmd) train(e *env, config train.Config,
 		return err
 	}
 	if err := name(); err != nil {
-		return nil, err
+		return err
 	}
 	options := train.Options{
 		Head: head.Clone(), Out: c.Out,
@@ -189,7 +180,7 @@ func (c *trainCmd) train(e *env, config train.Config,
 		return err
 	})
 	if err != nil {
-		return nil, err
+		return err
 	}
 	used.Experience = provenance["experience"]
 	used.Head = provenance["head"]
@@ -199,14 +190,17 @@ func (c *trainCmd) train(e *env, config train.Config,
 	if _, err := os.Stat(filepath.Join(c.Out, secondsFile)); err != nil { // a finished run takes no time again
 		if err := saveJSON(filepath.Join(c.Out, secondsFile),
 			map[string]float64{"training": time.Since(start).Seconds()}); err != nil {
-			return nil, err
+			return err
 		}
 	}
-	best := report.Metrics[report.Best]
-	result := &trained{c.Out, config.Seed, report.Best,
-		best, report.Metrics[0].Found, report.Network.Sigma, report.Warnings}
-	return result, errors.Join(
+	err = errors.Join(
 		used.save(c.Out),
 		keepMetrics(c.Out)(report.Metrics),
 		plot.Training(report.Metrics).Save(filepath.Join(c.Out, "training.png")))
+	if err != nil {
+		return err
+	}
+	best := report.Metrics[report.Best]
+	return e.print(trained{c.Out, config.Seed, report.Best,
+		best, report.Metrics[0].Found, report.Network.Sigma, report.Warnings}, "train")
 }
