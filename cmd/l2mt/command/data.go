@@ -165,7 +165,7 @@ func (c *dataImportCmd) Run(e *env) error {
 	if c.Out == "-" {
 		return format.WriteNPZ(e.stdout, d)
 	}
-	if err := apart(c.Out, c.File, c.ClassNames, c.FeatureNames); err != nil {
+	if err := apart(c.Out, false, c.File, c.ClassNames, c.FeatureNames); err != nil {
 		return err
 	}
 	if err := format.Write(c.Out, d); err != nil {

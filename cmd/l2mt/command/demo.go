@@ -51,7 +51,6 @@ func (c *demoCmd) Run(e *env) error {
 
 	stage := *e
 	stage.stdout = io.Discard
-	stage.json = false
 	for i, part := range []struct {
 		what string
 		run  func(*env) error

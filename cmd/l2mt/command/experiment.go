@@ -134,9 +134,10 @@ func (c *sweepCmd) parse(name, text string) (*experiment, error) {
 	}
 	if c.Vary != nil {
 		x.Title = strings.Join(c.Vary, " ")
-		x.Vary = variation{}
+	} else if err := x.Vary.complete(); err != nil {
+		return nil, fmt.Errorf("[vary] %w", err)
 	}
-	for _, vary := range c.Vary {
+	for i, vary := range c.Vary {
 		flag, values, err := setting("vary", vary)
 		if err != nil {
 			return nil, err
@@ -148,10 +149,10 @@ func (c *sweepCmd) parse(name, text string) (*experiment, error) {
 		if err := v.complete(); err != nil {
 			return nil, fmt.Errorf("--vary=%s: %w", vary, err)
 		}
-		x.Vary = x.Vary.times(v)
-	}
-	if err := x.Vary.complete(); err != nil {
-		return nil, fmt.Errorf("[vary] %w", err)
+		if i > 0 {
+			v = x.Vary.times(v)
+		}
+		x.Vary = v
 	}
 	for _, r := range x.runs() {
 		if _, err := x.stages(r, "", map[string]string{}); err != nil {
@@ -177,9 +178,6 @@ func setting(flag, text string) (begin, value string, err error) {
 
 // times has every case of v with every case of w.
 func (v variation) times(w variation) variation {
-	if v.Cases == nil {
-		return variation{Label: w.Label, Cases: w.Cases}
-	}
 	grid := variation{Label: v.Label + ", " + w.Label}
 	for _, a := range v.Cases {
 		for _, b := range w.Cases {
@@ -202,12 +200,12 @@ func (v *variation) complete() error {
 		v.Cases = append(v.Cases,
 			point{fmt.Sprint(value), []string{v.Flag + fmt.Sprint(value)}})
 	}
+	taken := map[string]bool{"": true}
 	for i, p := range v.Cases {
-		if p.Name == "" || slices.ContainsFunc(v.Cases[:i], func(earlier point) bool {
-			return earlier.Name == p.Name
-		}) {
+		if taken[p.Name] {
 			return fmt.Errorf("value %d is called %q; every value needs a name of its own", i+1, p.Name)
 		}
+		taken[p.Name] = true
 	}
 	if v.Cases == nil {
 		v.Cases = []point{{}}
@@ -309,11 +307,8 @@ func (x *experiment) stages(r *experimentRun, dir string, first map[string]strin
 				return nil, fmt.Errorf("%s: leave %s out; sweep gives it itself", c.name, name)
 			}
 		}
-		parser, err := kong.New(c.flags, flagVars(), kong.NoDefaultHelp())
-		if err == nil {
-			_, err = parser.Parse(slices.Concat(given[c.name], fixed))
-		}
-		if err != nil {
+		parser := kong.Must(c.flags, flagVars(), kong.NoDefaultHelp())
+		if _, err := parser.Parse(slices.Concat(given[c.name], fixed)); err != nil {
 			return nil, fmt.Errorf("%s: %w", c.name, err)
 		}
 	}

@@ -72,10 +72,7 @@ const (
 
 func (c *fitCmd) Run(e *env) error {
 	begin := time.Now()
-	if info, err := os.Stat(c.Out); err == nil && !info.IsDir() {
-		return fmt.Errorf("--out=%s: it is a file; give a directory", c.Out)
-	}
-	if err := apart(c.Out, c.Network); err != nil {
+	if err := apart(c.Out, true, c.Network); err != nil {
 		return err
 	}
 	candidate, err := c.candidate()

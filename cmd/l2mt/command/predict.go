@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"io"
 	"math"
-	"os"
 	"path/filepath"
 	"strings"
 
@@ -29,13 +28,10 @@ type predictCmd struct {
 }
 
 func (c *predictCmd) Run(e *env) error {
-	if info, err := os.Stat(c.Out); err == nil && info.IsDir() {
-		return fmt.Errorf("--out=%s: it is a directory; give a file", c.Out)
-	}
 	if c.Out == "-" {
 		c.Out = ""
 	}
-	if err := apart(c.Out, c.File, filepath.Join(c.Model, saved.File),
+	if err := apart(c.Out, false, c.File, filepath.Join(c.Model, saved.File),
 		filepath.Join(c.Model, saved.WeightsFile)); err != nil {
 		return err
 	}

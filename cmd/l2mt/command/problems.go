@@ -48,15 +48,12 @@ func (c *problemsSampleCmd) Validate() error {
 // Run writes the sets that are asked for as train.json and test.json, and prints their summaries.
 // Other problems in the folder stay.
 func (c *problemsSampleCmd) Run(e *env) error {
-	draw := data.SampleProblems
-	if c.Groups {
-		draw = data.GroupProblems
-	}
-	kind := c.Kind
+	draw := data.GroupProblems
 	if !c.Groups {
-		kind = data.Classification
+		draw = data.SampleProblems
+		c.Kind = data.Classification
 	}
-	d, err := digits.Open(c.Dataset, table.Options{Kind: kind})
+	d, err := digits.Open(c.Dataset, table.Options{Kind: c.Kind})
 	if err != nil {
 		return err
 	}

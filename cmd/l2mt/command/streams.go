@@ -14,11 +14,16 @@ import (
 // flows reports whether others write a file while it is read: a fifo, a terminal.
 func flows(info fs.FileInfo) bool { return info.Mode()&(fs.ModeNamedPipe|fs.ModeDevice) != 0 }
 
-// apart refuses an output that is one of the inputs, under any name.
-func apart(out string, inputs ...string) error {
+// apart refuses an output that is of the wrong kind, or one of the inputs, under any name.
+func apart(out string, directory bool, inputs ...string) error {
 	written, err := os.Stat(out)
-	if err != nil {
+	switch {
+	case err != nil:
 		return nil // it is not there yet
+	case directory && !written.IsDir():
+		return fmt.Errorf("--out=%s: it is a file; give a directory", out)
+	case !directory && written.IsDir():
+		return fmt.Errorf("--out=%s: it is a directory; give a file", out)
 	}
 	for _, input := range inputs {
 		read, err := os.Stat(input)

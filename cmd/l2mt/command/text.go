@@ -79,9 +79,9 @@ func tell(w io.Writer, name string, v any) error {
 	if err != nil {
 		return err
 	}
-	lines := tabwriter.NewWriter(w, 0, 0, 2, ' ', tabwriter.AlignRight)
-	fmt.Fprint(lines, tables.ReplaceAllStringFunc(text, shorten))
-	return lines.Flush()
+	columns := tabwriter.NewWriter(w, 0, 0, 2, ' ', tabwriter.AlignRight)
+	fmt.Fprint(columns, tables.ReplaceAllStringFunc(text, shorten))
+	return columns.Flush()
 }
 
 // shorten makes the first cells of a table as wide as each other, and so narrow that its lines fit
@@ -114,13 +114,12 @@ func shorten(table string) string {
 // lineWidth is how wide a terminal is at least.
 const lineWidth = 80
 
+// lines are the lines of a text without their ends.
+var lines = regexp.MustCompile(`.+`)
+
 // wrap breaks lines that do not fit a terminal.
 func wrap(text string) string {
-	lines := strings.Split(text, "\n")
-	for i, line := range lines {
-		lines[i] = fill(line, "")
-	}
-	return strings.Join(lines, "\n")
+	return lines.ReplaceAllStringFunc(text, func(line string) string { return fill(line, "") })
 }
 
 // tied keeps units of numbers in their lines.
@@ -184,8 +183,8 @@ func decimals(v any) string {
 
 // percents has a decimal, or is a dash where the number is undefined.
 func percents(v float64) string {
-	if !(math.Abs(v) <= math.MaxFloat64) { // or NaN
-		return "-"
+	if text := decimals(v); text == "-" {
+		return text
 	}
 	return fmt.Sprintf("%.1f %%", v)
 }
