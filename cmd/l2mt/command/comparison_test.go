@@ -158,16 +158,11 @@ func TestShippedExperimentsAreSoundAndSayWhatTheyAre(t *testing.T) {
 		datatest.Holds(t, strings.HasPrefix(x.text, "# ") && x.Title != name && len(x.Title) <= plot.LongestTitle,
 			"%s does not begin with what it is, or its title %q is none or too long", name, x.Title)
 		datatest.Equal(t, x.Dataset, digits.Name, "%s: the dataset", name)
-		for _, r := range x.runs() {
-			stages, err := x.stages(r, "run", map[string]string{})
-			if err != nil {
-				t.Errorf("%s: %v", name, err)
-				continue
-			}
-			_, _, err = data.SampleProblems(d, stages.sample.SampleConfig)
+		for _, r := range x.runs {
+			_, _, err = data.SampleProblems(d, r.sample.SampleConfig)
 			datatest.Holds(t, err == nil, "%s: %v", name, err)
-			datatest.Holds(t, stages.learn.First <= stages.sample.Train,
-				"%s: the first %d of %d problems", name, stages.learn.First, stages.sample.Train)
+			datatest.Holds(t, r.learn.First <= r.sample.Train,
+				"%s: the first %d of %d problems", name, r.learn.First, r.sample.Train)
 		}
 	}
 }
@@ -247,7 +242,7 @@ func FuzzExperiment(f *testing.F) {
 		if err != nil {
 			return
 		}
-		for _, r := range x.runs() {
+		for _, r := range x.runs {
 			_, err = x.stages(r, "run", map[string]string{})
 			datatest.Holds(t, err == nil, "an experiment that was accepted cannot be run: %v", err)
 		}

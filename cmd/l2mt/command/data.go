@@ -25,18 +25,17 @@ type dataCmd struct {
 
 // readFlags say how to read a dataset where the file itself does not.
 type readFlags struct {
-	Format         format.Format `enum:",svmlight,csv,tsv,npz,parquet" default:"" help:"Format of the file: svmlight, csv, tsv, parquet or npz; by default from its extension."`
-	Kind           data.Kind     `enum:",classification,regression" default:"" help:"Kind of the labels: classification or regression; by default from the labels."`
-	Header         format.Header `enum:",yes,no" default:"" help:"Whether a table has a header, yes or no; by default from its first line."`
-	Label          string        `help:"Column or array of the labels: a name, or a number from 0."`
-	Target         string        `help:"Target to take of several: a name, or a number from 0."`
-	Group          string        `help:"Column or array of the groups (tasks)."`
-	Ignore         []string      `help:"Columns of a table to leave out, by name or pattern."`
-	Categorical    []string      `help:"Columns whose values are categories, by name or pattern; * means all columns with words."`
-	NA             []string      `name:"na" help:"Words that mark a missing value, besides empty cells."`
-	SkipUnlabelled bool          `help:"Leave out rows without a label."`
-	ClassNames     string        `type:"existingfile" help:"File with the names of the classes, one a line."`
-	FeatureNames   string        `type:"existingfile" help:"File with the names of the features, one a line."`
+	format.Options `embed:""`
+	Kind           data.Kind `enum:",classification,regression" default:"" help:"Kind of the labels: classification or regression; by default from the labels."`
+	Label          string    `help:"Column or array of the labels: a name, or a number from 0."`
+	Target         string    `help:"Target to take of several: a name, or a number from 0."`
+	Group          string    `help:"Column or array of the groups (tasks)."`
+	Ignore         []string  `help:"Columns of a table to leave out, by name or pattern."`
+	Categorical    []string  `help:"Columns whose values are categories, by name or pattern; * means all columns with words."`
+	NA             []string  `name:"na" help:"Words that mark a missing value, besides empty cells."`
+	SkipUnlabelled bool      `help:"Leave out rows without a label."`
+	ClassNames     string    `type:"existingfile" help:"File with the names of the classes, one a line."`
+	FeatureNames   string    `type:"existingfile" help:"File with the names of the features, one a line."`
 }
 
 func (f *readFlags) read(e *env, path string) (*data.Dataset, error) {
@@ -45,12 +44,12 @@ func (f *readFlags) read(e *env, path string) (*data.Dataset, error) {
 		return nil, err
 	}
 	defer remove()
-	o := table.Options{Kind: f.Kind, Ignore: f.Ignore,
+	o := table.Options{Kind: f.Kind, Ignore: f.Ignore, Format: f.Options,
 		Categorical: f.Categorical, NA: f.NA, SkipUnlabelled: f.SkipUnlabelled}
-	o.Format = format.Options{
-		Format: f.Format, Header: f.Header, Label: f.Label, Group: f.Group,
-		ClassNames: f.ClassNames, FeatureNames: f.FeatureNames,
-	}
+	o.Format.Label = f.Label
+	o.Format.Group = f.Group
+	o.Format.ClassNames = f.ClassNames
+	o.Format.FeatureNames = f.FeatureNames
 	if f.Target != "" {
 		o.Targets = []string{f.Target}
 	}

@@ -28,7 +28,7 @@ var shipped embed.FS
 
 // experiment is the content of an experiment's file.
 type experiment struct {
-	name, text string
+	text string
 	// Title heads the picture.
 	Title string `toml:"title"`
 	// Dataset is a path or "digits", the default.
@@ -48,6 +48,7 @@ type experiment struct {
 
 	store []string // experience to train on, in place of problems drawn
 	tests string   // and the file of the test problems, if there is one
+	runs  []*experimentRun
 }
 
 // variation is one thing that is varied: a flag by its values, or several at once by cases
@@ -106,9 +107,10 @@ func (c *sweepCmd) read() (*experiment, error) {
 	return x, nil
 }
 
-// parse fills in the defaults, puts the flags of the command over the text, and checks all runs.
+// parse fills in the defaults, puts the flags of the command over the text, and lists the runs, seed
+// by seed at every point.
 func (c *sweepCmd) parse(name, text string) (*experiment, error) {
-	x := &experiment{name: name, text: text, Title: name, Dataset: "digits",
+	x := &experiment{text: text, Title: name, Dataset: "digits",
 		Seeds: []uint64{1}, store: c.Experience, tests: c.Problems}
 	meta, err := toml.Decode(text, x)
 	if err != nil {
@@ -154,9 +156,16 @@ func (c *sweepCmd) parse(name, text string) (*experiment, error) {
 		}
 		x.Vary = v
 	}
-	for _, r := range x.runs() {
-		if _, err := x.stages(r, "", map[string]string{}); err != nil {
-			return nil, err
+	c.Out = cmp.Or(c.Out, filepath.Join("runs", "sweep", name))
+	first := map[string]string{}
+	for _, p := range x.Vary.Cases {
+		for _, seed := range x.Seeds {
+			r := &experimentRun{point: p, seed: seed}
+			r.stages, err = x.stages(r, filepath.Join(c.Out, sweepRuns, r.name()), first)
+			if err != nil {
+				return nil, err
+			}
+			x.runs = append(x.runs, r)
 		}
 	}
 	return x, nil
@@ -217,9 +226,10 @@ func (v *variation) complete() error {
 type experimentRun struct {
 	point
 	seed uint64
+	*stages
 
-	network string // its folder, when it is made
-	// And where there are test problems:
+	// Where there are test problems, and the run is made:
+
 	from  string // tells problems of one name apart
 	tasks []string
 	table *compare.Table
@@ -228,16 +238,6 @@ type experimentRun struct {
 // name is the name of the run and of its folder.
 func (r *experimentRun) name() string {
 	return strings.TrimPrefix(fmt.Sprintf("%s,seed-%d", url.QueryEscape(r.Name), r.seed), ",")
-}
-
-// runs lists the runs, seed by seed at every point.
-func (x *experiment) runs() (runs []*experimentRun) {
-	for _, p := range x.Vary.Cases {
-		for _, seed := range x.Seeds {
-			runs = append(runs, &experimentRun{point: p, seed: seed})
-		}
-	}
-	return runs
 }
 
 // stages are the commands that make a run.

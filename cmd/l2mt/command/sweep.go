@@ -53,10 +53,8 @@ func (c *sweepCmd) Run(e *env) error {
 		_, err := io.WriteString(e.stdout, x.text)
 		return err
 	}
-	c.Out = cmp.Or(c.Out, filepath.Join("runs", "sweep", x.name))
-	runs := x.runs()
 	err = c.goOn(e, c.Out, func(begin func() error) error {
-		return c.make(e, x, runs, buildFlags{c.AnyBuild, begin})
+		return c.make(e, x, buildFlags{c.AnyBuild, begin})
 	})
 	if err != nil {
 		return err
@@ -67,12 +65,12 @@ func (c *sweepCmd) Run(e *env) error {
 	}
 	if x.store != nil && x.tests == "" {
 		comparison := &runsCmd{Out: filepath.Join(c.Out, "curves.png")}
-		for _, r := range runs {
-			comparison.Dirs = append(comparison.Dirs, r.network)
+		for _, r := range x.runs {
+			comparison.Dirs = append(comparison.Dirs, r.learn.Out)
 		}
 		return comparison.Run(e)
 	}
-	result, tables, err := x.gather(runs)
+	result, tables, err := x.gather(x.runs)
 	if err != nil {
 		return err
 	}
@@ -84,42 +82,36 @@ func (c *sweepCmd) Run(e *env) error {
 
 // make makes the runs one after the other. Runs of equal problems and experience share the files
 // of the first. Each command finds files that are there, and does not make them again.
-func (c *sweepCmd) make(e *env, x *experiment, runs []*experimentRun, build buildFlags) error {
-	first := map[string]string{}
+func (c *sweepCmd) make(e *env, x *experiment, build buildFlags) error {
 	var stores []string
-	for i, r := range runs {
-		s, err := x.stages(r, filepath.Join(c.Out, sweepRuns, r.name()), first)
-		if err != nil {
-			return err
-		}
-		store := slices.Index(stores, s.folder)
+	for i, r := range x.runs {
+		store := slices.Index(stores, r.folder)
 		if store < 0 {
 			store = len(stores)
-			stores = append(stores, s.folder)
+			stores = append(stores, r.folder)
 		}
 		if !c.Part.has(store) {
 			continue
 		}
-		e.remark("run %d of %d: %s", i+1, len(runs), r.name())
-		s.collect.Workers = int(c.Workers)
-		s.evaluate.Workers = int(c.Workers)
-		s.guard(build)
-		if err := s.run(e, x); err != nil {
+		e.remark("run %d of %d: %s", i+1, len(x.runs), r.name())
+		r.collect.Workers = int(c.Workers)
+		r.evaluate.Workers = int(c.Workers)
+		r.guard(build)
+		if err := r.run(e, x); err != nil {
 			return fmt.Errorf("run %s: %w", r.name(), err)
 		}
-		r.network = s.learn.Out
-		r.from = filepath.Base(cmp.Or(x.tests, s.folder))
-		if s.evaluate.Problems == "" {
+		r.from = filepath.Base(cmp.Or(x.tests, r.folder))
+		if r.evaluate.Problems == "" {
 			continue
 		}
-		problems, err := data.LoadProblems(s.evaluate.Problems)
+		problems, err := data.LoadProblems(r.evaluate.Problems)
 		if err != nil {
 			return err
 		}
 		for _, t := range problems.Problems[0].Tasks {
 			r.tasks = append(r.tasks, t.Name)
 		}
-		if r.table, err = loadTable(s.evaluate.Out); err != nil {
+		if r.table, err = loadTable(r.evaluate.Out); err != nil {
 			return err
 		}
 	}
