@@ -41,6 +41,8 @@ type swept struct {
 	Pairs []compare.Pair `json:"pairs,omitempty"`
 	// Correlations of the tasks are there for a single problem.
 	Correlations []plot.Correlation `json:"correlations,omitempty"`
+
+	tables []*compare.Table // of the points
 }
 
 func (s *swept) picture() *plot.Picture {

@@ -181,7 +181,7 @@ func TestErrorsOfSeedsAreMeans(t *testing.T) {
 	at := func(name, from string, table *compare.Table) *experimentRun {
 		return &experimentRun{point: point{Name: name}, from: from, table: table}
 	}
-	r, tables, err := x.gather([]*experimentRun{
+	r, err := x.gather([]*experimentRun{
 		at("1", "p", table(1, 2)), at("1", "p", table(3, 2)), at("2", "p", table(1, 3)), at("3", "other", table(0.5, 0)),
 	})
 	datatest.Check(t, err)
@@ -190,7 +190,7 @@ func TestErrorsOfSeedsAreMeans(t *testing.T) {
 	ours := rows[slices.IndexFunc(rows, func(row compare.Row) bool { return row.Title == "L2MT" })]
 	datatest.Holds(t, len(rows) == 2 && ours.Relative == 1 && ours.StandardError == 0.5,
 		"%d methods, L2MT %+v", len(rows), ours)
-	row := find(tables[0], compare.L2MT, compare.Plain)
+	row := find(r.tables[0], compare.L2MT, compare.Plain)
 	datatest.Holds(t, row.Error == 2, "%+v", row)
 	// 1 has the errors 2, 2 and 2 has 1, 3, in units of 2, the mean error of STL.
 	datatest.Holds(t, len(r.Pairs) == 1 && r.Pairs[0].A == "1" && r.Pairs[0].B == "2" && r.Pairs[0].Difference == 0 && r.Pairs[0].StandardError == 0.5 && r.Pairs[0].Losses == 1,
@@ -207,7 +207,7 @@ func TestSweepNamesOneWinner(t *testing.T) {
 		}}}
 	}
 	x := &experiment{Title: "winner", Vary: variation{Label: "point", Cases: []point{{Name: "first"}, {Name: "second"}}}}
-	r, _, err := x.gather([]*experimentRun{at("first", 0.1, 0.2), at("second", 0.05, 0.4)})
+	r, err := x.gather([]*experimentRun{at("first", 0.1, 0.2), at("second", 0.05, 0.4)})
 	datatest.Check(t, err)
 	var text strings.Builder
 	datatest.Check(t, tell(&text, "sweep", r))

@@ -70,11 +70,11 @@ func (c *sweepCmd) Run(e *env) error {
 		}
 		return comparison.Run(e)
 	}
-	result, tables, err := x.gather(x.runs)
-	if err != nil {
-		return err
+	result, err := x.gather(x.runs)
+	if err == nil {
+		err = c.save(x, result)
 	}
-	if err := c.save(x, result, tables); err != nil {
+	if err != nil {
 		return err
 	}
 	return e.print(result, "sweep")
@@ -151,16 +151,15 @@ func (s *stages) run(e *env, x *experiment) error {
 
 // gather makes the tables of the points over their seeds, and compares L2MT at points that have
 // problems in common.
-func (x *experiment) gather(runs []*experimentRun) (result *swept,
-	tables []*compare.Table, err error) {
-	result = &swept{Title: x.Title, Axis: x.Vary.Label}
+func (x *experiment) gather(runs []*experimentRun) (*swept, error) {
+	result := &swept{Title: x.Title, Axis: x.Vary.Label}
 	for _, p := range x.Vary.Cases {
 		cases := slices.DeleteFunc(slices.Clone(runs), func(r *experimentRun) bool {
 			return r.Name != p.Name
 		})
 		table, err := compare.Summarise(overSeeds(cases))
 		if err != nil {
-			return nil, nil, err
+			return nil, err
 		}
 		rows := x.shown(table)
 		result.Points = append(result.Points, plot.Point{Name: p.Name, Rows: rows})
@@ -170,13 +169,13 @@ func (x *experiment) gather(runs []*experimentRun) (result *swept,
 			}
 			omega, err := data.NewCovariance(row.Omega)
 			if err != nil {
-				return nil, nil, fmt.Errorf("%s: %w", row.Title, err)
+				return nil, fmt.Errorf("%s: %w", row.Title, err)
 			}
 			title := strings.TrimSuffix(row.Title+", "+p.Name, ", ")
 			result.Correlations = append(result.Correlations,
 				plot.Correlation{Title: title, Tasks: cases[0].tasks, Correlation: report.Correlation(omega)})
 		}
-		for i, other := range tables {
+		for i, other := range result.tables {
 			a := find(other, compare.L2MT, compare.Plain)
 			b := find(table, compare.L2MT, compare.Plain)
 			stl := find(other, compare.STL, compare.Labelled)
@@ -185,9 +184,9 @@ func (x *experiment) gather(runs []*experimentRun) (result *swept,
 					B: p.Name, Paired: compare.Against(a.Test, b.Test, stl.Error)})
 			}
 		}
-		tables = append(tables, table)
+		result.tables = append(result.tables, table)
 	}
-	return result, tables, nil
+	return result, nil
 }
 
 // overSeeds are the outcomes of runs. Errors of several seeds on one problem count as their mean.
@@ -243,11 +242,11 @@ func (x *experiment) shown(table *compare.Table) (rows []compare.Row) {
 }
 
 // save writes tables and pictures, each file whole or not at all, and the experiment's text.
-func (c *sweepCmd) save(x *experiment, result *swept, tables []*compare.Table) error {
+func (c *sweepCmd) save(x *experiment, result *swept) error {
 	for i, p := range result.Points {
 		dir := filepath.Join(c.Out, "points", url.QueryEscape(p.Name))
 		if err := errors.Join(os.MkdirAll(dir, 0o755),
-			saveTable(dir, tables[i])); err != nil {
+			saveTable(dir, result.tables[i])); err != nil {
 			return err
 		}
 	}
