@@ -94,11 +94,9 @@ func TestGroupsStandTogether(t *testing.T) {
 	group := func(i int) int { return i * 5 % n / 4 }
 	correlation := make([][]float64, n)
 	for i := range n {
-		correlation[i] = slices.Repeat([]float64{-0.2}, n)
 		for j := range n {
-			if group(i) == group(j) {
-				correlation[i][j] = 0.9
-			}
+			alike := map[bool]float64{true: 0.9, false: -0.2}[group(i) == group(j)]
+			correlation[i] = append(correlation[i], alike)
 		}
 		correlation[i][i] = 1
 	}
