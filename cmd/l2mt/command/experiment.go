@@ -161,7 +161,8 @@ func (c *sweepCmd) parse(name, text string) (*experiment, error) {
 	for _, p := range x.Vary.Cases {
 		for _, seed := range x.Seeds {
 			r := &experimentRun{point: p, seed: seed}
-			r.stages, err = x.stages(r, filepath.Join(c.Out, sweepRuns, r.name()), first)
+			dir := filepath.Join(c.Out, sweepRuns, r.name())
+			r.stages, err = x.stages(r, dir, first)
 			if err != nil {
 				return nil, err
 			}

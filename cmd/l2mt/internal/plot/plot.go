@@ -189,7 +189,8 @@ func (p *Picture) draw(whole draw.Canvas) error {
 	tiles := draw.Tiles{Rows: 1, Cols: len(p.plots),
 		PadX: 20, PadTop: 6, PadBottom: 10, PadLeft: 6, PadRight: 14}
 	above := draw.Crop(whole, 0, 0, below, 0)
-	for i, tile := range plot.Align([][]*plot.Plot{p.plots}, tiles, above)[0] {
+	row := plot.Align([][]*plot.Plot{p.plots}, tiles, above)[0]
+	for i, tile := range row {
 		bare := *p.plots[i]
 		bare.Legend = plot.NewLegend()
 		bare.Draw(tile)
