@@ -38,10 +38,10 @@ const (
 
 // fitCurve fits the curve of a column.
 func fitCurve(x []float64) Curve {
-	sorted := slices.Sorted(slices.Values(x))
-	if len(slices.Compact(slices.Clone(sorted))) < fewestValues {
+	if len(data.Distinct(x)) < fewestValues {
 		return Curve{}
 	}
+	sorted := slices.Sorted(slices.Values(x))
 	c := Curve{}
 	for i := range knots {
 		share := tail + (1-2*tail)*float64(i)/(knots-1)
@@ -51,7 +51,6 @@ func fitCurve(x []float64) Curve {
 		return Curve{}
 	}
 	c.Bends = smooth(c.Knots)
-	mean, variance := stat.PopMeanVariance(x, nil)
 	total := 0.0
 	for _, bend := range c.Bends {
 		f := make([]float64, len(x))
@@ -59,13 +58,14 @@ func fitCurve(x []float64) Curve {
 			f[i] = c.at(bend, v)
 		}
 		k := len(c.Knots)
-		bend[k] = -stat.Covariance(f, x, nil) / stat.Variance(x, nil)
-		bend[k+1] = -stat.Mean(f, nil) - bend[k]*mean
+		level, slope := stat.LinearRegression(x, f, nil, false)
+		bend[k] = -slope
+		bend[k+1] = -level
 		floats.AddScaled(f, bend[k], x)
 		total += stat.PopVariance(f, nil)
 	}
 	for _, bend := range c.Bends {
-		floats.Scale(math.Sqrt(variance/total), bend)
+		floats.Scale(math.Sqrt(stat.PopVariance(x, nil)/total), bend)
 	}
 	return c
 }

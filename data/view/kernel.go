@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"gonum.org/v1/gonum/floats"
+	"gonum.org/v1/gonum/mat"
 
 	"l2mt/data"
 	"l2mt/layers/linalg"
@@ -54,21 +55,14 @@ func sought(x data.Matrix) data.Matrix {
 // kernel's step the coordinates k A, whose inner products are the kernel.
 func (s Step) Coordinates() []float64 {
 	n := len(s.Landmarks)
-	l := make([]float64, n*n)
+	kernel := mat.NewDense(n, n, nil)
 	for i, z := range s.Landmarks {
 		for j, other := range s.Landmarks[:i+1] {
-			l[i*n+j] = s.near(z, other)
+			kernel.Set(i, j, s.near(z, other))
 		}
 	}
-	linalg.Cholesky(linalg.Default(), n, l, n)
-	linalg.Invert(linalg.Default(), n, l, n)
-	a := make([]float64, n*n)
-	for i := range n {
-		for j := range n {
-			a[i*n+j] = l[j*n+i]
-		}
-	}
-	return a
+	inverse := inverted(cholesky(kernel, 0), 0)
+	return mat.DenseCopyOf(inverse.T()).RawMatrix().Data
 }
 
 // landmarks finds the landmarks.

@@ -1,8 +1,10 @@
 package view
 
 import (
+	"cmp"
 	"math"
 
+	"gonum.org/v1/gonum/blas/blas64"
 	"gonum.org/v1/gonum/floats"
 	"gonum.org/v1/gonum/mat"
 
@@ -70,19 +72,15 @@ func ScatterOf(tasks []data.TaskData) *Scatter {
 		return nil
 	}
 	if n, d := c.Dims(); n < d {
-		s.products = product(linalg.NoTrans, c, linalg.Trans, c)
-		s.x = product(linalg.NoTrans, c, linalg.Trans, x)
+		s.products = product(c, c.T())
+		s.x = product(c, x.T())
 	} else {
-		s.products = product(linalg.Trans, c, linalg.NoTrans, c)
+		s.products = product(c.T(), c)
 	}
 	return s
 }
 
-// NewMetric returns the metric of the training rows of a problem. A nil one leaves
-// everything unchanged.
-func NewMetric(p *data.ProblemData, ridge float64) *Metric { return NewScatter(p).Metric(ridge) }
-
-// Metric returns the metric of a ridge.
+// Metric returns the metric of a ridge. A nil one leaves everything unchanged.
 func (s *Scatter) Metric(ridge float64) *Metric {
 	if s == nil {
 		return nil
@@ -97,14 +95,12 @@ func (s *Scatter) Metric(ridge float64) *Metric {
 	inverse := inverted(l, 0)
 	if n >= d {
 		a := mat.DenseCopyOf(inverse.T())
-		return &Metric{a: a,
-			scale: s.size / mat.Norm(product(linalg.NoTrans, s.x, linalg.NoTrans, a), 2)}
+		return &Metric{a: a, scale: s.size / mat.Norm(product(s.x, a), 2)}
 	}
 	shifted := inverted(l, math.Sqrt(tau))
-	f := product(linalg.Trans, inverse, linalg.NoTrans,
-		product(linalg.NoTrans, shifted, linalg.NoTrans, s.c))
+	f := product(inverse.T(), product(shifted, s.c))
 	// ||X A||^2 = ||X||^2 - ||L^-1 C X'||^2, for A A' = I - C'(C C' + tau I)^-1 C.
-	remainder := mat.Norm(product(linalg.NoTrans, inverse, linalg.NoTrans, s.x), 2) / s.size
+	remainder := mat.Norm(product(inverse, s.x), 2) / s.size
 	return &Metric{f: f, c: s.c,
 		scale: 1 / math.Sqrt((1-remainder)*(1+remainder))}
 }
@@ -130,22 +126,24 @@ func inverted(l *mat.Dense, t float64) *mat.Dense {
 	return inverse
 }
 
-// product is A B, with A or B transposed, by the kernels.
-func product(tA linalg.Transpose, a *mat.Dense, tB linalg.Transpose, b *mat.Dense) *mat.Dense {
+// product is A B, by the kernels.
+func product(a, b mat.Matrix) *mat.Dense {
 	rows, inner := a.Dims()
-	if tA == linalg.Trans {
-		rows, inner = inner, rows
-	}
-	x := a.RawMatrix()
-	y := b.RawMatrix()
-	cols := y.Cols
-	if tB == linalg.Trans {
-		cols = y.Rows
-	}
+	_, cols := b.Dims()
+	tA, x := operand(a)
+	tB, y := operand(b)
 	z := mat.NewDense(rows, cols, nil)
 	linalg.Gemm(linalg.Default(), tA, tB, rows, cols, inner, 1, x.Data,
 		x.Stride, y.Data, y.Stride, 0, z.RawMatrix().Data, cols)
 	return z
+}
+
+// operand is a matrix as it is stored, and whether it is transposed.
+func operand(a mat.Matrix) (linalg.Transpose, blas64.General) {
+	if t, ok := a.(mat.Transpose); ok {
+		return linalg.Trans, t.Matrix.(*mat.Dense).RawMatrix()
+	}
+	return linalg.NoTrans, a.(*mat.Dense).RawMatrix()
 }
 
 // HasMetric reports whether there are several tasks, and rows with more than few entries
@@ -229,7 +227,7 @@ func columns(c *mat.Dense) (count int) {
 }
 
 // InMetric returns a problem in the metric of its training rows, with a ridge of 1.
-func InMetric(p *data.ProblemData) *data.ProblemData { return NewMetric(p, 1).Problem(p) }
+func InMetric(p *data.ProblemData) *data.ProblemData { return NewScatter(p).Metric(1).Problem(p) }
 
 // Problem returns a problem with rows X A.
 func (m *Metric) Problem(p *data.ProblemData) *data.ProblemData {
@@ -253,10 +251,9 @@ func (m *Metric) Apply(x data.Matrix) data.Matrix {
 			x.Row(from+i).AddTo(z.RawRowView(i), 1)
 		}
 		if m.a != nil {
-			z = product(linalg.NoTrans, z, linalg.NoTrans, m.a)
+			z = product(z, m.a)
 		} else {
-			z.Sub(z, product(linalg.NoTrans,
-				product(linalg.NoTrans, z, linalg.Trans, m.c), linalg.NoTrans, m.f))
+			z.Sub(z, product(product(z, m.c.T()), m.f))
 		}
 		for i := range z.RawMatrix().Rows {
 			for _, v := range z.RawRowView(i) {
@@ -273,13 +270,8 @@ func (m *Metric) Pull(v *mat.Dense) *mat.Dense {
 	if m == nil {
 		return v
 	}
-	factor := m.a
-	if factor == nil {
-		factor = m.f
-	}
-	d := factor.RawMatrix().Cols
-	rows := v.RawMatrix().Rows
-	tasks := v.RawMatrix().Cols
+	_, d := cmp.Or(m.a, m.f).Dims()
+	rows, tasks := v.Dims()
 	w := mat.NewDense(rows, tasks, nil)
 	for i := 0; i < rows; i += d {
 		from := v.Slice(i, i+d, 0, tasks)
@@ -290,7 +282,7 @@ func (m *Metric) Pull(v *mat.Dense) *mat.Dense {
 		}
 		var part mat.Dense
 		part.Mul(m.f, from)
-		to.Sub(from, product(linalg.Trans, m.c, linalg.NoTrans, &part))
+		to.Sub(from, product(m.c.T(), &part))
 	}
 	w.Scale(m.scale, w)
 	return w

@@ -93,7 +93,7 @@ func TestMetricIsItsFormula(t *testing.T) {
 		}
 		var inverse mat.Dense
 		datatest.Check(t, inverse.Inverse(s))
-		metric := NewMetric(p, c.ridge)
+		metric := NewScatter(p).Metric(c.ridge)
 		q := metric.Problem(p)
 		r := rand.New(rand.NewPCG(uint64(seed), 1))
 		v := mat.NewDense(2*c.d, c.m, nil) // of two classes
@@ -157,7 +157,7 @@ func TestNoMetric(t *testing.T) {
 		alike.Tasks[i].TrainSet.X = x.Take(make([]int, x.Rows()))
 	}
 	for name, p := range map[string]*data.ProblemData{"one task": scattered(1, data.Classification, 1, 9, 3), "sparse": sparse, "alike": alike} {
-		metric := NewMetric(p, 1)
+		metric := NewScatter(p).Metric(1)
 		datatest.Holds(t, metric == nil && metric.Problem(p) == p, "%s: there is a metric", name)
 		w := mat.NewDense(3, 1, nil)
 		datatest.Holds(t, metric.Pull(w) == w, "%s: W changes", name)
@@ -168,7 +168,7 @@ func TestNoMetric(t *testing.T) {
 func TestMetricOfManyRows(t *testing.T) {
 	const d = 3
 	p := scattered(1, data.Classification, 2, 2101, d)
-	metric := NewMetric(p, 1)
+	metric := NewScatter(p).Metric(1)
 	v := mat.NewDense(d, 2, []float64{1, -1, 2, 0.5, -3, 1})
 	w, q := metric.Pull(v), metric.Problem(p)
 	for i := range p.Tasks {

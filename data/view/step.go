@@ -1,6 +1,7 @@
 package view
 
 import (
+	"cmp"
 	"fmt"
 	"iter"
 	"math"
@@ -82,9 +83,7 @@ func (s Step) Makes() int { return len(s.Names(make([]string, s.Cols))) }
 func (s Step) Names(names []string) (columns []string) {
 	switch s.Kind {
 	case Select:
-		for _, j := range s.Columns {
-			columns = append(columns, names[j])
-		}
+		return data.Picked(names, s.Columns)
 	case Curves:
 		for j, c := range s.Curves {
 			columns = append(columns, names[j])
@@ -117,25 +116,21 @@ func (s Step) Validate(cols int) error {
 	if !slices.Contains(kinds, s.Kind) {
 		return data.Invalid("there is no step %q", s.Kind)
 	}
-	sizes := []int{s.Cols}
-	add := func(n int, kinds string) { // a list that the kind does not need may be absent
-		if n > 0 || strings.Contains(kinds, s.Kind) {
-			sizes = append(sizes, n)
+	var err error
+	check := func(n int, kinds string) { // a list that the kind does not need may be absent
+		if n != cols && (n > 0 || strings.Contains(kinds, s.Kind)) {
+			err = data.Invalid("step %q: it has numbers for %d columns; there are %d", s.Kind, n, cols)
 		}
 	}
-	add(len(s.Frequency), TFIDF)
-	add(len(s.Mean), Standardise)
-	add(len(s.Deviation), Standardise)
-	add(len(s.Curves), Curves)
-	add(len(s.Low), around)
-	add(len(s.High), around)
+	check(s.Cols, s.Kind)
+	check(len(s.Frequency), TFIDF)
+	check(len(s.Mean), Standardise)
+	check(len(s.Deviation), Standardise)
+	check(len(s.Curves), Curves)
+	check(len(s.Low), around)
+	check(len(s.High), around)
 	for _, z := range s.Landmarks {
-		add(len(z), s.Kind)
-	}
-	for _, n := range sizes {
-		if n != cols {
-			return data.Invalid("step %q: it has numbers for %d columns; there are %d", s.Kind, n, cols)
-		}
+		check(len(z), s.Kind)
 	}
 	for _, c := range s.Curves {
 		for _, bend := range c.Bends {
@@ -151,16 +146,14 @@ func (s Step) Validate(cols int) error {
 		if part.Kind == Views {
 			return data.Invalid("step %q: one of its parts has parts itself", s.Kind)
 		}
-		if err := part.Validate(cols); err != nil {
-			return err
-		}
+		err = cmp.Or(err, part.Validate(cols))
 	}
 	for _, v := range slices.Concat(s.Mean, s.Deviation) {
 		if !(math.Abs(v) <= largest) {
 			return data.Invalid("step %q: a mean or deviation is %v; they lie within %v", s.Kind, v, largest)
 		}
 	}
-	return nil
+	return err
 }
 
 // Fit fits a step of the given kind on the rows of x.
@@ -403,19 +396,13 @@ func mapRows(
 // selectColumns returns the given columns of x, which ascend.
 func selectColumns(x data.Matrix, columns []int) data.Matrix {
 	y := data.NewBuilder(x, len(columns))
-	becomes := make([]int32, x.Cols()) // 1 + the new column, or 0
-	for to, from := range columns {
-		becomes[from] = int32(to) + 1
-	}
-	var index []int32
-	var value []float32
 	for i := range x.Rows() {
+		var index []int32
+		var value []float32
 		r := x.Row(i)
-		index = index[:0]
-		value = value[:0]
 		for p, v := range r.Value {
-			if to := becomes[r.Column(p)]; to > 0 {
-				index = append(index, to-1)
+			if to, kept := slices.BinarySearch(columns, r.Column(p)); kept {
+				index = append(index, int32(to))
 				value = append(value, v)
 			}
 		}

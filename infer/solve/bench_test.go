@@ -163,7 +163,7 @@ func TestCovarianceByHand(t *testing.T) {
 		b := bench(t, random(t, 1, nil), p, o)
 		got := fit(t, b, Candidate{Ridge: 1, Mixture: Mixture{Network: 0.5}})
 		found := datatest.Must(b.ask(false))(t)
-		metric := view.NewMetric(p, 1)
+		metric := view.NewScatter(p).Metric(1)
 		training := datatest.Must(multitask.Training(metric.Problem(p)))(t)
 		var omega mat.SymDense // 1/2 Omega_n + 1/2 I/3
 		omega.ScaleSym(0.5, found[len(b.folds)].Omega)

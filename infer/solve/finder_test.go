@@ -28,7 +28,7 @@ func random(t testing.TB, seed uint64, change func(c *model.Config)) *Finder {
 
 // metricOf brings a problem into its tasks' common metric.
 func metricOf(p *data.ProblemData) func() *data.ProblemData {
-	return func() *data.ProblemData { return view.NewMetric(p, 1).Problem(p.TrainingOnly()) }
+	return func() *data.ProblemData { return view.NewScatter(p).Metric(1).Problem(p.TrainingOnly()) }
 }
 
 // estimate is what the network says of a problem whose features it takes as they are.

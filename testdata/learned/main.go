@@ -217,7 +217,7 @@ func oracle(p *data.ProblemData, ridge float64) *mat.SymDense {
 		q.Tasks = append(q.Tasks, data.TaskData{Task: t.Task, TrainSet: t.TestSet})
 	}
 	if ridge > 0 {
-		q = view.NewMetric(q, ridge).Problem(q)
+		q = view.NewScatter(q).Metric(ridge).Problem(q)
 	}
 	ctx := context.Background()
 	b := must(solve.NewBench(nil, q, solve.Options{Workers: 2}))
