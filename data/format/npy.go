@@ -1,6 +1,7 @@
 package format
 
 import (
+	"bufio"
 	"encoding/binary"
 	"fmt"
 	"io"
@@ -21,8 +22,9 @@ import (
 // array is an array whose header has been read and whose entries have not.
 type array struct {
 	shape   []int
+	count   int    // of entries
 	fortran bool   // columns one after the other
-	code    string // of the type: a letter and, but for text, the bytes of an entry
+	code    string // of the type: a letter and a size
 	kind    string // the type's name
 	size    int    // bytes per entry
 	entries io.Reader
@@ -31,12 +33,8 @@ type array struct {
 
 var little = binary.LittleEndian
 
-// kinds are the names of NumPy's types, where the length of text follows the letter.
-var kinds = map[string]string{
-	"b1": "bool", "i1": "int8", "i2": "int16", "i4": "int32", "i8": "int64",
-	"u1": "uint8", "u2": "uint16", "u4": "uint32", "u8": "uint64",
-	"f2": "float16", "f4": "float32", "f8": "float64", "S": textKind, "U": textKind,
-}
+// kinds are the names of NumPy's types, by their letter. Behind a number's name are its bits.
+var kinds = map[byte]string{'b': "bool", 'i': "int", 'u': "uint", 'f': "float", 'S': textKind, 'U': textKind}
 
 const textKind = "text"
 
@@ -61,7 +59,7 @@ func (a *array) number(entry []byte) float64 {
 
 // text decodes an entry, which is padded with zeros.
 func (a *array) text(entry []byte) string {
-	if a.code == "U" {
+	if a.code[0] == 'U' {
 		var text []rune
 		for c := range slices.Chunk(entry, 4) {
 			text = append(text, rune(little.Uint32(c)))
@@ -91,7 +89,7 @@ const npyMagic = "\x93NUMPY\x01\x00"
 var npyHeader = regexp.MustCompile(`^{'descr':\s*'([^']*)',\s*'fortran_order':\s*(True|False),\s*'shape':\s*\(([\d, ]*)\)`)
 
 // npyType is the type of an entry with its lowest byte first. Text is never empty.
-var npyType = regexp.MustCompile(`^[<|=]?(?:([biuf]\d)|([SU])([1-9]\d{0,8}))$`)
+var npyType = regexp.MustCompile(`^[<|=]?(b1|[iu][1248]|f[248]|[SU][1-9]\d{0,5})$`)
 
 // newArray reads the header of an array of length bytes in all, and checks that
 // the entries it promises are exactly the rest. On disk the array takes stored
@@ -113,22 +111,18 @@ func newArray(r io.Reader, length, stored int64) (*array, error) {
 	if header == nil {
 		return nil, data.Malformed("the NumPy header %.80q lacks a simple type (of numbers or text), fortran_order or shape", text)
 	}
-	a := &array{fortran: header[2] == "True", entries: r, stored: stored}
 	match := npyType.FindStringSubmatch(header[1])
-	if match != nil {
-		a.code = match[1] + match[2]
-		a.kind = kinds[a.code]
-	}
-	switch a.kind {
-	case "":
+	if match == nil {
 		return nil, data.Malformed("its entries have the NumPy type %q; they must be numbers (<f4, <f8, <i4, |b1, ...) or text (<U, |S), to which NumPy's astype converts them", header[1])
-	case textKind:
-		a.size, _ = strconv.Atoi(match[3])
-		if a.code == "U" {
-			a.size *= 4
-		}
-	default:
-		a.size = int(a.code[1] - '0')
+	}
+	code := match[1]
+	a := &array{count: 1, fortran: header[2] == "True", code: code, entries: r, stored: stored}
+	a.size, _ = strconv.Atoi(code[1:])
+	a.kind = kinds[code[0]]
+	if a.kind != textKind {
+		a.kind += strconv.Itoa(8 * a.size)
+	} else if code[0] == 'U' {
+		a.size *= 4
 	}
 	promised := float64(a.size) // bytes
 	for dimension := range strings.FieldsSeq(strings.ReplaceAll(header[3], ",", " ")) {
@@ -138,6 +132,7 @@ func newArray(r io.Reader, length, stored int64) (*array, error) {
 			return nil, data.Malformed("the array's shape (%s) is too large for any memory", header[3])
 		}
 		a.shape = append(a.shape, n)
+		a.count *= n
 	}
 	if rest := length - int64(binary.Size(begin)+len(text)); promised != float64(rest) {
 		return nil, data.Malformed("the header promises an array of %v, %.0f bytes, but %d follow", a, promised, rest)
@@ -149,15 +144,6 @@ func newArray(r io.Reader, length, stored int64) (*array, error) {
 func (a *array) String() string {
 	shape := strings.Trim(fmt.Sprint(a.shape), "[]")
 	return strings.TrimSpace(strings.ReplaceAll(shape, " ", " x ") + " " + a.kind)
-}
-
-// count is the number of entries.
-func (a *array) count() int {
-	n := 1
-	for _, m := range a.shape {
-		n *= m
-	}
-	return n
 }
 
 // numbersOf reads the entries of an array of numbers, row by row.
@@ -189,26 +175,21 @@ func textsOf(a *array) ([]string, error) {
 // entriesOf reads the entries in the order of the file. Room for one entry a
 // stored byte is made at once; more room follows entries that were read.
 func entriesOf[T any](a *array, decode func([]byte) T) ([]T, error) {
-	const chunk = 64 << 10
-	n := a.count()
-	words := n * max(1, a.size/8)
+	words := a.count * max(1, a.size/8)
 	if err := bounded(0, 0, words, a.stored); err != nil {
 		return nil, err
 	}
-	room := min(n, max(1, chunk/a.size))
-	buf := make([]byte, room*a.size)
-	entry := make([]T, 0, min(n, int(a.stored)))
-	for len(entry) < n {
-		b := buf[:min(len(buf), (n-len(entry))*a.size)]
-		if _, err := io.ReadFull(a.entries, b); err != nil {
-			return nil, data.Malformed("the array is damaged or cut short after %d of %d entries: %w", len(entry), n, err)
+	in := bufio.NewReaderSize(a.entries, 64<<10)
+	b := make([]byte, a.size)
+	entry := make([]T, 0, min(a.count, int(a.stored)))
+	for len(entry) < a.count {
+		if _, err := io.ReadFull(in, b); err != nil {
+			return nil, data.Malformed("the array is damaged or cut short after %d of %d entries: %w", len(entry), a.count, err)
 		}
-		for b := range slices.Chunk(b, a.size) {
-			entry = append(entry, decode(b))
-		}
+		entry = append(entry, decode(b))
 	}
 	// The end has the checksum of packed entries.
-	if _, err := io.ReadFull(a.entries, make([]byte, 1)); err != io.EOF {
+	if _, err := in.ReadByte(); err != io.EOF {
 		return nil, data.Malformed("the array is damaged: %v at its end", err)
 	}
 	return entry, nil

@@ -204,7 +204,7 @@ func (p *npzParser) text(name string) []string {
 		return nil
 	}
 	return take(p, name, func(a *array) ([]string, error) {
-		if a.kind != textKind || a.count() == 0 {
+		if a.kind != textKind || a.count == 0 {
 			return nil, nil
 		}
 		return textsOf(a)
@@ -212,12 +212,12 @@ func (p *npzParser) text(name string) []string {
 }
 
 func denseOf(a *array) (*data.Stored, error) {
-	if len(a.shape) != 2 || a.count() == 0 {
+	if len(a.shape) != 2 || a.count == 0 {
 		return nil, data.Invalid("it is %v; features are n x d", a)
 	}
 	n := a.shape[0]
 	d := a.shape[1]
-	if err := bounded(n, d, a.count(), a.stored); err != nil {
+	if err := bounded(n, d, a.count, a.stored); err != nil {
 		return nil, err
 	}
 	entry, err := numbersOf[float32](a)
@@ -247,10 +247,10 @@ func wholesOf[T int | int32](a *array) ([]T, error) {
 func (p *npzParser) columns(name string) []*Column {
 	names := p.text("targets")
 	return take(p, name, func(a *array) ([]*Column, error) {
-		if len(a.shape) == 0 || len(a.shape) > 2 || a.count() == 0 {
+		if len(a.shape) == 0 || len(a.shape) > 2 || a.count == 0 {
 			return nil, data.Invalid("it is %v; it must have one entry, or one row, for each row of features", a)
 		}
-		width := a.count() / a.shape[0]
+		width := a.count / a.shape[0]
 		if len(names) != width {
 			names = Numbered(width)
 		}
