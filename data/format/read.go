@@ -151,19 +151,20 @@ var endings = map[string]Format{
 	".csv": CSV, ".txt": CSV, ".tsv": TSV, ".npz": NPZ, ".parquet": Parquet,
 }
 
+// hints say by the endings of files' names how others read them.
+var hints = map[string]string{
+	".npy": `single arrays are not read; NumPy makes an .npz of one whose last column is the label: a = numpy.load("a.npy"); numpy.savez("data.npz", X=a[:, :-1], y=a[:, -1])`,
+	".mat": `MATLAB files are not read; SciPy makes an .npz of it: m = scipy.io.loadmat("a.mat"); numpy.savez("data.npz", X=m["fea"], y=m["gnd"].ravel())`,
+	"":     "its name does not say what it is; it must end in .svmlight, .libsvm, .svm, .csv, .tsv or .txt (or these with .gz), .npz or .parquet, or say --format; spreadsheets are to be saved as CSV",
+}
+
 // formatOfName returns the format that a file's name promises.
 func formatOfName(path string) (Format, error) {
-	name, packed := strings.CutSuffix(strings.ToLower(filepath.Base(path)), ".gz")
-	format, ok := endings[filepath.Ext(name)]
-	switch {
-	case ok && !(packed && format == NPZ):
+	ending := filepath.Ext(strings.TrimSuffix(strings.ToLower(path), ".gz"))
+	if format, ok := endings[ending]; ok {
 		return format, nil
-	case filepath.Ext(name) == ".npy":
-		return "", data.Malformed("%s: single arrays are not read; NumPy makes an .npz of one whose last column is the label: a = numpy.load(%q); numpy.savez(\"data.npz\", X=a[:, :-1], y=a[:, -1])", path, filepath.Base(path))
-	case filepath.Ext(name) == ".mat":
-		return "", data.Malformed("%s: MATLAB files are not read; SciPy makes an .npz of it: m = scipy.io.loadmat(%q); numpy.savez(\"data.npz\", X=m[\"fea\"], y=m[\"gnd\"].ravel())", path, filepath.Base(path))
 	}
-	return "", data.Malformed("%s: its name does not say what it is; it must end in .svmlight, .libsvm, .svm, .csv, .tsv or .txt (or these with .gz), .npz or .parquet, or say --format; spreadsheets are to be saved as CSV", path)
+	return "", data.Malformed("%s: %s", path, cmp.Or(hints[ending], hints[""]))
 }
 
 // Frame is the content of a file of numbers: features, labels and groups.

@@ -133,12 +133,13 @@ func (r *reader) continuous(rows []int) bool {
 			return true
 		}
 	}
+	if data.IsSparse(r.x) {
+		return false
+	}
 	for j := range r.x.Cols() {
 		different := map[float32]bool{}
 		for _, i := range rows {
-			if x := r.x.Row(i); x.Index == nil {
-				different[x.Value[j]] = true
-			}
+			different[r.x.Row(i).Value[j]] = true
 		}
 		if len(different) >= enough {
 			return true
@@ -174,6 +175,7 @@ func (r *reader) finishTasks() error {
 	}
 	var kept []*task
 	var fault error
+	var y []float64
 	for _, t := range r.tasks {
 		err := t.learn(kind, r.Positive, labels, r.classes != nil)
 		if samples := (data.Samples{Y: t.y}); err == nil &&
@@ -182,16 +184,13 @@ func (r *reader) finishTasks() error {
 		}
 		if err == nil {
 			kept = append(kept, t)
+			y = append(y, t.y...)
 		} else if fault = cmp.Or(fault, err); !r.SkipTasks {
 			return fmt.Errorf("%w (--skip-tasks leaves such tasks out)", err)
 		}
 	}
 	if len(kept) == 0 {
 		return fmt.Errorf("%w (and no other task can be learned)", fault)
-	}
-	var y []float64
-	for _, t := range kept {
-		y = append(y, t.y...)
 	}
 	if differ(y, 1) == 1 {
 		return data.Invalid("target %q: all %d rows are the same; they must differ", kept[0].target.Name, len(y))
@@ -229,11 +228,11 @@ const (
 )
 
 // expand makes features of the columns, and the columns of the recipe.
-func (r *reader) expand() error {
+func (r *reader) expand() (err error) {
 	if r.x != nil { // of a file that has features
 		return nil
 	}
-	if err := r.makeColumns(); err != nil {
+	if err = r.makeColumns(); err != nil {
 		return err
 	}
 	width := r.Recipe.Width()
@@ -254,8 +253,7 @@ func (r *reader) expand() error {
 	if r.blurred != nil {
 		r.note("values of %s differ by too little for single precision, in which features are kept: subtract their mean first, or leave --step out, which does", format.Abridge(r.blurred))
 	}
-	x, err := data.NewDense(rows, width, value)
-	r.x = x
+	r.x, err = data.NewDense(rows, width, value)
 	return err
 }
 
@@ -333,45 +331,40 @@ func (r *reader) tell() {
 // makes says what features come of a column.
 func (r *reader) makes(c *format.Column) (Column, error) {
 	column := Column{Name: c.Name, Date: r.dates[c.Name]}
-	count := 0
-	rows := c.Counts()
-	for k, n := range rows {
-		if r.Recipe.IsMissing(c.Texts[k]) {
-			column.Gaps = column.Gaps || n > 0 && !r.Strict
-			rows[k] = 0
-		}
-		count += rows[k]
-	}
 	// NaN is a text, or of a file without the column.
 	numbers := slices.DeleteFunc(slices.Clone(c.Numbers), math.IsNaN)
-	count += len(numbers)
-	if column.Gaps && count == 0 {
+	count := len(numbers)
+	var texts []string
+	var weights []float64
+	for k, n := range c.Counts() {
+		switch {
+		case n == 0:
+		case r.Recipe.IsMissing(c.Texts[k]):
+			column.Gaps = !r.Strict
+		default:
+			texts = append(texts, c.Texts[k])
+			weights = append(weights, float64(n))
+			count += n
+		}
+	}
+	if count == 0 {
 		return column, data.Invalid("column %q: all its values are missing; leave it out with --ignore", c.Name)
 	}
 	if !c.AsText {
 		r.centre(&column, [][]float64{numbers}, nil)
 		return column, nil
 	}
+	column.Levels = slices.Clone(texts)
 	if column.Date != "" {
-		column.Levels = datesVary(c, column.Date)
-	}
-	for k, text := range c.Texts {
-		if rows[k] > 0 && column.Date == "" {
-			column.Levels = append(column.Levels, text)
-		}
+		column.Levels = datesVary(texts, column.Date)
 	}
 	slices.SortFunc(column.Levels, CompareNames)
 	if n := len(column.Levels); n > mostLevels ||
 		r.found[c.Name] && n >= enoughToTell && 2*n > count {
 		return column, data.Invalid("column %q: %d of its %d values are different words; leave it out with --ignore if it is an identifier, or else say --categorical", c.Name, n, count)
 	}
-	var weights []float64
 	values := make([][]float64, column.parts())
-	for k, text := range c.Texts {
-		if rows[k] == 0 {
-			continue
-		}
-		weights = append(weights, float64(rows[k]))
+	for _, text := range texts {
 		for j, v := range column.values(text) {
 			values[j] = append(values[j], v)
 		}

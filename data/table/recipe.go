@@ -236,7 +236,6 @@ func (r *Recipe) Make(columns []*format.Column,
 // features writes the features that come of a column, d to a row, over zeros.
 func (r *Recipe) features(c *Column, value []float32,
 	d int, from *format.Column, notes map[string]int) (problem Fault) {
-	unseen := make([]int, len(from.Texts)) // rows of each
 	values := make([][]float32, len(from.Texts))
 	missing := make([]bool, len(from.Texts))
 	for t, text := range from.Texts {
@@ -261,7 +260,7 @@ func (r *Recipe) features(c *Column, value []float32,
 			if copy(part, mean); c.Gaps {
 				part[c.parts()] = 1
 			} else {
-				unseen[t]++
+				notes[fmt.Sprintf("rows have no value in column %q, where the tables fitted had one in every row; they have the mean", c.Name)]++
 			}
 		case c.Levels == nil:
 			problem.add(i, numberError(c.Name, from.Texts[t]))
@@ -270,16 +269,7 @@ func (r *Recipe) features(c *Column, value []float32,
 		case c.Date != "":
 			problem.add(i, data.Malformed("column %q: %q is not a date such as %s; write it so", c.Name, from.Texts[t], c.Date))
 		default:
-			unseen[t]++
-		}
-	}
-	for t, n := range unseen {
-		switch {
-		case n == 0:
-		case missing[t]:
-			notes[fmt.Sprintf("rows have no value in column %q, where the tables fitted had one in every row; they have the mean", c.Name)] += n
-		default:
-			notes[fmt.Sprintf("rows with the level %q in column %q, which the model has not seen (it adds nothing)", from.Texts[t], c.Name)] += n
+			notes[fmt.Sprintf("rows with the level %q in column %q, which the model has not seen (it adds nothing)", from.Texts[t], c.Name)]++
 		}
 	}
 	return problem

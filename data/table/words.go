@@ -103,17 +103,14 @@ func dateParts(layout, text string) map[string]float64 {
 }
 
 // datesVary are the parts of dates that are not the same in all.
-func datesVary(c *format.Column, layout string) []string {
+func datesVary(dates []string, layout string) []string {
 	vary := map[string]bool{"day": true}
-	var first map[string]float64
-	for _, text := range c.Texts {
+	first := dateParts(layout, dates[0])
+	for _, text := range dates {
 		parts := dateParts(layout, text)
-		if first == nil {
-			first = parts
-		}
 		for _, of := range []map[string]float64{parts, first} { // each has a day of the week
 			for part := range of {
-				if parts != nil && parts[part] != first[part] {
+				if parts[part] != first[part] {
 					vary[part] = true
 				}
 			}
