@@ -20,9 +20,8 @@ func Numbered(width int) []string {
 
 // FindUsual returns the first name, in any case, that is a usual one, or -1.
 func FindUsual(names, usual []string) int {
-	for _, u := range usual {
-		match := func(name string) bool { return strings.EqualFold(name, u) }
-		if j := slices.IndexFunc(names, match); j >= 0 {
+	for _, name := range usual {
+		if j := FindName(names, name); j >= 0 {
 			return j
 		}
 	}
@@ -40,7 +39,7 @@ func FindColumn(names []string, asked string) (int, error) {
 	if j, err := strconv.Atoi(asked); err == nil && j >= 0 && j < len(names) {
 		return j, nil
 	}
-	if j := FindUsual(names, []string{strings.TrimSpace(asked)}); j >= 0 {
+	if j := FindName(names, strings.TrimSpace(asked)); j >= 0 {
 		return 0, data.Invalid("there is no column %q; it is called %q", asked, names[j])
 	}
 	return 0, data.Invalid("there is no column %q; there are %s", asked, Abridge(names))

@@ -164,10 +164,10 @@ func numbersOf[T float32 | float64](a *array) ([]T, error) {
 	return byRow, nil
 }
 
-// textsOf reads the entries of an array of text.
+// textsOf reads the entries of an array of text. Another has none.
 func textsOf(a *array) ([]string, error) {
-	if a.kind != textKind {
-		return nil, data.Malformed("the array is %v; it must hold text", a)
+	if a.kind != textKind || a.count == 0 {
+		return nil, nil
 	}
 	return entriesOf(a, a.text)
 }

@@ -203,12 +203,7 @@ func (p *npzParser) text(name string) []string {
 	if p.entry[name] == nil {
 		return nil
 	}
-	return take(p, name, func(a *array) ([]string, error) {
-		if a.kind != textKind || a.count == 0 {
-			return nil, nil
-		}
-		return textsOf(a)
-	})
+	return take(p, name, textsOf)
 }
 
 func denseOf(a *array) (*data.Stored, error) {
@@ -257,9 +252,6 @@ func (p *npzParser) columns(name string) []*Column {
 		columns := make([]*Column, width)
 		for j := range columns {
 			columns[j] = &Column{Name: names[j]}
-		}
-		if width == 1 {
-			columns[0].Name = ""
 		}
 		if a.kind == textKind && width == 1 {
 			texts, err := textsOf(a)

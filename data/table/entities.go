@@ -42,19 +42,15 @@ func (r *reader) suggestFlags() {
 		if c.Date != "" || len(c.Levels) == 0 && r.passes(values) {
 			times = append(times, c.Name)
 		}
-		if warned || c.Date != "" {
-			continue
-		}
-		if !slices.ContainsFunc(values, broken) {
-			warned = r.suspect(values, c.Name)
-			continue
-		}
 		bound := (len(values) + 1) / fewestRepeats
-		if r.tells(values) {
-			continue
-		}
-		if levels := differ(values, bound); levels <= bound {
-			numbers = append(numbers, agreed{c.Name, values, levels})
+		switch {
+		case warned || c.Date != "":
+		case !slices.ContainsFunc(values, broken):
+			warned = r.suspect(values, c.Name)
+		case !r.tells(values):
+			if levels := differ(values, bound); levels <= bound {
+				numbers = append(numbers, agreed{c.Name, values, levels})
+			}
 		}
 	}
 	if times != nil {

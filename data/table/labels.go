@@ -18,7 +18,6 @@ type target struct {
 	*format.Column
 	different map[format.Label]bool // at most mostValues
 	whole     bool
-	words     Fault // rows that have words
 }
 
 // mostValues is how many different labels are counted.
@@ -27,7 +26,7 @@ const mostValues = 1000
 // values looks at what the targets hold.
 func (r *reader) values() error {
 	for _, t := range r.targets {
-		var problem Fault
+		var infinite, words Fault
 		t.different = map[format.Label]bool{}
 		t.whole = true
 		for i := range r.places {
@@ -36,22 +35,20 @@ func (r *reader) values() error {
 			}
 			l := t.Label(i)
 			if v, _ := strconv.ParseFloat(l.Text, 64); math.IsInf(v+l.Number, 0) {
-				problem.add(i, data.Invalid("column %q, the target: it is %s; it must be finite", t.Name, l))
+				infinite.add(i, data.Invalid("column %q, the target: it is %s; it must be finite", t.Name, l))
 			} else if l.Text != "" {
-				t.words.add(i, nil)
+				words.add(i, nil)
 			}
 			t.whole = t.whole && l.Number == math.Trunc(l.Number)
 			if len(t.different) < mostValues {
 				t.different[l] = true
 			}
 		}
-		if problem.rows > 0 {
-			r.faults = append(r.faults, problem)
-		} else if _, why := t.kind(r.Kind); why != "" {
-			word := t.Label(t.words.Row)
-			t.words.Err = data.Malformed("column %q: %q: %s", t.Name, word, why)
-			r.faults = append(r.faults, t.words)
+		if _, why := t.kind(r.Kind); why != "" && infinite.rows == 0 {
+			words.Err = data.Malformed("column %q: %q: %s", t.Name, t.Label(words.Row), why)
+			r.faults = append(r.faults, words)
 		}
+		r.faults = append(r.faults, infinite)
 	}
 	var missing Fault
 	for i := range r.places {

@@ -188,16 +188,17 @@ const mostFaults = 20
 func (r *reader) faulty() error {
 	var errs []error
 	for _, f := range r.faults {
+		if f.rows == 0 {
+			continue
+		}
 		err := f.Err
 		if f.rows > 1 {
 			err = fmt.Errorf("%w (%d such rows)", err, f.rows)
 		}
-		if f.rows > 0 && f.Row >= 0 {
+		if f.Row >= 0 {
 			err = r.fault(f.Row, err)
 		}
-		if err != nil {
-			errs = append(errs, err)
-		}
+		errs = append(errs, err)
 	}
 	if rest := len(errs) - mostFaults; rest > 0 {
 		errs = append(errs[:mostFaults], data.Invalid("(and faults of %d more columns)", rest))
