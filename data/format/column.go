@@ -62,29 +62,6 @@ func (c *Column) Add(cell string) {
 	}
 }
 
-// join adds the rows of another column, whose Texts have all spellings.
-func (c *Column) join(further *Column) {
-	rows := c.Len()
-	c.Numbers = append(c.Numbers, further.Numbers...)
-	var numbers []int32 // of the texts
-	for _, text := range further.Texts {
-		k, known := c.known[text]
-		if !known {
-			k = c.newText(text)
-		}
-		numbers = append(numbers, k)
-	}
-	if numbers != nil {
-		c.index = pad(c.index, -1, rows)
-	}
-	for _, k := range further.index {
-		if k >= 0 {
-			k = numbers[k]
-		}
-		c.index = append(c.index, k)
-	}
-}
-
 // newText is the number of a cell in a new spelling.
 func (c *Column) newText(cell string) int32 {
 	if c.known == nil {

@@ -9,7 +9,6 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"runtime"
 	"slices"
 	"strings"
 	"unicode/utf8"
@@ -190,30 +189,24 @@ func (r *Rows) Close() error { return r.closer.Close() }
 // Read reads all rows into columns, each from its place in the table, and returns
 // the rows' first lines.
 func (r *Rows) Read(columns []*Column) (lines []int, err error) {
-	type part struct {
-		columns []*Column
-		lines   []int
-		stored  int64
-	}
-	err = Each(r, runtime.GOMAXPROCS(0), func(b *Block) (p part, err error) {
-		p.stored = b.stored
-		for _, c := range columns {
-			p.columns = append(p.columns, &Column{At: c.At, AsText: c.AsText})
+	for {
+		b, err := r.Next()
+		if err == io.EOF {
+			return lines, nil
 		}
-		p.lines, err = b.Into(p.columns)
-		return p, err
-	}, func(p part) error {
-		for j, c := range columns {
-			c.join(p.columns[j])
+		if err != nil {
+			return nil, err
 		}
-		lines = append(lines, p.lines...)
+		more, err := b.Into(columns)
+		if err != nil {
+			return nil, err
+		}
+		lines = append(lines, more...)
 		n := len(lines)
-		if err := bounded(n, r.Width, n*r.Width, p.stored); err != nil {
-			return r.located(err)
+		if err := bounded(n, r.Width, n*r.Width, b.stored); err != nil {
+			return nil, r.located(err)
 		}
-		return nil
-	})
-	return lines, err
+	}
 }
 
 // Each lets work make something of several blocks at a time, and passes that on in order, the same
