@@ -13,15 +13,14 @@ import (
 	"l2mt/data/datatest"
 )
 
-// column is a problem of one task with one column.
-func column(t *testing.T, values []float64) *data.ProblemData {
+// column is a matrix of one column.
+func column(t *testing.T, values []float64) data.Matrix {
 	t.Helper()
 	x := make([]float32, len(values))
 	for i, v := range values {
 		x[i] = float32(v)
 	}
-	rows := datatest.Must(data.NewDense(len(x), 1, x))(t)
-	return &data.ProblemData{Problem: &data.Problem{Name: "p"}, Tasks: []data.TaskData{{Task: &data.Task{Kind: data.Regression}, TrainSet: data.Samples{X: rows, Y: values}}}}
+	return datatest.Must(data.NewDense(len(x), 1, x))(t)
 }
 
 // at are the bends of a curve at x, by its formula without what is straight outside.
@@ -48,10 +47,9 @@ func TestCurvesAreNaturalSplines(t *testing.T) {
 		for i := range values {
 			values[i] = float64(float32(math.Exp(r.NormFloat64()) * math.Pow(10, float64(seed%7)-3)))
 		}
-		p := column(t, values)
-		step := FitCurves(p.TrainingRows())
-		made := datatest.Must(Steps{step}.Problem(p))(t)
-		c, x := step.Curves[0], denseOf(made.Tasks[0].TrainSet.X)
+		step := FitCurves(column(t, values))
+		made := datatest.Must(step.Apply(column(t, values)))(t)
+		c, x := step.Curves[0], denseOf(made)
 		datatest.Need(t, len(c.Knots) == 5 && len(c.Bends) == 3 && made.Cols() == 4 && step.Makes() == 4,
 			"seed %d: %d knots, %d bends, %d columns", seed, len(c.Knots), len(c.Bends), made.Cols())
 		low, high := c.Knots[0], c.Knots[4]
@@ -117,18 +115,18 @@ func TestCurvesOfFewValues(t *testing.T) {
 		{append(slices.Repeat([]float64{0}, 90), 1, 2, 3, 4, 5, 6, 7, 8, 9, 10), 0},
 		{append(slices.Repeat([]float64{0}, 55), 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17, 18, 19, 20, 21, 22, 23, 24, 25), 1},
 	} {
-		step := FitCurves(column(t, c.values).TrainingRows())
+		step := FitCurves(column(t, c.values))
 		datatest.Equal(t, len(step.Curves[0].Bends), c.bends, "%v: bends", c.values)
 	}
 }
 
 // Outside of its values a column and its bends go on straight, as far again, and no further.
 func TestCurvesFarAway(t *testing.T) {
-	step := FitCurves(column(t, []float64{1, 2, 3, 4, 5, 6, 7, 8}).TrainingRows())
-	far := datatest.Must(data.NewDense(5, 1, []float32{9, 11, 15, 1e6, math.MaxFloat32}))(t)
+	step := FitCurves(column(t, []float64{1, 2, 3, 4, 5, 6, 7, 8}))
+	far := column(t, []float64{9, 11, 15, 1e6, math.MaxFloat32})
 	x := datatest.Must(step.Apply(far))(t)
 	datatest.Equal(t, step.Outside(far)[0], 5, "far values are outside")
-	datatest.Equal(t, step.Outside(column(t, []float64{1, 8, 0.9, 8.1}).Tasks[0].TrainSet.X)[0], 2, "values are outside of 1 to 8")
+	datatest.Equal(t, step.Outside(column(t, []float64{1, 8, 0.9, 8.1}))[0], 2, "values are outside of 1 to 8")
 	for l := range step.Makes() {
 		var y []float64
 		for i := range x.Rows() {

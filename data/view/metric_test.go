@@ -143,13 +143,11 @@ func TestMetricIsItsFormula(t *testing.T) {
 func TestNoMetric(t *testing.T) {
 	sparse := scattered(1, data.Classification, 2, 9, 20)
 	for i := range sparse.Tasks {
-		ptr, index, value := []int{0}, []int32{}, []float32{}
-		for j := range sparse.Tasks[i].TrainSet.Y {
-			index, value = append(index, int32(j)), append(value, 1)
-			ptr = append(ptr, len(index))
+		values := make([]float32, 20*len(sparse.Tasks[i].TrainSet.Y))
+		for j := 0; j < len(values); j += 21 {
+			values[j] = 1
 		}
-		x := datatest.Must(data.NewCSR(20, ptr, index, value))(t)
-		sparse.Tasks[i].TrainSet.X = x
+		sparse.Tasks[i].TrainSet.X = sparseCopy(t, datatest.Must(data.NewDense(len(values)/20, 20, values))(t))
 	}
 	alike := scattered(1, data.Classification, 2, 9, 3)
 	for i := range alike.Tasks {

@@ -21,6 +21,7 @@ func TestTerms(t *testing.T) {
 			t.Errorf("%q in %d rows: %+v, want %v", c.names, c.rows, s, c.want)
 		}
 	}
+	datatest.Refused(Terms(x, nil, 4))(t, data.ErrInvalid, "no word is in 4 rows")
 }
 
 func TestStopWordsAreOrderedWords(t *testing.T) {
@@ -33,8 +34,4 @@ func TestStopWordsAreOrderedWords(t *testing.T) {
 	for _, w := range []string{"boat", "god", "windows", "government"} {
 		datatest.Holds(t, isTerm(w), "%q is a stop word", w)
 	}
-}
-
-func TestTextRefuses(t *testing.T) {
-	datatest.Refused(Terms(randomCounts(t, data.Stream(1, "terms"), 3, 4), nil, 4))(t, data.ErrInvalid, "no word is in 4 rows")
 }
