@@ -4,7 +4,6 @@ import (
 	"archive/zip"
 	"bytes"
 	"compress/gzip"
-	"errors"
 	"fmt"
 	"io"
 	"math"
@@ -54,15 +53,7 @@ func columnsOf(path string, o Options, asText bool) (names []string, columns []*
 
 func mustRead(t testing.TB, path string, o Options) *data.Dataset {
 	t.Helper()
-	return datatest.Must(readDataset(path, o))(t)
-}
-
-func readDataset(path string, o Options) (*data.Dataset, error) {
-	f, err := Read(path, o)
-	if err != nil {
-		return nil, err
-	}
-	return datasetOf(path, f)
+	return datatest.Must(datasetOf(path, datatest.Must(Read(path, o))(t)))(t)
 }
 
 // datasetOf is the dataset of a frame. Labels are targets if the file says so, or one has a fraction.
@@ -108,9 +99,9 @@ func fromBytes(name string, content []byte, o Options) (*data.Dataset, error) {
 	return datasetOf(name, t)
 }
 
-func mustReadBytes(t testing.TB, name string, content []byte, o Options) *data.Dataset {
+func mustReadBytes(t testing.TB, name string, content []byte) *data.Dataset {
 	t.Helper()
-	return datatest.Must(fromBytes(name, content, o))(t)
+	return datatest.Must(fromBytes(name, content, Options{}))(t)
 }
 
 // tableDataset is the content of the files table.*, as their maker states it.
@@ -206,22 +197,19 @@ func checkRefusals(t *testing.T, extension string, cases []refusal) {
 	for _, c := range cases {
 		t.Run(c.name, func(t *testing.T) {
 			path := inFile(t, "file"+extension, c.content)
-			d, err := Read(path, c.options)
-			datatest.Need(t, err != nil, "read %+v; want an error", d)
-			datatest.Holds(t, errors.Is(err, c.is) && strings.Contains(err.Error(), c.want) && strings.HasPrefix(err.Error(), path+": "),
-				"error %q, want %q of kind %q", err, c.want, c.is)
+			datatest.Refused(Read(path, c.options))(t, c.is, path+": ", c.want)
 		})
 	}
 }
 
-// packedArrays is an .npz file.
-func packedArrays(t testing.TB, arrays map[string]string) string {
+// packedArrays is an .npz file of arrays, given as name and content in turn.
+func packedArrays(t testing.TB, arrays ...string) string {
 	t.Helper()
 	var b bytes.Buffer
 	z := zip.NewWriter(&b)
-	for name, content := range arrays {
-		w := datatest.Must(z.Create(name + ".npy"))(t)
-		datatest.Must(io.WriteString(w, content))(t)
+	for array := range slices.Chunk(arrays, 2) {
+		w := datatest.Must(z.Create(array[0] + ".npy"))(t)
+		datatest.Must(io.WriteString(w, array[1]))(t)
 	}
 	datatest.Check(t, z.Close())
 	return b.String()

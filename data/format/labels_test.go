@@ -1,9 +1,7 @@
 package format
 
 import (
-	"archive/zip"
 	"bytes"
-	"io"
 	"slices"
 	"strings"
 	"testing"
@@ -17,14 +15,6 @@ func columnOf(cells ...string) *Column {
 	c := &Column{}
 	for _, cell := range cells {
 		c.Add(cell)
-	}
-	return c
-}
-
-func wordsOf(words ...string) *Column {
-	c := &Column{AsText: true}
-	for _, word := range words {
-		c.Add(word)
 	}
 	return c
 }
@@ -66,7 +56,7 @@ func TestFaultyLabelsAreNamed(t *testing.T) {
 		{"too large", &Column{Numbers: []float64{1 << 53}}, nil, "2^53"},
 		{"few names", &Column{Numbers: []float64{1, 3}}, []string{"a", "b"}, `row 1: "3" is neither one of the 2 names`},
 		{"fraction", &Column{Numbers: []float64{1, 1.5}}, []string{"a", "b"}, `"1.5" is neither one of`},
-		{"unknown name", wordsOf("a", "x"), []string{"a", "b"}, `row 1: "x" is neither one of the 2 names`},
+		{"unknown name", columnOf("a", "x"), []string{"a", "b"}, `row 1: "x" is neither one of the 2 names`},
 		{"names twice", &Column{Numbers: []float64{1}}, []string{"a", "a"}, "only 1 different"},
 	} {
 		err := c.c.rename(c.names)
@@ -77,50 +67,44 @@ func TestFaultyLabelsAreNamed(t *testing.T) {
 	}
 }
 
-// arraysFile is an .npz file of four rows, with more arrays.
-func arraysFile(t *testing.T, more map[string]string) string {
+// arraysFile is an .npz file of four rows, with an array more if it has a name.
+func arraysFile(t *testing.T, name, content string) []byte {
 	t.Helper()
 	array := func(shape, content string) string {
 		return headerOf("{'descr': '|u1', 'fortran_order': False, 'shape': "+shape+", }\n") + content
 	}
-	arrays := map[string]string{"X": array("(4, 1)", "\x01\x02\x03\x04"), "y": array("(4,)", "\x01\x02\x01\x02")}
-	for name, content := range more {
-		arrays[name] = array("(4,)", content)
+	arrays := []string{"X", array("(4, 1)", "\x01\x02\x03\x04"), "y", array("(4,)", "\x01\x02\x01\x02")}
+	if name != "" {
+		arrays = append(arrays, name, array("(4,)", content))
 	}
-	return packedArrays(t, arrays)
+	return []byte(packedArrays(t, arrays...))
 }
 
 // The directory at the end of a zip file has no checksum: an array whose name is damaged
 // there was passed over, and groups vanished.
 func TestNamesOfArraysAreChecked(t *testing.T) {
-	content := arraysFile(t, map[string]string{"group": "\x01\x01\x02\x02"})
-	d, err := fromBytes("a.npz", []byte(content), Options{})
+	content := arraysFile(t, "group", "\x01\x01\x02\x02")
+	d, err := fromBytes("a.npz", content, Options{})
 	datatest.Need(t, err == nil && d.Group != nil, "undamaged: %v", err)
-	i := strings.LastIndex(content, "group.npy")
+	i := bytes.LastIndex(content, []byte("group.npy"))
 	for _, name := range []string{"groqp.npy", "group.npx", "class.npy"} {
-		datatest.Refused(fromBytes("a.npz", []byte(content[:i]+name+content[i+len(name):]), Options{}))(t, data.ErrFormat, "another name in the directory")
+		copy(content[i:], name)
+		datatest.Refused(fromBytes("a.npz", content, Options{}))(t, data.ErrFormat, "another name in the directory")
 	}
 }
 
 func TestTwoArraysOfOneNameAreRefused(t *testing.T) {
-	var b bytes.Buffer
-	z := zip.NewWriter(&b)
-	for range 2 {
-		w := datatest.Must(z.Create("X.npy"))(t)
-		datatest.Must(io.WriteString(w, "x"))(t)
-	}
-	datatest.Check(t, z.Close())
-	datatest.Refused(fromBytes("a.npz", b.Bytes(), Options{}))(t, nil, "array X: two arrays have this name")
+	datatest.Refused(fromBytes("a.npz", arraysFile(t, "X", "x"), Options{}))(t, nil, "array X: two arrays have this name")
 }
 
 func TestArraysThatArePassedOverAreNamed(t *testing.T) {
-	d := mustReadBytes(t, "a.npz", []byte(arraysFile(t, map[string]string{"grp": "\x01\x01\x02\x02"})), Options{})
+	d := mustReadBytes(t, "a.npz", arraysFile(t, "grp", "\x01\x01\x02\x02"))
 	datatest.Equal(t, d.Notes, []string{"arrays that are not read: grp"}, "notes")
 }
 
 // Scikit-learn's splitters call the groups of rows groups.
 func TestGroupsOfRowsAreGroups(t *testing.T) {
-	d := mustReadBytes(t, "a.npz", []byte(arraysFile(t, map[string]string{"groups": "\x07\x07\x09\x07"})), Options{})
+	d := mustReadBytes(t, "a.npz", arraysFile(t, "groups", "\x07\x07\x09\x07"))
 	if want := []string{"7", "9"}; !slices.Equal(d.Groups, want) || !slices.Equal(d.Group, []int32{0, 0, 1, 0}) || d.Notes != nil {
 		t.Errorf("group %v of %q, want those of rows, %q; notes %q", d.Group, d.Groups, want, d.Notes)
 	}
@@ -128,7 +112,7 @@ func TestGroupsOfRowsAreGroups(t *testing.T) {
 
 // An offset that is damaged in the directory spoke of a "negative offset".
 func TestDamagedDirectoriesSaySo(t *testing.T) {
-	content := []byte(arraysFile(t, nil))
+	content := arraysFile(t, "", "")
 	i := bytes.LastIndex(content, []byte("PK\x01\x02"))
 	const offset = 42 // of the offset in an entry of the directory
 	copy(content[i+offset:], "\xf0\xff\xff\xff")

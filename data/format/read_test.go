@@ -69,7 +69,7 @@ func TestNPZKeepsEverything(t *testing.T) {
 		var first, second bytes.Buffer
 		err := WriteNPZ(&first, d)
 		datatest.Need(t, err == nil, "seed %d: %v", seed, err)
-		again := mustReadBytes(t, "a.npz", first.Bytes(), Options{})
+		again := mustReadBytes(t, "a.npz", first.Bytes())
 		datatest.Need(t, again.Fingerprint() == d.Fingerprint() && again.X.NNZ() == d.X.NNZ(),
 			"seed %d: the dataset changed", seed)
 		diff := cmp.Diff(d.Features, again.Features) + cmp.Diff(d.Steps, again.Steps)
@@ -220,7 +220,7 @@ func TestLyingFilesDoNotFillTheMemory(t *testing.T) {
 		return headerOf(fmt.Sprintf("{'descr': '%s', 'fortran_order': False, 'shape': %s, }\n", numpyType, shape))
 	}
 	array := func(numpyType, shape string) string {
-		return packedArrays(t, map[string]string{"X": header(numpyType, shape)})
+		return packedArrays(t, "X", header(numpyType, shape))
 	}
 	zipped := func(claim uint64, content string) string {
 		var b bytes.Buffer
@@ -230,7 +230,7 @@ func TestLyingFilesDoNotFillTheMemory(t *testing.T) {
 		datatest.Check(t, z.Close())
 		return b.String()
 	}
-	texts := packedArrays(t, map[string]string{"X": header("<f4", "(1, 2)") + strings.Repeat("\x00", 8), "y": header("|S1", "(15728640,)") + strings.Repeat("a", 15728640)})
+	texts := packedArrays(t, "X", header("<f4", "(1, 2)")+strings.Repeat("\x00", 8), "y", header("|S1", "(15728640,)")+strings.Repeat("a", 15728640))
 	comments := strings.Repeat(packed(t, strings.Repeat("#"+strings.Repeat("-", 1<<12)+"\n", 256)), 100)
 	endless := strings.Repeat(packed(t, strings.Repeat("1", 1<<20)), 100)
 	for _, c := range []struct {
@@ -242,7 +242,7 @@ func TestLyingFilesDoNotFillTheMemory(t *testing.T) {
 		{"columns.npz", array("<f8", "(0, 4611686018427387904)"), "features are n x d", 1 << 20},
 		{"nothing.npz", array("<f8", "(1000000000000, 0)"), "features are n x d", 1 << 20},
 		{"wide.npz", array("<U0", "(1000000000000, 2)"), "U0", 1 << 20},
-		{"header.npz", packedArrays(t, map[string]string{"X": "\x93NUMPY\x01\x00\xff\xff"}), "cut short", 1 << 20},
+		{"header.npz", packedArrays(t, "X", "\x93NUMPY\x01\x00\xff\xff"), "cut short", 1 << 20},
 		{"claimed.npz", zipped(uint64(len(header("<f4", "(274877906, 1000)")))+1099511624000, header("<f4", "(274877906, 1000)")), "more than a file of", 1 << 20},
 		{"claim.npz", zipped(uint64(len(header("<f4", "(4000, 1000)")))+16e6, header("<f4", "(4000, 1000)")), "cut short after 0 of 4000000", 1 << 20},
 		{"texts.npz", texts, "15728640 cells", 4 << 20},
@@ -255,7 +255,7 @@ func TestLyingFilesDoNotFillTheMemory(t *testing.T) {
 		{"tabs.tsv.gz", packed(t, strings.Repeat("\t", 15<<20)), "more than", 8 * minInflated},
 		{"rows.csv.gz", packed(t, "a,y\n"+strings.Repeat("1,2\n", 3<<20)), "2 columns, more than", 8 * minInflated},
 		{"rows.svm.gz", packed(t, strings.Repeat("1\n", 5<<20)), "line 524288: ", 8 * minInflated},
-		{"bytes.npz", packedArrays(t, map[string]string{"X": header("|u1", "(15728640, 1)") + strings.Repeat("a", 15728640)}), "array X: it has 15728640 cells", 1 << 20},
+		{"bytes.npz", packedArrays(t, "X", header("|u1", "(15728640, 1)")+strings.Repeat("a", 15728640)), "array X: it has 15728640 cells", 1 << 20},
 	} {
 		t.Run(c.file, func(t *testing.T) {
 			path := inFile(t, c.file, c.content)

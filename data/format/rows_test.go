@@ -201,7 +201,7 @@ func TestCellsAsAskedFor(t *testing.T) {
 // A label, spaces, a qid and numbers may be written in many ways.
 func TestSVMLightAsPeopleWriteIt(t *testing.T) {
 	text := " +1 qid:7  1:1. \t 3:.5\r\n# 9:1\n\n2\tqid:-3 2:1e-3 5:0 # 6:1\n1 qid:7 2:-0 3:007 4:123456789012345678901234"
-	d := mustReadBytes(t, "a.svm", []byte(text), Options{})
+	d := mustReadBytes(t, "a.svm", []byte(text))
 	want := [][]float64{{1, 0, 0.5, 0, 0}, {0, float64(float32(1e-3)), 0, 0, 0}, {0, 0, 7, float64(float32(123456789012345678901234)), 0}}
 	if got := full(d.X); !cmp.Equal(got, want) || d.X.NNZ() != 5 {
 		t.Errorf("%d entries %v, want %v", d.X.NNZ(), got, want)
@@ -217,7 +217,7 @@ func TestSVMLightColumns(t *testing.T) {
 		"1 1:1\n2 7:0\n":     7, // a zero says how many columns there are
 		"1 1:1\n2 65536:1\n": 65536,
 	} {
-		d := mustReadBytes(t, "a.svm", []byte(text), Options{})
+		d := mustReadBytes(t, "a.svm", []byte(text))
 		datatest.Holds(t, d.X.Cols() == cols, "%q has %d columns, want %d", text, d.X.Cols(), cols)
 	}
 }
@@ -257,7 +257,7 @@ func fuzzed(t *testing.T, d *data.Dataset) {
 	if err := WriteNPZ(&first, d); err != nil {
 		return // names that NumPy cannot hold
 	}
-	again := mustReadBytes(t, "a.npz", first.Bytes(), Options{})
+	again := mustReadBytes(t, "a.npz", first.Bytes())
 	datatest.Need(t, again.Fingerprint() == d.Fingerprint(), "the dataset changed on its way through a file")
 	if err := WriteNPZ(&second, again); err != nil || !bytes.Equal(first.Bytes(), second.Bytes()) {
 		t.Fatalf("written again the file differs (%v)", err)
