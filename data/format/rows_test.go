@@ -138,17 +138,6 @@ func TestHeadersWithNumbers(t *testing.T) {
 	}
 }
 
-func TestErrorsOfRowsSayWhere(t *testing.T) {
-	for text, want := range map[string]string{
-		"x,y\n1,2\n1,2,3\n":   "a.csv: line 3: it has 3 columns but the first line has 2",
-		"x,y\n1,2\n\n1,\"3\n": "a.csv: line 4, byte 6: " + csv.ErrQuote.Error(),
-	} {
-		r := datatest.Must(OpenRows("a.csv", Options{From: io.NopCloser(strings.NewReader(text))}))(t)
-		_, err := r.Read(nil)
-		datatest.Holds(t, err != nil && err.Error() == want, "%q: %v, want %s", text, err, want)
-	}
-}
-
 // Cells and numbers are found as people write them.
 func TestCellsAsPeopleWriteThem(t *testing.T) {
 	for text, want := range map[string][]float64{

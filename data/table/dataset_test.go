@@ -125,7 +125,7 @@ func TestCSVRefusesBadTables(t *testing.T) {
 		{name: "more columns than the header", content: head + "1,2,3,a\n", is: data.ErrFormat, want: "line 3: it has 4 columns but the first line has 3"},
 		{name: "fewer columns", content: head + "\"1\n\",2,a\n2,a\n", is: data.ErrFormat, want: "line 5: it has 2 columns"},
 		{name: "quote in a field", content: head + "1,2\"3,a\n", is: data.ErrFormat, want: "line 3, byte 4: bare"},
-		{name: "open quote", content: head + "1,\"2,a\n3,4,b\n", is: data.ErrFormat, want: "extraneous or missing"},
+		{name: "open quote", content: head + "\n1,\"3\n", is: data.ErrFormat, want: "line 4, byte 6: extraneous or missing"},
 		{name: "infinite", content: "1,2,3\n-inf,2,3\n", is: data.ErrInvalid, want: "line 2: column \"0\": it is -inf; numbers must be finite"},
 		{name: "word as feature", content: head + "one,2,b\n", is: data.ErrFormat, want: `line 3: column "x": "one" is not a number`},
 		{name: "empty label", content: head + "1,2,\n", is: data.ErrInvalid, want: `line 3: column "class", the target: it is missing ("")`},
@@ -198,11 +198,4 @@ func FuzzDataset(f *testing.F) {
 		datatest.Need(t, err == nil && again.Fingerprint() == d.Fingerprint(),
 			"the dataset changed on its way through a file: %v", err)
 	})
-}
-
-// Faults of several columns are told in one run, each with its line.
-func TestFaultsOfAllColumnsAreTold(t *testing.T) {
-	_, err := datasetOf(t, "a.csv", "x,ok,z,y\n1,1,2,1.5\nold,2,3,2.5\n3,3,inf,4\n4,4,5,1\n", Options{})
-	datatest.Says(t, err, nil, `a.csv: line 3: column "x": "old" is not a number`, `a.csv: line 4: column "z": it is inf`)
-	datatest.Equal(t, strings.Count(err.Error(), "\n"), 1, "faults more than one")
 }
