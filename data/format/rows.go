@@ -344,13 +344,6 @@ type Block struct {
 // Into adds the rows to columns, each from its place in the table, and returns the
 // rows' first lines.
 func (b *Block) Into(columns []*Column) (lines []int, err error) {
-	n := bytes.Count(b.text, []byte{'\n'}) + 1
-	lines = make([]int, 0, n)
-	for _, c := range columns {
-		if !c.AsText {
-			c.Numbers = slices.Grow(c.Numbers, n)
-		}
-	}
 	points := b.rows.Decimal == "."
 	err = b.each(func(line int, cells []string) error {
 		if width := b.rows.Width; len(cells) != width {
