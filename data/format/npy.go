@@ -155,7 +155,7 @@ func numbersOf[T float32 | float64](a *array) ([]T, error) {
 	if err != nil || !a.fortran || len(a.shape) != 2 {
 		return entry, err
 	}
-	byRow := make([]T, 0, len(entry))
+	var byRow []T
 	for i := range a.shape[0] {
 		for j := range a.shape[1] {
 			byRow = append(byRow, entry[j*a.shape[0]+i])

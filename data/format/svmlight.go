@@ -5,7 +5,6 @@ import (
 	"bytes"
 	"fmt"
 	"math"
-	"slices"
 	"strconv"
 
 	"l2mt/data"
@@ -23,7 +22,7 @@ func parseSVMLight(r *text) (*Frame, error) {
 	p := svmlightParser{Frame: &Frame{wider: true, Group: &Column{}}, begin: []int{0}}
 	p.Labels = []*Column{{}}
 	rows := bufio.NewScanner(r)
-	rows.Buffer(make([]byte, 0, 64<<10), maxRow)
+	rows.Buffer(nil, maxRow)
 	line := 0
 	for rows.Scan() {
 		line++
@@ -66,19 +65,18 @@ type svmlightParser struct {
 	index     []int32
 	value     []float32
 	zeroBased bool
-	last      int      // the largest index so far
-	fields    [][]byte // of a row, used again
+	last      int // the largest index so far
 }
 
 func (p *svmlightParser) row(line []byte) error {
-	p.fields = slices.AppendSeq(p.fields[:0], bytes.FieldsSeq(line))
-	label := p.fields[0]
+	fields := bytes.Fields(line)
+	label := fields[0]
 	if bytes.ContainsAny(label, ":,") {
 		return data.Malformed("it begins with %q; it must begin with the row's label", label)
 	}
 	p.Labels[0].Add(string(label))
 	previous := -1
-	for i, pair := range p.fields[1:] {
+	for i, pair := range fields[1:] {
 		key, value, found := bytes.Cut(pair, []byte{':'})
 		if i == 0 && string(key) == "qid" {
 			if _, err := strconv.ParseInt(string(value), 10, 64); err != nil {

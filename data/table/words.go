@@ -28,10 +28,10 @@ const (
 
 // differ counts the different numbers of a column, until they are more than a bound.
 func differ(numbers []float64, bound int) int {
-	different := make(map[uint64]bool, min(bound, len(numbers)))
+	different := map[float64]bool{}
 	for _, v := range numbers {
 		if !math.IsNaN(v) {
-			different[math.Float64bits(v+0)] = true // -0 is 0
+			different[v] = true
 		}
 		if len(different) > bound {
 			break
