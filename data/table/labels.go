@@ -132,33 +132,32 @@ func (r *reader) findClasses() (classes []format.Label, err error) {
 	}
 	slices.SortFunc(classes, format.Label.Compare)
 	classes = slices.Compact(classes)
-	switch {
-	case several && len(classes) > mostClasses:
-		return nil, data.Invalid("target %q: it has %d classes, from %q to %q; there can be %d, but numbers can be fitted with --kind regression", r.tasks[0].target.Name,
-			len(classes), classes[0], classes[len(classes)-1], mostClasses)
-	case several && r.Positive != "":
-		return nil, data.Invalid("--positive: %q: there are %d classes, from %q to %q; only with two is one of them positive", r.Positive,
-			len(classes), classes[0], classes[len(classes)-1])
-	case several:
-		for _, c := range classes {
-			r.classes = append(r.classes, c.String())
-		}
+	if !several {
+		return classes, nil
 	}
-	return classes, nil
+	for _, c := range classes {
+		r.classes = append(r.classes, c.String())
+	}
+	last := len(classes) - 1
+	found := fmt.Sprintf("%d classes, from %q to %q", len(classes), classes[0], classes[last])
+	switch {
+	case len(classes) > mostClasses:
+		err = data.Invalid("target %q: it has %s; there can be %d, but numbers can be fitted with --kind regression", r.tasks[0].target.Name, found, mostClasses)
+	case r.Positive != "":
+		err = data.Invalid("--positive: %q: there are %s; only with two is one of them positive", r.Positive, found)
+	}
+	return classes, err
 }
 
 // learn makes the task of the labels, or says why they cannot be learned. Its y has
 // the number of the class among all if there are several.
 func (t *task) learn(kind data.Kind, positive string, classes []format.Label, several bool) error {
 	t.task = &data.Task{Name: t.name, Kind: kind}
-	t.y = make([]float64, len(t.rows))
 	if len(t.rows) == 0 {
 		return data.Invalid("task %q: no row is labelled", t.name)
 	}
 	if kind == data.Regression {
-		for j, i := range t.rows {
-			t.y[j] = t.target.Numbers[i]
-		}
+		t.y = data.Picked(t.target.Numbers, t.rows)
 		return nil
 	}
 	pair := slices.Clone(classes) // or more
@@ -181,12 +180,12 @@ func (t *task) learn(kind data.Kind, positive string, classes []format.Label, se
 			return data.Invalid("task %q: its classes are %q and %q; %q cannot be the positive one", t.name, t.task.Negative, t.task.Positive, positive)
 		}
 	}
-	for j, k := range t.index {
+	for _, k := range t.index {
 		number := slices.Index(pair, t.classes[k])
 		if !several {
 			number = 2*number - 1
 		}
-		t.y[j] = float64(number)
+		t.y = append(t.y, float64(number))
 	}
 	return nil
 }

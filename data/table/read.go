@@ -107,8 +107,8 @@ func (r *reader) read(paths []string) error {
 func newReader(o Options) *reader {
 	r := &reader{Options: o, byName: map[string]*format.Column{},
 		found: map[string]bool{}, dates: map[string]string{}}
-	r.Recipe.NA = o.NA
-	r.Recipe.Strict = o.Strict
+	r.Recipe = Recipe{Task: o.Task, Time: o.Time, Group: o.Group, Weight: o.Weight,
+		NA: o.NA, Strict: o.Strict}
 	return r
 }
 
@@ -437,10 +437,6 @@ func (r *reader) align() (err error) {
 				data.Mismatch("%s: there is no column %q, which %s has (--missing-columns mean fills it in)", lacks, c.Name, holder))
 		}
 	}
-	r.Recipe.Task = r.Task
-	r.Recipe.Time = r.Time
-	r.Recipe.Group = r.Group
-	r.Recipe.Weight = r.Weight
 	r.Recipe.ByPosition = r.sheets[0].bare
 	if r.Recipe.ByPosition {
 		r.note("no header: columns are known by their numbers, from 0, and matched by position")

@@ -72,7 +72,7 @@ func fitCurve(x []float64) Curve {
 
 // smooth returns bends whose second derivatives are orthonormal. Their integrals are the
 // quadratic form of |knot_k - knot_l|^3, up to a factor.
-func smooth(knots []float64) [][]float64 {
+func smooth(knots []float64) (bends [][]float64) {
 	k := len(knots)
 	ends := mat.NewDense(k, 2, nil)
 	cubes := mat.NewSymDense(k, nil)
@@ -95,10 +95,10 @@ func smooth(knots []float64) [][]float64 {
 	var v mat.Dense
 	e.VectorsTo(&v)
 	c.Mul(free, &v)
-	bends := make([][]float64, k-2)
 	for l, value := range e.Values(nil) {
-		bends[l] = append(mat.Col(nil, l, &c), 0, 0)
-		floats.Scale(1/math.Sqrt(value), bends[l])
+		bend := append(mat.Col(nil, l, &c), 0, 0)
+		floats.Scale(1/math.Sqrt(value), bend)
+		bends = append(bends, bend)
 	}
 	return bends
 }

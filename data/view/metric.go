@@ -206,11 +206,11 @@ func scatter(tasks []data.TaskData) (x, c *mat.Dense) {
 			r.AddTo(mean, scale/float64(len(rows)))
 		}
 		for _, r := range rows {
-			if row++; (row-1)%every == 0 {
-				k := (row - 1) / every
+			if k := row / every; row%every == 0 {
 				r.AddTo(x.RawRowView(k), scale)
 				floats.SubTo(c.RawRowView(k), x.RawRowView(k), mean)
 			}
+			row++
 		}
 	}
 	return x, c
@@ -255,10 +255,8 @@ func (m *Metric) Apply(x data.Matrix) data.Matrix {
 		} else {
 			z.Sub(z, product(product(z, m.c.T()), m.f))
 		}
-		for i := range z.RawMatrix().Rows {
-			for _, v := range z.RawRowView(i) {
-				values = append(values, float32(m.scale*v))
-			}
+		for _, v := range z.RawMatrix().Data {
+			values = append(values, float32(m.scale*v))
 		}
 	}
 	rows, _ := data.NewDense(x.Rows(), x.Cols(), values) // has as many
