@@ -27,13 +27,12 @@ func allRows(text string, size int) (rows [][]string, at []int, err error) {
 		if err == io.EOF {
 			return rows, at, nil
 		}
-		if err != nil {
-			return rows, at, err
+		if err == nil {
+			err = b.each(func(line int, row []string) error {
+				rows, at = append(rows, slices.Clone(row)), append(at, line)
+				return nil
+			})
 		}
-		err = b.each(func(line int, row []string) error {
-			rows, at = append(rows, slices.Clone(row)), append(at, line)
-			return nil
-		})
 		if err != nil {
 			return rows, at, err
 		}

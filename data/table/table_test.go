@@ -2,7 +2,6 @@ package table
 
 import (
 	"encoding/json"
-	"errors"
 	"fmt"
 	"io"
 	"math"
@@ -188,9 +187,8 @@ func TestBadTables(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			_, err := Read(inFiles(t, c.files...), c.o)
-			if err == nil || !errors.Is(err, c.is) || !strings.Contains(err.Error(), c.want) || strings.Contains(err.Error(), "\n") {
-				t.Errorf("%v, want %v: %s", err, c.is, c.want)
-			}
+			datatest.Says(t, err, c.is, c.want)
+			datatest.Holds(t, !strings.Contains(fmt.Sprint(err), "\n"), "more than one fault: %v", err)
 		})
 	}
 }
