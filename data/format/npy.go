@@ -34,7 +34,9 @@ type array struct {
 var little = binary.LittleEndian
 
 // kinds are the names of NumPy's types, by their letter. Behind a number's name are its bits.
-var kinds = map[byte]string{'b': "bool", 'i': "int", 'u': "uint", 'f': "float", 'S': textKind, 'U': textKind}
+var kinds = map[byte]string{
+	'b': "bool", 'i': "int", 'u': "uint", 'f': "float", 'S': textKind, 'U': textKind,
+}
 
 const textKind = "text"
 

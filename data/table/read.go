@@ -181,9 +181,6 @@ func (f *Fault) add(row int, err error) {
 	f.rows++
 }
 
-// mostFaults bounds the columns whose faults are named.
-const mostFaults = 20
-
 // faulty names the faults of all columns, nil if there are none.
 func (r *reader) faulty() error {
 	var errs []error
@@ -199,9 +196,6 @@ func (r *reader) faulty() error {
 			err = r.fault(f.Row, err)
 		}
 		errs = append(errs, err)
-	}
-	if rest := len(errs) - mostFaults; rest > 0 {
-		errs = append(errs[:mostFaults], data.Invalid("(and faults of %d more columns)", rest))
 	}
 	return errors.Join(errs...)
 }
