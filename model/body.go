@@ -128,6 +128,6 @@ func (in BodyInputs) Product(l *layers.Node) *layers.Node {
 
 // usesGraph says whether the body goes over the label graph.
 func (c Config) usesGraph() bool {
-	graph := bodies.get(c.Body).Graph
+	graph := bodies[c.Body].Graph
 	return graph != nil && graph(c)
 }

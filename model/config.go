@@ -65,19 +65,16 @@ type Config struct {
 	DType      layers.DType `json:"dtype" names:"float32 float64" name:"dtype" placeholder:"float32" help:"Precision of the computation: float32 or float64."`
 }
 
-// Settings is the table of the configuration, section "model".
-func (c *Config) Settings() settings.Table {
-	return settings.New("model", c, map[string][]string{
-		"body": Bodies(), "readout": Readouts(), "estimator": Estimators(), "link": Links(),
-	})
-}
+// Settings is the table of the configuration, section "model". The names of pieces are checked by
+// Validate.
+func (c *Config) Settings() settings.Table { return settings.New("model", c, nil) }
 
 // FeatureFree says that networks like this serve problems of any number of
 // features.
-func (c Config) FeatureFree() bool { return bodies.get(c.Body).Per == PerPair }
+func (c Config) FeatureFree() bool { return c.Embeds() == PerPair }
 
 // Embeds says whether networks like this embed tasks or pairs.
-func (c Config) Embeds() Per { return bodies.get(c.Body).Per }
+func (c Config) Embeds() Per { return bodies[c.Body].Per }
 
 // Preset returns the configuration of that name, "default", "paper" or "pairwise", for data of the
 // given number of features. The pieces of the last are in package pairwise, which has to be
@@ -97,36 +94,33 @@ func Presets() []string { return sortedKeys(presets) }
 // Validate checks every field but the objective, which training alone needs (Trainable), and
 // reports all faults.
 func (c Config) Validate() error {
-	faults := c.Settings().Faults()
+	faults := append(c.Settings().Faults(), c.missing())
 	fault := func(format string, args ...any) { faults = append(faults, fmt.Errorf(format, args...)) }
-	body := bodies.get(c.Body)
-	estimator := estimators.get(c.Estimator)
+	takes := estimators[c.Estimator].Per
 	if c.Features == 0 && !c.FeatureFree() {
 		fault("model.features is 0; the body %q needs at least 1", c.Body)
 	}
 	if c.Head != "" && !strings.HasSuffix(c.Head, fmt.Sprint("-", c.Features)) {
 		fault("model.head is %q, but model.features %d; a head makes as many features as the network takes", c.Head, c.Features)
 	}
-	if body.Per != estimator.Per {
-		fault("the body %q makes a row for every %s, but the estimator %q takes one for every %s; they must agree", c.Body, body.Per, c.Estimator, estimator.Per)
+	if c.Embeds() != takes {
+		fault("the body %q makes a row for every %s, but the estimator %q takes one for every %s; they must agree", c.Body, c.Embeds(), c.Estimator, takes)
 	}
-	for i, err := range faults {
-		faults[i] = ErrConfig.Errorf("%w", err)
+	if err := errors.Join(faults...); err != nil {
+		return ErrConfig.Errorf("%w", err)
 	}
-	return errors.Join(faults...)
+	return nil
 }
 
 // Trainable checks the objective: networks that other programs have trained with one of their own
 // serve here all the same.
 func (c Config) Trainable() error {
-	if c.Objective == "" {
-		return ErrConfig.Errorf("model.objective is empty; it must be one of %s", strings.Join(objectives.names(), ", "))
-	}
-	return objectives.missing(string(c.Objective))
+	return missing(objectives, "objective", string(c.Objective))
 }
 
 // missing names the pieces that somebody has to register.
 func (c Config) missing() error {
-	return errors.Join(bodies.missing(c.Body), readouts.missing(c.Readout),
-		estimators.missing(c.Estimator), links.missing(c.Link))
+	return errors.Join(missing(bodies, "body", c.Body),
+		missing(readouts, "readout", c.Readout),
+		missing(estimators, "estimator", c.Estimator), missing(links, "link", c.Link))
 }

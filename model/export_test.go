@@ -8,5 +8,5 @@ var NewPayload = newPayload
 
 // ReadoutWeights calls a readout by name.
 func ReadoutWeights(name string, kind data.Kind, y []float64) ([]float64, error) {
-	return readouts.get(name)(kind, y)
+	return readouts[name](kind, y)
 }

@@ -190,7 +190,7 @@ func (n *core) embedding(g *layers.Graph) *layers.Node {
 // embedding is E of the body, whose matrices have so many rows.
 func (c Config) embedding(
 	g *layers.Graph, rows func(Per) int, in BodyInputs) (e *layers.Node) {
-	body := bodies.get(c.Body)
+	body := bodies[c.Body]
 	in.Statistics = Inputs{}
 	for _, s := range body.Statistics {
 		in.Statistics[s.Name] = g.Input(statisticName(s), rows(s.Per), s.Cols)
@@ -210,7 +210,7 @@ func (c Config) embedding(
 func (n *core) estimator() (phi, c *layers.Node) {
 	named("estimator", n.config.Estimator, func() {
 		params := n.params.piece(n.config, "estimator")
-		phi, c = estimators.get(n.config.Estimator).Build(params, n.e)
+		phi, c = estimators[n.config.Estimator].Build(params, n.e)
 		m := n.program.shape.tasks
 		shaped("Phi", phi, []int{m, m}, []int{m * m, 1})
 		shaped("c", c, nil)
@@ -221,7 +221,7 @@ func (n *core) estimator() (phi, c *layers.Node) {
 // link is v(o).
 func (n *core) link(o *layers.Node) (v *layers.Node) {
 	named("link", n.config.Link, func() {
-		v = links.get(n.config.Link).Build(n.params.piece(n.config, "link"), o)
+		v = links[n.config.Link].Build(n.params.piece(n.config, "link"), o)
 		shaped("v(o)", v, o.Shape())
 	})
 	return v
@@ -279,7 +279,7 @@ func (ps *programs) inputs(
 		inputs[t.Name] = t.Value
 	}
 	if !ps.parted || !ps.config.inParts(m) {
-		for i, s := range bodies.get(ps.config.Body).Statistics {
+		for i, s := range bodies[ps.config.Body].Statistics {
 			inputs[statisticName(s)] = p.statistics[i](nil, 0, s.Per.rows(m))
 		}
 	}

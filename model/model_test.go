@@ -197,7 +197,7 @@ func TestValidateReportsEveryFaultWithTheValidNames(t *testing.T) {
 		datatest.Holds(t, err == nil, "preset %s: %v", name, err)
 	}
 	datatest.Refused(model.Preset("papre", 3))(t, nil, "default, pairwise, paper")
-	datatest.Refused(model.Preset("pairwise", 3))(t, model.ErrConfig, `body "pairwise" is not in this binary`, "l2mt/model/pairwise")
+	datatest.Refused(model.Preset("pairwise", 3))(t, model.ErrConfig, `model.body is "pairwise"; it must be one of lgnn`, "l2mt/model/pairwise")
 }
 
 func TestMisfitsAreNamed(t *testing.T) {

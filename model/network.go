@@ -212,7 +212,7 @@ func (n *core) objective(t *TrainingGraph, outcomes *layers.Node) (loss *layers.
 	in.Deviation = deviation(n.link(outcomes))               // scalar
 	name := string(n.config.Objective)
 	named("objective", name, func() {
-		piece := objectives.get(name)
+		piece := objectives[name]
 		if piece.Measured {
 			in.Found = t.found(n)
 		}

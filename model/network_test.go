@@ -109,7 +109,7 @@ func TestLoadNamesEveryMismatch(t *testing.T) {
 		{"a changed byte", bytesOf(func(b []byte) []byte { b[len(b)-3] ^= 1; return b }), safetensors.ErrFormat, []string{model.WeightsFile, "SHA-256"}},
 		{"a torn file", bytesOf(func(b []byte) []byte { return b[:len(b)-1] }), safetensors.ErrFormat, []string{model.WeightsFile}},
 		{"an empty file", bytesOf(func([]byte) []byte { return nil }), safetensors.ErrFormat, []string{model.WeightsFile}},
-		{"an unknown choice", text(`"affine-kernel"`, `"even-kernel"`), model.ErrConfig, []string{model.WeightsFile + `: metadata "network": estimator "even-kernel" is not in this binary; import the package that registers it`}},
+		{"an unknown choice", text(`"affine-kernel"`, `"even-kernel"`), model.ErrConfig, []string{model.WeightsFile + `: metadata "network": model.estimator is "even-kernel"; it must be one of affine-kernel`}},
 		{"an unknown field", text(`"hidden"`, `"hiden"`), nil, []string{model.WeightsFile, "hiden"}},
 		{"another schema", text(`"schema": 2`, `"schema": 1`), model.ErrConfig, []string{model.WeightsFile, "schema 1"}},
 		{"no configuration", file(func(p model.Params, metadata map[string]string) model.Params {

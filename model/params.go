@@ -70,9 +70,9 @@ func (c Config) Specs() (specs []Spec) {
 			specs = append(specs, s)
 		}
 	}
-	add("body", bodies.get(c.Body).Params)
-	add("estimator", estimators.get(c.Estimator).Params)
-	add("link", links.get(c.Link).Params)
+	add("body", bodies[c.Body].Params)
+	add("estimator", estimators[c.Estimator].Params)
+	add("link", links[c.Link].Params)
 	return specs
 }
 
@@ -85,7 +85,7 @@ func (c Config) link(p Params) (l Link, params Params) {
 			params = append(params, t)
 		}
 	}
-	return links.get(c.Link), params
+	return links[c.Link], params
 }
 
 // NewParams returns the initial parameters. Each is drawn from a stream of its

@@ -43,7 +43,7 @@ func (p *parts) embed(params Params, payload *Payload) ([]float64, error) {
 			return nil, err
 		}
 	}
-	body := bodies.get(p.config.Body)
+	body := bodies[p.config.Body]
 	h := p.width()
 	m := payload.Tasks()
 	e := make([]float64, m*m*h)

@@ -74,7 +74,7 @@ func PrepareIn(c Config, p *data.ProblemData, inMetric func() *data.ProblemData,
 	if err := p.Check(); err != nil {
 		return nil, err
 	}
-	body := bodies.get(c.Body)
+	body := bodies[c.Body]
 	payload := &Payload{tasks: len(p.Tasks), config: c}
 	if c.FeatureFree() {
 		p = inMetric()
@@ -112,7 +112,7 @@ func stacked(c Config, p *data.ProblemData) ([]layers.Task, error) {
 	for j, t := range p.Tasks {
 		var err error
 		tasks[j].X = layers.PointsOf(t.TrainSet.X)
-		tasks[j].Weights, err = readouts.get(c.Readout)(t.Kind, t.TrainSet.Y)
+		tasks[j].Weights, err = readouts[c.Readout](t.Kind, t.TrainSet.Y)
 		if err == nil && c.usesGraph() {
 			tasks[j].Graph, err = labelGraph(t, c.Neighbours)
 		}

@@ -53,7 +53,7 @@ func signedReadout(kind data.Kind, y []float64) ([]float64, error) {
 func Means(c Config, p *data.ProblemData) (*mat.Dense, error) {
 	a := mat.NewDense(len(p.Tasks), p.Cols(), nil)
 	for i, t := range p.Tasks {
-		w, err := readouts.get(c.Readout)(t.Kind, t.TrainSet.Y)
+		w, err := readouts[c.Readout](t.Kind, t.TrainSet.Y)
 		if err != nil {
 			return nil, fmt.Errorf("problem %q, task %q: %w", p.Name, t.Name, err)
 		}

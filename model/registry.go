@@ -95,57 +95,31 @@ func must(n *layers.Node, err error) *layers.Node { return op.Must(n, err) }
 func add(a, b *layers.Node) *layers.Node          { return must(op.Add(a, b)) }
 func mul(a, b *layers.Node) *layers.Node          { return must(op.Mul(a, b)) }
 
-// Piece is a body, readout, estimator, link or objective under its name.
-type Piece struct {
-	// Kind is "body", "readout", "estimator", "link" or "objective".
-	Kind string
-	Name string
-}
-
-// Pieces lists everything that is registered, by kind and name.
-func Pieces() []Piece {
-	return slices.Concat(bodies.list(), readouts.list(), estimators.list(), links.list(),
-		objectives.list())
-}
-
-// registry holds the pieces of one kind by name. It is filled by init functions alone.
-type registry[T any] struct {
-	kind  string
-	piece map[string]T
-}
-
-func newRegistry[T any](kind string) *registry[T] {
-	return &registry[T]{kind, map[string]T{}}
-}
-
+// The pieces by name. They are filled by init functions alone.
 var (
-	bodies     = newRegistry[Body]("body")
-	readouts   = newRegistry[Readout]("readout")
-	estimators = newRegistry[Estimator]("estimator")
-	links      = newRegistry[Link]("link")
-	objectives = newRegistry[Loss]("objective")
+	bodies     = map[string]Body{}
+	readouts   = map[string]Readout{}
+	estimators = map[string]Estimator{}
+	links      = map[string]Link{}
+	objectives = map[string]Loss{}
 )
 
-func (r *registry[T]) add(name string, piece T) {
-	settings.Register(r.piece, r.kind, name, piece)
-}
-
-func (r *registry[T]) get(name string) T { return r.piece[name] }
-func (r *registry[T]) names() []string   { return sortedKeys(r.piece) }
-
-func (r *registry[T]) list() (pieces []Piece) {
-	for _, name := range r.names() {
-		pieces = append(pieces, Piece{r.kind, name})
+// Pieces lists the names that are registered, by kind: "body", "readout", "estimator", "link" and
+// "objective".
+func Pieces() map[string][]string {
+	return map[string][]string{
+		"body": sortedKeys(bodies), "readout": sortedKeys(readouts),
+		"estimator": sortedKeys(estimators), "link": sortedKeys(links),
+		"objective": sortedKeys(objectives),
 	}
-	return pieces
 }
 
 // missing is the error of a name that nobody has registered.
-func (r *registry[T]) missing(name string) error {
-	if name == "" || slices.Contains(r.names(), name) {
+func missing[T any](pieces map[string]T, kind, name string) error {
+	if _, registered := pieces[name]; registered {
 		return nil
 	}
-	return ErrConfig.Errorf("%s %q is not in this binary; import the package that registers it, as l2mt/model/pairwise does for \"pairwise\" (there are %s)", r.kind, name, strings.Join(r.names(), ", "))
+	return ErrConfig.Errorf("model.%s is %q; it must be one of %s, or the program must import the package that registers it, as l2mt/model/pairwise does for \"pairwise\"", kind, name, strings.Join(sortedKeys(pieces), ", "))
 }
 
 func sortedKeys[T any](m map[string]T) []string {
@@ -154,35 +128,27 @@ func sortedKeys[T any](m map[string]T) []string {
 
 // RegisterBody makes a body available under a name. Like the other Register
 // functions it is for init alone, and panics if the name is taken.
-func RegisterBody(name string, b Body) { bodies.add(name, b) }
+func RegisterBody(name string, b Body) { settings.Register(bodies, "body", name, b) }
 
 // RegisterReadout makes a readout available under a name.
-func RegisterReadout(name string, r Readout) { readouts.add(name, r) }
+func RegisterReadout(name string, r Readout) { settings.Register(readouts, "readout", name, r) }
 
 // RegisterEstimator makes an estimator available under a name.
-func RegisterEstimator(name string, e Estimator) { estimators.add(name, e) }
+func RegisterEstimator(name string, e Estimator) {
+	settings.Register(estimators, "estimator", name, e)
+}
 
 // RegisterLink makes a link available under a name.
-func RegisterLink(name string, l Link) { links.add(name, l) }
+func RegisterLink(name string, l Link) { settings.Register(links, "link", name, l) }
 
 // RegisterObjective makes an objective available under a name.
-func RegisterObjective(name Objective, l Loss) { objectives.add(string(name), l) }
-
-// Bodies lists the names of the bodies.
-func Bodies() []string { return bodies.names() }
-
-// Estimators lists the names of the estimators.
-func Estimators() []string { return estimators.names() }
-
-// Readouts lists the names of the readouts.
-func Readouts() []string { return readouts.names() }
-
-// Links lists the names of the links.
-func Links() []string { return links.names() }
+func RegisterObjective(name Objective, l Loss) {
+	settings.Register(objectives, "objective", string(name), l)
+}
 
 // LinearEntries returns the entries of parameters that f is linear in.
 func (c Config) LinearEntries() []Entry {
-	entries := slices.Clone(estimators.get(c.Estimator).Linear)
+	entries := slices.Clone(estimators[c.Estimator].Linear)
 	for _, s := range c.Specs() {
 		for i, e := range entries {
 			if s.piece == "estimator" && s.local == e.Param {
@@ -194,4 +160,4 @@ func (c Config) LinearEntries() []Entry {
 }
 
 // Measures says whether training measures the covariances that are found.
-func (c Config) Measures() bool { return objectives.get(string(c.Objective)).Measured }
+func (c Config) Measures() bool { return objectives[string(c.Objective)].Measured }

@@ -188,7 +188,7 @@ func checkHead(c Config, head layers.Head) error {
 	if err := head.Validate(); err != nil {
 		return err
 	}
-	if len(bodies.get(c.Body).Statistics) > 0 {
+	if len(bodies[c.Body].Statistics) > 0 {
 		return ErrMismatch.Errorf("the body %q takes statistics of the features, which change with the head; train none of its layers", c.Body)
 	}
 	if head.Out() != c.Features {

@@ -70,7 +70,7 @@ func TestTheRegressionStartIsTheLeastSquares(t *testing.T) {
 
 // estimators are those with parameters that f is linear in.
 func estimators() []string {
-	return slices.DeleteFunc(model.Estimators(), func(name string) bool { return model.Config{Estimator: name}.LinearEntries() == nil })
+	return slices.DeleteFunc(model.Pieces()["estimator"], func(name string) bool { return model.Config{Estimator: name}.LinearEntries() == nil })
 }
 
 func TestTheRegressionStartRefusesExperienceOfZeros(t *testing.T) {

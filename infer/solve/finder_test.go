@@ -54,8 +54,8 @@ func TestNoModelHasABetterCovariance(t *testing.T) {
 	}
 	negative, positive, falling := 0, 0, 0
 	for seed := range uint64(6) {
-		for _, estimator := range model.Estimators() {
-			for _, link := range model.Links() {
+		for _, estimator := range model.Pieces()["estimator"] {
+			for _, link := range model.Pieces()["link"] {
 				n := random(t, seed, func(c *model.Config) { c.Estimator, c.Link = estimator, link })
 				for i, p := range problems {
 					e, found, direction := estimate(t, n, p), datatest.Must(n.find(p, metricOf(p)))(t), n.network.Direction()
@@ -98,7 +98,7 @@ func modelCovariances(t *testing.T, p *data.ProblemData) []*mat.SymDense {
 // Tasks in another order give the covariance in that order.
 func TestOrderOfTasksDoesNotMatter(t *testing.T) {
 	for seed := range uint64(8) {
-		for _, estimator := range model.Estimators() {
+		for _, estimator := range model.Pieces()["estimator"] {
 			n := random(t, seed, func(c *model.Config) { c.Estimator = estimator })
 			p := made(seed, "p", data.Classification, 4)
 			order := data.Stream(seed, "order").Perm(4)

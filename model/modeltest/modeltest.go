@@ -7,6 +7,7 @@
 package modeltest
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"math"
@@ -57,15 +58,13 @@ func Check(t *testing.T, names ...string) {
 	c.Objective = ""
 	for _, name := range names {
 		known := false
-		for _, piece := range model.Pieces() {
-			if piece.Name == name {
-				*field[piece.Kind] = name
+		for kind, registered := range model.Pieces() {
+			if slices.Contains(registered, name) {
+				*field[kind] = name
 				known = true
 			}
 		}
-		if !known {
-			t.Fatalf("nothing is registered as %q; there are %v", name, model.Pieces())
-		}
+		datatest.Need(t, known, "nothing is registered as %q; there are %v", name, model.Pieces())
 	}
 	objectives := means
 	if c.Objective != "" {
@@ -134,9 +133,9 @@ func (s *suite) training(t *testing.T) *model.TrainingGraph {
 		value := 0.0 // weighted squares
 		for i := range omega.SymmetricDim() {
 			for j := range omega.SymmetricDim() {
-				w := float64(1 + min(i, j))
-				value += w * omega.At(i, j) * omega.At(i, j)
-				slope.SetSym(i, j, 2*w*omega.At(i, j))
+				weighted := float64(1+min(i, j)) * omega.At(i, j)
+				value += weighted * omega.At(i, j)
+				slope.SetSym(i, j, 2*weighted)
 			}
 		}
 		return value, slope, nil
@@ -251,22 +250,21 @@ func (s *suite) batch(t *testing.T) {
 	if !slices.Contains(means, s.network.Config.Objective) {
 		t.Skip("the objective need not be a mean over tuples")
 	}
-	together := s.step(t, s.tuples...)
-	loss := together.Loss
-	gradient := together.Gradient.Clone()
+	want := numbers(s.step(t, s.tuples...))
+	mean := make([]float64, len(want))
 	for _, tuple := range s.tuples {
-		single := s.step(t, tuple)
-		loss -= single.Loss / tuples
-		for i, g := range single.Gradient {
-			for j, v := range g.Value {
-				gradient[i].Value[j] -= v / tuples
-			}
-		}
+		floats.AddScaled(mean, 1./tuples, numbers(s.step(t, tuple)))
 	}
-	near(t, "loss of the batch minus the mean", []float64{loss}, []float64{0})
-	for _, g := range gradient {
-		near(t, "gradient of the batch minus the mean, "+g.Name, g.Value, make([]float64, len(g.Value)))
+	near(t, "the mean of single steps", mean, want)
+}
+
+// numbers are the loss of a step and its gradient.
+func numbers(step model.Step) []float64 {
+	all := []float64{step.Loss}
+	for _, g := range step.Gradient {
+		all = append(all, g.Value...)
 	}
+	return all
 }
 
 func (s *suite) agreement(t *testing.T) {
@@ -298,10 +296,7 @@ func (s *suite) shapes(t *testing.T) {
 	want := s.step(t, s.tuples...)
 	near(t, "f after other problems", got.F, want.F)
 	near(t, "v after other problems", got.V, want.V)
-	near(t, "loss after other problems", []float64{got.Loss}, []float64{want.Loss})
-	for i, g := range want.Gradient {
-		near(t, "gradient of "+g.Name+" after other problems", got.Gradient[i].Value, g.Value)
-	}
+	near(t, "the loss and its gradient after other problems", numbers(got), numbers(want))
 }
 
 // parts is for bodies of pairs, which a forward graph embeds some at a time where there
@@ -312,11 +307,10 @@ func (s *suite) parts(t *testing.T) {
 		t.Skip("the body is not of pairs")
 	}
 	r := data.Stream(4, "modeltest")
-	payload := s.prepare(t, Problem(r, features, slices.Repeat([]int{3}, tasks)...))
-	large := &suite{network: s.network, payload: payload}
-	large.graph = s.training(t)
+	large := *s
+	large.payload = s.prepare(t, Problem(r, features, slices.Repeat([]int{3}, tasks)...))
 	tuple := model.Tuple{Omega: Covariance(r, tasks), O: 1}
-	near(t, "f of pairs embedded in parts", large.estimate(t, payload, tuple).F, large.step(t, tuple).F)
+	near(t, "f of pairs embedded in parts", large.estimate(t, large.payload, tuple).F, large.step(t, tuple).F)
 }
 
 // changed is the problem with other training rows.
@@ -336,8 +330,7 @@ func (s *suite) order(t *testing.T) {
 			order = append(order, i)
 		}
 		rows.X = rows.X.Take(order)
-		rows.Y = slices.Clone(rows.Y)
-		slices.Reverse(rows.Y)
+		rows.Y = data.Picked(rows.Y, order)
 	})
 	got := s.estimate(t, s.prepare(t, turned))
 	want := s.estimate(t, s.payload)
@@ -353,20 +346,17 @@ func (s *suite) permutation(t *testing.T) {
 		slices.Reverse(order)
 	}
 	moved := &data.ProblemData{Problem: s.problem.Problem}
-	for _, j := range order {
-		moved.Tasks = append(moved.Tasks, s.problem.Tasks[j])
+	moved.Tasks = data.Picked(s.problem.Tasks, order)
+	tasks := func(v []float64) []float64 {
+		parts := slices.Collect(slices.Chunk(v, len(v)/m))
+		return slices.Concat(data.Picked(parts, order)...)
 	}
-	permuted := func(v []float64, inner func(v []float64) []float64) (p []float64) {
-		width := len(v) / m
-		for _, i := range order {
-			p = append(p, inner(v[i*width:][:width])...)
+	pairs := func(v []float64) (p []float64) {
+		for row := range slices.Chunk(tasks(v), len(v)/m) {
+			p = append(p, tasks(row)...)
 		}
 		return p
 	}
-	tasks := func(v []float64) []float64 {
-		return permuted(v, func(row []float64) []float64 { return row })
-	}
-	pairs := func(v []float64) []float64 { return permuted(v, tasks) }
 	var tuples []model.Tuple
 	for _, tuple := range s.tuples {
 		tuples = append(tuples, model.Tuple{Omega: pairs(tuple.Omega), O: tuple.O})
@@ -433,17 +423,14 @@ func (s *suite) direction(t *testing.T) {
 	}
 	// The function that inference minimises, <Phi', Omega> + rho tr(Omega^2), has to
 	// order covariances as the estimated relative error does.
-	value := make([]float64, tuples)
-	o := make([]float64, tuples)
-	for q, tuple := range s.tuples {
-		value[q] = direction * e.Value(mat.NewSymDense(e.Tasks, tuple.Omega))
-		o[q] = s.network.RelativeError(value[q] / direction)
-		for p := range q {
-			if (value[p]-value[q])*(o[p]-o[q]) < 0 {
-				t.Errorf("inference gives covariances %d and %d the values %v and %v, but their relative errors are %v and %v", p, q, value[p], value[q], o[p], o[q])
-			}
-		}
+	f := s.estimate(t, s.payload, s.tuples...).F
+	slices.SortFunc(f, func(a, b float64) int { return cmp.Compare(direction*a, direction*b) })
+	var o []float64
+	for _, v := range f {
+		o = append(o, s.network.RelativeError(v))
 	}
+	datatest.Holds(t, slices.IsSorted(o), "the relative errors of %v are %v, against the direction %v",
+		f, o, direction)
 }
 
 func (s *suite) saving(t *testing.T) {

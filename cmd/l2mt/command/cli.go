@@ -127,14 +127,15 @@ func newParser(c *cli) *kong.Kong {
 // flagVars are the lists in the explanations of flags.
 func flagVars() kong.Vars {
 	vars := kong.Vars{}
+	pieces := model.Pieces()
 	for name, list := range map[string][]string{
 		"models":      multitask.Names(),
 		"views":       solve.Views(),
 		"presets":     model.Presets(),
-		"bodies":      model.Bodies(),
-		"links":       model.Links(),
-		"readouts":    model.Readouts(),
-		"estimators":  model.Estimators(),
+		"bodies":      pieces["body"],
+		"links":       pieces["link"],
+		"readouts":    pieces["readout"],
+		"estimators":  pieces["estimator"],
 		"experiments": experimentNames(),
 	} {
 		vars[name] = strings.Join(list, ", ")

@@ -82,7 +82,7 @@ func Network(t testing.TB, seed uint64, change func(c *model.Config)) *model.Net
 	if change != nil {
 		change(&c)
 	}
-	for _, body := range model.Bodies() {
+	for _, body := range model.Pieces()["body"] {
 		if c.Validate() == nil {
 			break
 		}
