@@ -1,8 +1,6 @@
 package model
 
 import (
-	"fmt"
-
 	"l2mt/data"
 	"l2mt/layers"
 )
@@ -40,8 +38,9 @@ const (
 // String names a row in words.
 func (p Per) String() string { return [...]string{"task", "pair of tasks"}[p] }
 
-func (p Per) rows(tasks int) int {
-	if p == PerPair {
+// rows is the number of rows of E for so many tasks.
+func (c Config) rows(tasks int) int {
+	if c.FeatureFree() {
 		return tasks * tasks
 	}
 	return tasks
@@ -52,55 +51,35 @@ func (p Per) rows(tasks int) int {
 type Statistic struct {
 	// Name is unique within a body.
 	Name string
-	// Per is the kind of its rows, and Cols the number of its columns.
-	Per  Per
+	// Cols is the number of its columns. It has a row for each of E.
 	Cols int
 	// Compute looks at the training rows of a problem. The Rows it returns compute the matrix.
 	Compute func(p *data.ProblemData) (Rows, error)
 }
 
-// Rows appends the rows of a matrix from one up to another to out.
-type Rows func(out []float64, from, to int) []float64
+// Rows appends a row of a matrix to out.
+type Rows func(out []float64, row int) []float64
 
 // RowsOf is a matrix of so many columns, row-major.
 func RowsOf(values []float64, cols int) Rows {
-	return func(out []float64, from, to int) []float64 {
-		end := min(to*cols, len(values))
-		return append(out, values[min(from*cols, end):end]...)
+	return func(out []float64, row int) []float64 {
+		rest := values[min(row*cols, len(values)):]
+		return append(out, rest[:min(cols, len(rest))]...)
 	}
 }
 
-// rows is the statistic of a problem. Its rows are computed here, or later, a part at a time,
-// where there are many tasks.
-func (s Statistic) rows(p *data.ProblemData, inParts bool) (Rows, error) {
-	rows, err := s.Compute(p)
-	if err != nil {
-		return nil, s.wrong(p, err)
+// values are some rows of the statistic, which must be as many as declared and finite.
+func (s Statistic) values(compute Rows, rows []int) (v []float64, err error) {
+	for _, row := range rows {
+		v = compute(v, row)
 	}
-	if inParts {
-		return rows, nil
-	}
-	count := s.Per.rows(len(p.Tasks))
-	v := rows(make([]float64, 0, count*s.Cols), 0, count)
-	if err := s.check(v, count); err != nil {
-		return nil, s.wrong(p, err)
-	}
-	return RowsOf(v, s.Cols), nil
-}
-
-func (s Statistic) wrong(p *data.ProblemData, err error) error {
-	return fmt.Errorf("problem %q: statistic %q: %w", p.Name, s.Name, err)
-}
-
-// check refuses rows that are not as many as declared, or not finite.
-func (s Statistic) check(v []float64, rows int) error {
-	if len(v) != rows*s.Cols {
-		return data.Invalid("it has %d numbers; a row of %d for every %s makes %d", len(v), s.Cols, s.Per, rows*s.Cols)
+	if want := len(rows) * s.Cols; len(v) != want {
+		return nil, data.Invalid("statistic %q: it has %d numbers; %d rows of %d have %d", s.Name, len(v), len(rows), s.Cols, want)
 	}
 	if i := layers.NotFinite(v); i >= 0 {
-		return data.Invalid("entry %d is %v; it must be finite", i, v[i])
+		return nil, data.Invalid("statistic %q: entry %d is %v; it must be finite", s.Name, i, v[i])
 	}
-	return nil
+	return v, nil
 }
 
 // BodyInputs are the inputs of a body: the problem in the graph's slot.

@@ -26,7 +26,7 @@ func init() {
 				{Name: "v", Shape: []int{1, c.Hidden}, Deviation: 0.5},
 			}
 		},
-		Statistics: []model.Statistic{{Name: "size", Per: model.PerTask, Cols: 1, Compute: logSizes}},
+		Statistics: []model.Statistic{{Name: "size", Cols: 1, Compute: logSizes}},
 		Build: func(in model.BodyInputs) *layers.Node {
 			sizes := op.Must(op.Mul(in.Statistics.Get("size"), in.Params.Get("v")))   // tasks x h
 			return op.Must(op.Add(in.Readout(in.Product(in.Params.Get("M"))), sizes)) // tasks x h
@@ -38,7 +38,7 @@ func init() {
 			return []model.Spec{{Name: "M", Shape: []int{2, 3}, Deviation: 0.5}, {Name: "b", Shape: []int{3}}}
 		},
 		Per:        model.PerPair,
-		Statistics: []model.Statistic{{Name: "products", Per: model.PerPair, Cols: 2, Compute: products}},
+		Statistics: []model.Statistic{{Name: "products", Cols: 2, Compute: products}},
 		Build: func(in model.BodyInputs) *layers.Node {
 			s := in.Statistics.Get("products") // tasks^2 x 2
 			h := op.Must(op.Mul(s, in.Params.Get("M")))
@@ -61,7 +61,7 @@ func init() {
 		compute := func(*data.ProblemData) (model.Rows, error) { return model.RowsOf(values, 1), nil }
 		model.RegisterBody(name, model.Body{
 			Per:        model.PerPair,
-			Statistics: []model.Statistic{{Name: "bad", Per: model.PerPair, Cols: 1, Compute: compute}},
+			Statistics: []model.Statistic{{Name: "bad", Cols: 1, Compute: compute}},
 			Build:      func(in model.BodyInputs) *layers.Node { return in.Statistics.Get("bad") },
 		})
 	}
@@ -184,7 +184,7 @@ func TestBodiesMakeWhatTheirFormulasSay(t *testing.T) {
 				continue
 			}
 			s := datatest.Must(statistic(view.InMetric(p)))(t)
-			near(t, body, e.E, formula(n, func(j int) []float64 { return s(nil, j, j+1) }), 1e-12)
+			near(t, body, e.E, formula(n, func(j int) []float64 { return s(nil, j) }), 1e-12)
 		}
 	}
 }
@@ -206,22 +206,16 @@ func TestBodiesThatDoNotFitAreRefused(t *testing.T) {
 			return err
 		}
 	}
+	ofPairs := func(body string) func() error {
+		return graphOf(func(c *model.Config) { c.Body, c.Estimator = body, "test-pairs" })
+	}
 	for want, call := range map[string]func() error{
 		`body is "lstm"; it must be one of lgnn, `: with(func(c *model.Config) { c.Body = "lstm" }).Validate,
 		`the body "test-pairs" makes a row for every pair of tasks, but the estimator "affine-kernel" takes one for every task`: with(func(c *model.Config) { c.Body = "test-pairs" }).Validate,
 		"features is 0": with(func(c *model.Config) { c.Features = 0 }).Validate,
-		`problem "random": statistic "bad": it has 1 numbers; a row of 1 for every pair of tasks makes 4`: func() error {
-			_, err := model.Prepare(with(func(c *model.Config) { c.Body, c.Estimator = "test-short", "test-pairs" }), p)
-			return err
-		},
-		`entry 1 is NaN; it must be finite`: func() error {
-			_, err := model.Prepare(with(func(c *model.Config) { c.Body, c.Estimator = "test-nan", "test-pairs" }), p)
-			return err
-		},
-		`entry 2 is -Inf; it must be finite`: func() error {
-			_, err := model.Prepare(with(func(c *model.Config) { c.Body, c.Estimator = "test-inf", "test-pairs" }), p)
-			return err
-		},
+		`statistic "bad": it has 1 numbers; 4 rows of 1 have 4`: ofPairs("test-short"),
+		`entry 1 is NaN; it must be finite`:                     ofPairs("test-nan"),
+		`entry 2 is -Inf; it must be finite`:                    ofPairs("test-inf"),
 		`it was prepared for body test-linear, features 4`: func() error {
 			payload, err := model.Prepare(with(func(c *model.Config) { c.Body = "test-linear" }), p)
 			if err != nil {

@@ -98,7 +98,7 @@ func (ps *programs) compile(p *Payload, s shape) (compiled *program, err error) 
 	if compiled.slot, err = p.slot(); err != nil {
 		return nil, err
 	}
-	if ps.config.inParts(p.tasks) && ps.parted {
+	if ps.inParts(p.tasks) {
 		if compiled.parts, err = newParts(ps.config, ps.memory); err != nil {
 			return nil, err
 		}
@@ -177,9 +177,9 @@ func shaped(name string, n *layers.Node, shapes ...[]int) {
 
 // embedding is E, which the body makes unless parts do.
 func (n *core) embedding(g *layers.Graph) *layers.Node {
-	rows := func(per Per) int { return per.rows(n.program.shape.tasks) }
+	rows := n.config.rows(n.program.shape.tasks)
 	if n.program.parts != nil {
-		return g.Input(embedded, rows(PerPair), n.program.parts.width())
+		return g.Input(embedded, rows, n.program.parts.width())
 	}
 	in := BodyInputs{Config: n.config, Slot: n.program.slot}
 	in.Params = n.params.piece(n.config, "body")
@@ -187,13 +187,12 @@ func (n *core) embedding(g *layers.Graph) *layers.Node {
 	return n.config.embedding(g, rows, in)
 }
 
-// embedding is E of the body, whose matrices have so many rows.
-func (c Config) embedding(
-	g *layers.Graph, rows func(Per) int, in BodyInputs) (e *layers.Node) {
+// embedding is E of the body, with so many rows.
+func (c Config) embedding(g *layers.Graph, rows int, in BodyInputs) (e *layers.Node) {
 	body := bodies[c.Body]
 	in.Statistics = Inputs{}
 	for _, s := range body.Statistics {
-		in.Statistics[s.Name] = g.Input(statisticName(s), rows(s.Per), s.Cols)
+		in.Statistics[s.Name] = g.Input(statisticName(s), rows, s.Cols)
 	}
 	named("body", c.Body, func() {
 		e = body.Build(in)
@@ -201,7 +200,7 @@ func (c Config) embedding(
 		if body.Per == PerPair && e.Dims() == 2 {
 			width = e.Shape()[1]
 		}
-		shaped("E", e, []int{rows(body.Per), width})
+		shaped("E", e, []int{rows, width})
 	})
 	return e
 }
@@ -278,12 +277,14 @@ func (ps *programs) inputs(
 	for _, t := range params {
 		inputs[t.Name] = t.Value
 	}
-	if !ps.parted || !ps.config.inParts(m) {
-		for i, s := range bodies[ps.config.Body].Statistics {
-			inputs[statisticName(s)] = p.statistics[i](nil, 0, s.Per.rows(m))
-		}
+	if ps.inParts(m) {
+		return inputs, nil
 	}
-	return inputs, nil
+	var rows []int
+	for row := range ps.config.rows(m) {
+		rows = append(rows, row)
+	}
+	return inputs, p.addStatistics(inputs, rows)
 }
 
 // put sets the inputs of the graph for a problem and some tuples, and returns it.
@@ -306,10 +307,15 @@ func (ps *programs) put(params Params, p *Payload, tuples []Tuple) (*program, er
 			return nil, err
 		}
 	}
+	return n, set(n.graph, inputs)
+}
+
+// set gives a graph its inputs.
+func set(g *layers.Graph, inputs map[string][]float64) error {
 	for name, value := range inputs {
-		if err := n.graph.Set(name, value); err != nil {
-			return nil, err
+		if err := g.Set(name, value); err != nil {
+			return err
 		}
 	}
-	return n, nil
+	return nil
 }

@@ -1,7 +1,7 @@
 package model
 
 import (
-	"fmt"
+	"cmp"
 	"slices"
 
 	"l2mt/layers"
@@ -13,22 +13,20 @@ const partRows = 4096
 // parts embed a problem of many pairs of tasks in parts, whose memory does not grow
 // with the tasks.
 type parts struct {
-	config Config
-	graph  *layers.Graph
-	e      *layers.Capture
+	graph *layers.Graph
+	e     *layers.Capture
 }
 
 // inParts says whether problems of so many tasks are embedded in parts.
-func (c Config) inParts(tasks int) bool {
-	return c.Embeds() == PerPair && PerPair.rows(tasks) > partRows
+func (ps *programs) inParts(tasks int) bool {
+	return ps.parted && ps.config.FeatureFree() && ps.config.rows(tasks) > partRows
 }
 
 func newParts(c Config, memory *layers.Memory) (p *parts, err error) {
-	p = &parts{config: c}
+	p = &parts{}
 	p.graph, err = memory.Build(func(g *layers.Graph) {
-		rows := func(Per) int { return partRows }
 		in := BodyInputs{Config: c, Params: c.inputs(g).piece(c, "body")}
-		p.e = g.Capture(c.embedding(g, rows, in))
+		p.e = g.Capture(c.embedding(g, partRows, in))
 	})
 	return p, err
 }
@@ -38,12 +36,10 @@ func (p *parts) width() int { return len(p.e.Value) / partRows }
 
 // embed is E, row-major.
 func (p *parts) embed(params Params, payload *Payload) ([]float64, error) {
+	inputs := map[string][]float64{}
 	for _, t := range params {
-		if err := p.graph.Set(t.Name, t.Value); err != nil {
-			return nil, err
-		}
+		inputs[t.Name] = t.Value
 	}
-	body := bodies[p.config.Body]
 	h := p.width()
 	m := payload.Tasks()
 	e := make([]float64, m*m*h)
@@ -54,18 +50,9 @@ func (p *parts) embed(params Params, payload *Payload) ([]float64, error) {
 		}
 	}
 	for part := range slices.Chunk(pairs, partRows) {
-		for k, s := range body.Statistics {
-			var values []float64
-			for _, row := range part {
-				values = payload.statistics[k](values, row, row+1)
-			}
-			err := s.check(values, len(part))
-			if err == nil {
-				err = p.graph.Set(statisticName(s), values)
-			}
-			if err != nil {
-				return nil, fmt.Errorf("statistic %q: %w", s.Name, err)
-			}
+		err := payload.addStatistics(inputs, part)
+		if err = cmp.Or(err, set(p.graph, inputs)); err != nil {
+			return nil, err
 		}
 		if err := p.graph.Run(); err != nil {
 			return nil, err

@@ -27,6 +27,16 @@ type Payload struct {
 // Tasks is m, the number of tasks.
 func (p *Payload) Tasks() int { return p.tasks }
 
+// addStatistics adds some rows of the statistics to the inputs of a graph.
+func (p *Payload) addStatistics(inputs map[string][]float64, rows []int) (err error) {
+	for i, s := range bodies[p.config.Body].Statistics {
+		if inputs[statisticName(s)], err = s.values(p.statistics[i], rows); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
 // slot is a slot with the rows of the problem, or nil.
 func (p *Payload) slot() (*layers.Slot, error) {
 	if p.batch == nil {
@@ -74,7 +84,6 @@ func PrepareIn(c Config, p *data.ProblemData, inMetric func() *data.ProblemData,
 	if err := p.Check(); err != nil {
 		return nil, err
 	}
-	body := bodies[c.Body]
 	payload := &Payload{tasks: len(p.Tasks), config: c}
 	if c.FeatureFree() {
 		p = inMetric()
@@ -87,10 +96,10 @@ func PrepareIn(c Config, p *data.ProblemData, inMetric func() *data.ProblemData,
 			return nil, fmt.Errorf("problem %q: %w", p.Name, err)
 		}
 	}
-	for _, s := range body.Statistics {
-		rows, err := s.rows(p, c.inParts(len(p.Tasks)))
+	for _, s := range bodies[c.Body].Statistics {
+		rows, err := s.Compute(p)
 		if err != nil {
-			return nil, err
+			return nil, fmt.Errorf("problem %q: statistic %q: %w", p.Name, s.Name, err)
 		}
 		payload.statistics = append(payload.statistics, rows)
 	}

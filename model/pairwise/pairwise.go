@@ -39,7 +39,7 @@ func init() {
 		},
 		Per: model.PerPair,
 		Statistics: []model.Statistic{
-			{Name: "pairs", Per: model.PerPair, Cols: pairColumns, Compute: pairStatistics},
+			{Name: "pairs", Cols: pairColumns, Compute: pairStatistics},
 		},
 		Build: embed,
 	})

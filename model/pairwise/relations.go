@@ -132,28 +132,25 @@ func pairStatistics(p *data.ProblemData) (model.Rows, error) {
 		1 - floats.Sum(r.raw.noise)*share, 1 - floats.Sum(r.white.noise)*share,
 		regression,
 	}
-	return func(out []float64, from, to int) []float64 {
-		for k := from; k < to; k++ {
-			i := k / m
-			j := k % m
-			self := 0.0
-			if i == j {
-				self = share
-			}
-			c1, c2 := r.raw.cosine(i, j)
-			c3, c4 := r.white.cosine(i, j)
-			mean := func(v []float64) float64 { return (v[i] + v[j]) / 2 }
-			gap := func(v []float64) float64 { return math.Abs(v[i] - v[j]) }
-			out = append(out, c1, c2, c3, c4, share, self)
-			for _, c := range []float64{c1, c2, c3, c4} {
-				out = append(out, math.Abs(c))
-			}
-			out = append(out, mean(r.size), gap(r.size), mean(r.balance))
-			out = append(out, 1-mean(r.raw.noise), 1-mean(r.white.noise))
-			out = append(out, mean(raw), mean(white), gap(white))
-			out = append(out, problem...)
+	return func(out []float64, row int) []float64 {
+		i := row / m
+		j := row % m
+		self := 0.0
+		if i == j {
+			self = share
 		}
-		return out
+		c1, c2 := r.raw.cosine(i, j)
+		c3, c4 := r.white.cosine(i, j)
+		mean := func(v []float64) float64 { return (v[i] + v[j]) / 2 }
+		gap := func(v []float64) float64 { return math.Abs(v[i] - v[j]) }
+		out = append(out, c1, c2, c3, c4, share, self)
+		for _, c := range []float64{c1, c2, c3, c4} {
+			out = append(out, math.Abs(c))
+		}
+		out = append(out, mean(r.size), gap(r.size), mean(r.balance))
+		out = append(out, 1-mean(r.raw.noise), 1-mean(r.white.noise))
+		out = append(out, mean(raw), mean(white), gap(white))
+		return append(out, problem...)
 	}, nil
 }
 
