@@ -82,18 +82,14 @@ func (f *Forward) Estimate(p *Payload, tuples ...Tuple) (*Estimate, error) {
 
 // Asked has the arguments of the closed form for a covariance with the least direction * f.
 func (e *Estimate) Asked(direction float64) (phi *mat.SymDense, rho float64) {
-	return asked(e.Phi, e.C, e.Tasks, direction)
-}
-
-func asked(phi []float64, c float64, m int, direction float64) (*mat.SymDense, float64) {
-	symmetric := mat.NewSymDense(m, nil)
-	for i := range m {
-		for j := i; j < m; j++ {
-			sum := phi[i*m+j] + phi[j*m+i]
-			symmetric.SetSym(i, j, direction*sum/2)
+	phi = mat.NewSymDense(e.Tasks, nil)
+	for i := range e.Tasks {
+		for j := i; j < e.Tasks; j++ {
+			sum := e.Phi[i*e.Tasks+j] + e.Phi[j*e.Tasks+i]
+			phi.SetSym(i, j, direction*sum/2)
 		}
 	}
-	return symmetric, direction * c
+	return phi, direction * e.C
 }
 
 // Value is f at a covariance: <Phi, Omega> + C tr(Omega^2).

@@ -65,12 +65,6 @@ func ReadHead(path string) (layers.Head, error) {
 	return head, nil
 }
 
-// connectedArrays are the arrays of one layer.
-type connectedArrays struct {
-	weight, bias *Tensor
-	transposed   bool // the weight is out x in
-}
-
 // readHead finds the layers among the arrays of a file.
 func readHead(arrays []Tensor) (head layers.Head, err error) {
 	var names []string
@@ -81,32 +75,29 @@ func readHead(arrays []Tensor) (head layers.Head, err error) {
 			prefix = classifier
 		}
 	}
-	numbered := map[int]*connectedArrays{}
-	for i, name := range names {
-		m := layerArray.FindStringSubmatch(name)
-		if m == nil || !strings.HasPrefix(name, prefix) {
+	weights := map[int]Tensor{}
+	biases := map[int]Tensor{}
+	for _, a := range arrays {
+		m := layerArray.FindStringSubmatch(a.Name)
+		if m == nil || !strings.HasPrefix(a.Name, prefix) {
 			continue
 		}
 		number, err := strconv.Atoi(cmp.Or(m[1], m[4], "-1")) // of W and b
 		if err != nil {
-			return nil, data.Malformed("array %q: %w", name, err)
+			return nil, data.Malformed("array %q: %w", a.Name, err)
 		}
-		l := numbered[number]
-		if l == nil {
-			l = &connectedArrays{transposed: m[1] != ""}
-			numbered[number] = l
-		}
-		field := &l.bias
+		part := biases
 		if m[2]+m[3] != "" {
-			field = &l.weight
+			part = weights
 		}
-		if *field != nil {
-			return nil, data.Malformed("%q and %q have the same number; the file must have the layers of the head alone", (*field).Name, name)
+		if other, taken := part[number]; taken {
+			return nil, data.Malformed("%q and %q have the same number; the file must have the layers of the head alone", other.Name, a.Name)
 		}
-		*field = &arrays[i]
+		part[number] = a
 	}
-	for _, number := range slices.Sorted(maps.Keys(numbered)) {
-		l, err := numbered[number].layer()
+	numbers := slices.AppendSeq(slices.Collect(maps.Keys(weights)), maps.Keys(biases))
+	for _, number := range data.Distinct(numbers) {
+		l, err := connected(weights[number], biases[number])
 		if err != nil {
 			return nil, err
 		}
@@ -118,27 +109,27 @@ func readHead(arrays []Tensor) (head layers.Head, err error) {
 	return head, err
 }
 
-func (a *connectedArrays) layer() (l layers.Connected, err error) {
+// connected is the layer of two arrays, which have no name where they are missing.
+func connected(weight, bias Tensor) (l layers.Connected, err error) {
 	switch {
-	case a.bias == nil:
-		return l, data.Malformed("there is a weight %q without its bias; a layer needs both", a.weight.Name)
-	case a.weight == nil:
-		return l, data.Malformed("there is a bias %q without its weight; a layer needs both", a.bias.Name)
-	case len(a.weight.Shape) != 2:
-		return l, data.Malformed("array %q: its shape is %v; the weight of a fully connected layer has two dimensions", a.weight.Name, a.weight.Shape)
+	case bias.Name == "":
+		return l, data.Malformed("there is a weight %q without its bias; a layer needs both", weight.Name)
+	case weight.Name == "":
+		return l, data.Malformed("there is a bias %q without its weight; a layer needs both", bias.Name)
+	case len(weight.Shape) != 2:
+		return l, data.Malformed("array %q: its shape is %v; the weight of a fully connected layer has two dimensions", weight.Name, weight.Shape)
 	}
-	shape := a.weight.Shape
-	l = layers.Connected{In: shape[0], Out: shape[1]}
-	l.W = a.weight.Single
-	l.B = a.bias.Single
-	if a.transposed {
-		l.In = shape[1]
-		l.Out = shape[0]
+	l = layers.Connected{In: weight.Shape[0], Out: weight.Shape[1]}
+	l.W = weight.Single
+	l.B = bias.Single
+	if strings.HasSuffix(weight.Name, ".weight") { // out x in
+		l.In = weight.Shape[1]
+		l.Out = weight.Shape[0]
 		l.W = safetensors.Transposed(l.W, l.Out, l.In)
 	}
-	if !slices.Equal(a.bias.Shape, []int{l.Out}) {
+	if !slices.Equal(bias.Shape, []int{l.Out}) {
 		return l, data.Mismatch("array %q: its shape is %v; the weight %q, %v, needs %d biases",
-			a.bias.Name, a.bias.Shape, a.weight.Name, shape, l.Out)
+			bias.Name, bias.Shape, weight.Name, weight.Shape, l.Out)
 	}
 	return l, nil
 }

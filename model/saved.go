@@ -137,10 +137,8 @@ func Load(dir string) (*Network, error) {
 	if err != nil {
 		return nil, err
 	}
-	if n.Head, err = loadHead(dir, n.Config.Head); err != nil {
-		return nil, err
-	}
-	return n, nil
+	n.Head, err = loadHead(dir, n.Config.Head)
+	return n, err
 }
 
 // LoadFS is Load from a file system, such as one that a program embeds. It reads
@@ -154,28 +152,30 @@ func LoadFS(from fs.FS) (*Network, error) {
 }
 
 // read reads all but the head. Errors call the file system dir.
-func read(from fs.FS, dir string) (*Network, error) {
-	path := filepath.Join(dir, WeightsFile)
+func read(from fs.FS, dir string) (n *Network, err error) {
+	defer func() {
+		if err != nil {
+			err = fmt.Errorf("%s: %w", filepath.Join(dir, WeightsFile), err)
+		}
+	}()
 	b, err := fs.ReadFile(from, WeightsFile)
 	if err != nil {
-		return nil, fmt.Errorf("load: %s: %w", path, err)
+		return nil, err
 	}
 	tensors, metadata, err := safetensors.Decode(b)
 	if err != nil {
-		return nil, fmt.Errorf("load: %s: %w", path, err)
+		return nil, err
 	}
 	file, err := decodeConfig([]byte(metadata[configKey]))
 	if err != nil {
-		return nil, fmt.Errorf("%s: metadata %q: %w", path, configKey, err)
+		return nil, fmt.Errorf("metadata %q: %w", configKey, err)
 	}
-	n := &Network{Config: file.Config, Provenance: file.Provenance}
+	n = &Network{Config: file.Config, Provenance: file.Provenance}
 	if n.Sigma, tensors, err = takeSigma(tensors, metadata[sigmaKey]); err != nil {
-		return nil, fmt.Errorf("%s: %w", path, err)
+		return nil, err
 	}
-	if n.Params, err = arrange(n.Config, tensors); err != nil {
-		return nil, fmt.Errorf("%s: %w", path, err)
-	}
-	return n, nil
+	n.Params, err = arrange(n.Config, tensors)
+	return n, err
 }
 
 // decodeConfig reads the text of config.json.
@@ -183,44 +183,37 @@ func decodeConfig(b []byte) (file configFile, err error) {
 	if err := files.DecodeSchema(b, configSchema, &file); err != nil {
 		return file, ErrConfig.Errorf("%w", err)
 	}
-	if err := file.Config.missing(); err != nil {
-		return file, err
-	}
 	return file, file.Config.Validate()
 }
 
 // arrange puts tensors into the order of the configuration's parameters, and
 // reports tensors that are missing, left over, or not of the right kind.
-func arrange(c Config, tensors []Tensor) (Params, error) {
-	var p Params
+func arrange(c Config, tensors []Tensor) (p Params, err error) {
 	var faults []error
 	fault := func(format string, args ...any) {
 		faults = append(faults, ErrMismatch.Errorf(format, args...))
 	}
-	used := map[string]bool{}
+	rest := map[string]Tensor{}
+	for _, t := range tensors {
+		rest[t.Name] = t
+	}
 	for _, s := range c.Specs() {
-		used[s.Name] = true
-		i := slices.IndexFunc(tensors, func(t Tensor) bool { return t.Name == s.Name })
-		if i < 0 {
+		t, found := rest[s.Name]
+		delete(rest, s.Name)
+		switch bad := layers.NotFinite(t.Value); {
+		case !found:
 			fault("there is no tensor %q", s.Name)
-			continue
-		}
-		t := tensors[i]
-		if !slices.Equal(t.Shape, s.Shape) {
+		case !slices.Equal(t.Shape, s.Shape):
 			fault("tensor %q has shape %v; it must have %v", t.Name, t.Shape, s.Shape)
-		}
-		if t.DType != c.storage() {
+		case t.DType != c.storage():
 			fault("tensor %q has dtype %s; it must have %s", t.Name, t.DType, c.storage())
-		}
-		if j := layers.NotFinite(t.Value); j >= 0 {
-			fault("tensor %q has %v at entry %d; it must be finite", t.Name, t.Value[j], j)
+		case bad >= 0:
+			fault("tensor %q has %v at entry %d; it must be finite", t.Name, t.Value[bad], bad)
 		}
 		p = append(p, t)
 	}
-	for _, t := range tensors {
-		if !used[t.Name] {
-			fault("there is a tensor %q, which the configuration does not have", t.Name)
-		}
+	for _, name := range sortedKeys(rest) {
+		fault("there is a tensor %q, which the configuration does not have", name)
 	}
 	return p, errors.Join(faults...)
 }

@@ -150,7 +150,8 @@ type Measure func(omega *mat.SymDense) (value float64, slope *mat.SymDense, err 
 func (t *TrainingGraph) found(n *core) *layers.Node {
 	m := n.program.shape.tasks
 	return layers.Outside("found", func(in, slopes []layers.View[float64]) float64 {
-		phi, rho := asked(in[0].Data, in[1].Data[0], m, t.direction)
+		estimate := Estimate{Tasks: m, Phi: in[0].Data, C: in[1].Data[0]}
+		phi, rho := estimate.Asked(t.direction)
 		if !(rho > 0) {
 			return 0
 		}
