@@ -7,8 +7,8 @@ import (
 	"gonum.org/v1/gonum/floats"
 
 	"l2mt/data"
+	"l2mt/data/safetensors"
 	"l2mt/data/view"
-	"l2mt/layers/linalg"
 )
 
 // Doubt says how sure a mixed model is of the score of a row. For a task t the variance of a
@@ -78,12 +78,11 @@ func (d *Doubt) Band(x data.Matrix) ([]float64, error) {
 	if d == nil {
 		return nil, nil
 	}
-	centre, err := view.Fit(view.Standardise, x)
+	fitted, err := view.Fit(view.Standardise, x)
 	if err != nil {
 		return nil, err
 	}
-	centre.Deviation = slices.Repeat([]float64{1}, x.Cols())
-	if x, err = centre.Apply(x); err != nil {
+	if x, err = less(x, fitted.Mean); err != nil {
 		return nil, err
 	}
 	m := len(d.Tasks) - 1
@@ -102,53 +101,29 @@ func (d *Doubt) Band(x data.Matrix) ([]float64, error) {
 	return v, nil
 }
 
-// slab is how many rows are multiplied at a time, by so many rows of a root as band says.
-const (
-	slab = 256
-	band = 64
-)
+// slab is how many rows are multiplied at a time.
+const slab = 256
 
-// lengths are the squared lengths of M (level, x) of rows. Roots are nearly triangular: zeros that
-// end all rows of a band are left out.
+// lengths are the squared lengths of M (level, x) of rows.
 func lengths(m []float64, x data.Matrix, level float64) []float64 {
 	wide := x.Cols() + 1
 	k := len(m) / wide
-	var ends []int
-	for rows := range slices.Chunk(m, band*wide) {
-		end := 0
-		for row := range slices.Chunk(rows, wide) {
-			last := wide
-			for last > end && row[last-1] == 0 {
-				last--
-			}
-			end = last
-		}
-		ends = append(ends, end)
-	}
+	root := safetensors.Transposed(m, k, wide)
 	v := make([]float64, x.Rows())
-	height := min(slab, len(v))
-	rows := make([]float64, height*wide)
-	products := make([]float64, height*k)
-	for from := 0; from < len(v) && k > 0; from += slab {
-		n := min(slab, len(v)-from)
-		clear(rows)
-		for r := range n {
-			rows[r*wide] = level
-			row := x.Row(from + r)
-			for p, e := range row.Value {
-				rows[r*wide+1+row.Column(p)] = float64(e)
-			}
-		}
-		for b, end := range ends {
-			top := b * band
-			linalg.Gemm(linalg.Default(), linalg.NoTrans, linalg.Trans,
-				n, min(band, k-top), end,
-				1, rows, wide, m[top*wide:], wide,
-				0, products[top:], k)
-		}
-		for r := range n {
+	if k == 0 {
+		return v
+	}
+	rows := make([]int, len(v))
+	for i := range rows {
+		rows[i] = i
+	}
+	products := make([]float64, slab*k)
+	for part := range slices.Chunk(rows, slab) {
+		x.Take(part).Mul(products, root[k:], k)
+		for r, i := range part {
 			product := products[r*k:][:k]
-			v[from+r] = floats.Dot(product, product)
+			floats.AddScaled(product, level, root[:k])
+			v[i] = floats.Dot(product, product)
 		}
 	}
 	return v

@@ -200,7 +200,12 @@ func (s *Fit) Validate() error {
 		return err
 	}
 	k := max(1, len(s.Classes))
+	d := len(s.Features)
+	shares := 1
 	classify := s.Kind == data.Classification
+	if classify {
+		shares = max(2, k)
+	}
 	switch trace := mat.Trace(s.Omega); {
 	case math.Abs(trace-1) > 1e-9: // far above rounding
 		return fmt.Errorf("tensor Omega has the trace %v; it must be 1", trace)
@@ -214,70 +219,71 @@ func (s *Fit) Validate() error {
 		return fmt.Errorf("classes are %q; more than two must be named", s.Classes)
 	case !slices.Equal(s.Features, s.Recipe.Made()):
 		return errors.New("features are not the features that the recipe makes")
-	case !(s.Threshold >= 0 && s.Threshold <= 1) ||
-		s.Threshold > 0 && (!classify || s.Classes != nil):
+	case !(s.Threshold >= 0 && s.Threshold <= 1) || s.Threshold > 0 && shares != 2:
 		return fmt.Errorf("threshold is %v; it must be a probability, and there must be two classes", s.Threshold)
 	case classify && !(s.Temperature >= 1e-3 && s.Temperature <= 1e3):
 		return fmt.Errorf("temperature is %v; it must be between 0.001 and 1000", s.Temperature)
+	case s.Shared != nil && (len(s.Shared.W) != k*d || len(s.Shared.B) != k):
+		return fmt.Errorf("the weights of a new task are not of %d features and %d classes", d, k)
 	}
 	if s.Scale != nil {
 		scale := *s.Scale
 		scale.Kind = view.Standardise // no other is asked for its deviations
-		if err := scale.Validate(len(s.Features)); err != nil {
+		if err := scale.Validate(d); err != nil {
 			return fmt.Errorf("scale: %w", err)
 		}
 	}
-	if s.Largest > largestLog {
-		return fmt.Errorf("largest: it is %v; it must be at most %v, so that predictions are finite", s.Largest, largestLog)
-	}
-	numbers := append([]float64{s.Largest}, s.W.RawMatrix().Data...)
-	positive := append([]float64{0, s.Spread, s.Counts}, s.Residuals...)
-	if s.Shared != nil {
-		if len(s.Shared.W) != k*len(s.Features) || len(s.Shared.B) != k {
-			return fmt.Errorf("the weights of a new task are not of %d features and %d classes", len(s.Features), k)
-		}
-		numbers = slices.Concat(numbers, s.Shared.W, s.Shared.B)
-	}
-	for _, d := range s.doubts {
-		wide := len(s.Features) + 1
-		if d == nil || len(d.Tasks) != len(s.Tasks)+1 ||
-			len(d.Common)%wide+len(d.Own)%wide > 0 {
-			return fmt.Errorf("doubt is not of %d features and %d tasks", len(s.Features), len(s.Tasks))
-		}
-		numbers = slices.Concat(numbers, d.Common, d.Own)
-		positive = append(positive, d.Noise)
-		for _, t := range d.Tasks {
-			positive = append(positive, t.Left, t.Scale)
-			numbers = append(numbers, t.Loading)
+	for _, doubt := range s.doubts {
+		if doubt == nil || len(doubt.Tasks) != len(s.Tasks)+1 ||
+			len(doubt.Common)%(d+1)+len(doubt.Own)%(d+1) > 0 {
+			return fmt.Errorf("doubt is not of %d features and %d tasks", d, len(s.Tasks))
 		}
 	}
-	shares := 1
-	if classify {
-		shares = max(2, k)
-	}
-	for i, t := range s.Tasks {
+	for _, t := range s.Tasks {
 		if len(t.Mean) != shares || classify &&
 			(slices.Min(t.Mean) < 0 ||
 				math.Abs(floats.Sum(t.Mean)-1) > 1e-9) {
 			return fmt.Errorf("task %q: mean is %v; it has the share of each class, or one number", t.Name, t.Mean)
 		}
-		numbers = append(numbers, t.Mean...)
-		for c, b := range s.B[i*k : i*k+k] {
-			if k == 1 || t.Mean[c] > 0 || !math.IsInf(b, -1) { // else the task cannot have the class
-				numbers = append(numbers, b)
+	}
+	return s.checkNumbers(k)
+}
+
+// checkNumbers checks that the numbers of a model of k classes have finite predictions.
+func (s *Fit) checkNumbers(k int) (err error) {
+	check := func(low float64, numbers ...float64) {
+		for _, v := range numbers {
+			if !(v >= low && v <= largest) {
+				err = fmt.Errorf("a number is %v; it must lie between %v and %v", v, low, largest)
 			}
 		}
-		positive = append(positive, float64(t.Rows), t.Spread, t.StandardError)
 	}
-	for _, v := range append(numbers, positive...) {
-		if !(math.Abs(v) <= largest) {
-			return fmt.Errorf("a number is %v; W, b and the numbers of tasks must be finite and within %v", v, largest)
+	check(0, s.Spread, s.Counts)
+	check(0, s.Residuals...)
+	check(-largest, s.W.RawMatrix().Data...)
+	if s.Shared != nil {
+		check(-largest, s.Shared.W...)
+		check(-largest, s.Shared.B...)
+	}
+	for _, d := range s.doubts {
+		check(0, d.Noise)
+		check(-largest, d.Common...)
+		check(-largest, d.Own...)
+		for _, t := range d.Tasks {
+			check(0, t.Left, t.Scale)
+			check(-largest, t.Loading)
 		}
 	}
-	if lowest := slices.Min(positive); lowest < 0 {
-		return fmt.Errorf("a residual, or a number of a task, is %v; it must not be negative", lowest)
+	for i, t := range s.Tasks {
+		check(0, float64(t.Rows), t.Spread, t.StandardError)
+		check(-largest, t.Mean...)
+		for c, b := range s.B[i*k:][:k] {
+			if k == 1 || t.Mean[c] > 0 || !math.IsInf(b, -1) { // else the task cannot have the class
+				check(-largest, b)
+			}
+		}
 	}
-	return nil
+	return err
 }
 
 // document is model.json.
@@ -552,11 +558,8 @@ func (s *Fit) Predict(task string, x data.Matrix) ([]float64, error) {
 	if err != nil {
 		return nil, err
 	}
-	if offsets := s.Recipe.Offsets(); x.Cols() == len(offsets) &&
-		floats.Norm(offsets, 1) > 0 {
-		ones := slices.Repeat([]float64{1}, len(offsets))
-		centre := view.Step{Kind: view.Standardise, Cols: len(offsets), Mean: offsets, Deviation: ones}
-		if x, err = centre.Apply(x); err != nil {
+	if offsets := s.Recipe.Offsets(); floats.Norm(offsets, 1) > 0 {
+		if x, err = less(x, offsets); err != nil {
 			return nil, fmt.Errorf("predict: %w", err)
 		}
 	}
@@ -564,6 +567,13 @@ func (s *Fit) Predict(task string, x data.Matrix) ([]float64, error) {
 		return nil, err
 	}
 	return s.scores(i, x), nil
+}
+
+// less takes the offsets of columns off dense rows.
+func less(x data.Matrix, offsets []float64) (data.Matrix, error) {
+	step := view.Step{Kind: view.Standardise, Cols: len(offsets), Mean: offsets}
+	step.Deviation = slices.Repeat([]float64{1}, len(offsets))
+	return step.Apply(x)
 }
 
 // scores are the predictions of a task for rows that Prepare has made. Without steps the intercept
@@ -656,7 +666,7 @@ func LargestOf(logs []float64) float64 {
 // Expect makes predictions of their logarithms, which it takes for largest at most.
 func Expect(scores []float64, largest float64) {
 	for i, v := range scores {
-		scores[i] = math.Exp(min(v, largest))
+		scores[i] = math.Exp(min(v, largest, largestLog))
 	}
 }
 

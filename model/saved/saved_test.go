@@ -216,18 +216,18 @@ func TestLoadChecksAllThatAModelHolds(t *testing.T) {
 		"an eigenvalue is negative": func(s *Fit) { // any two of the tasks could be so related
 			s.Omega = mat.NewSymDense(3, []float64{1. / 3, .3, .3, .3, 1. / 3, -.3, .3, -.3, 1. / 3})
 		},
-		"temperature is -1":                  func(s *Fit) { s.Temperature = -1 },
-		`kind is "bogus"; it must be`:        func(s *Fit) { s.Kind = "bogus" },
-		"features are not the features":      func(s *Fit) { s.Features[0] = "other" },
-		`there is no step "bogus"`:           func(s *Fit) { s.Recipe.Steps = []view.Step{{Kind: "bogus"}} },
-		"for 1 columns; there are 2":         func(s *Fit) { s.Recipe.Steps = []view.Step{{Kind: view.Unit, Cols: 1}} },
-		"there must be columns":              func(s *Fit) { s.Recipe.Columns = nil },
-		"mean is [2 -1 0]; it has the share": func(s *Fit) { s.Tasks[0].Mean = []float64{2, -1, 0} },
-		"is -5; it must not be negative":     func(s *Fit) { s.Tasks[0].Rows = -5 },
-		"scale: step \"standardise\": it":    func(s *Fit) { s.Scale.Deviation = nil },
-		"there are 1 doubts of classes":      func(s *Fit) { s.ClassDoubts = []*Doubt{{}} },
-		"doubt is not of 2 features":         func(s *Fit) { s.Doubt = &Doubt{Noise: 1} },
-		"number of a task, is -2":            func(s *Fit) { s.Doubt = &Doubt{Noise: -2, Tasks: make([]TaskDoubt, 4)} },
+		"temperature is -1":                         func(s *Fit) { s.Temperature = -1 },
+		`kind is "bogus"; it must be`:               func(s *Fit) { s.Kind = "bogus" },
+		"features are not the features":             func(s *Fit) { s.Features[0] = "other" },
+		`there is no step "bogus"`:                  func(s *Fit) { s.Recipe.Steps = []view.Step{{Kind: "bogus"}} },
+		"for 1 columns; there are 2":                func(s *Fit) { s.Recipe.Steps = []view.Step{{Kind: view.Unit, Cols: 1}} },
+		"there must be columns":                     func(s *Fit) { s.Recipe.Columns = nil },
+		"mean is [2 -1 0]; it has the share":        func(s *Fit) { s.Tasks[0].Mean = []float64{2, -1, 0} },
+		"a number is -5; it must lie between 0 and": func(s *Fit) { s.Tasks[0].Rows = -5 },
+		"scale: step \"standardise\": it":           func(s *Fit) { s.Scale.Deviation = nil },
+		"there are 1 doubts of classes":             func(s *Fit) { s.ClassDoubts = []*Doubt{{}} },
+		"doubt is not of 2 features":                func(s *Fit) { s.Doubt = &Doubt{Noise: 1} },
+		"a number is -2; it must lie between 0 and": func(s *Fit) { s.Doubt = &Doubt{Noise: -2, Tasks: make([]TaskDoubt, 4)} },
 	} {
 		s, _ := fitOf(t, read(t, animals()))
 		forge(s)

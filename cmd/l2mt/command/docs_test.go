@@ -176,7 +176,7 @@ var arrows = map[string][]string{
 
 	"model/pairwise":   {"data", "data/safetensors", "layers", "model"},
 	"model/pretrained": {"model", "model/pairwise"},
-	"model/saved":      {"data", "data/fault", "data/files", "data/format", "data/safetensors", "data/table", "data/view", "layers/linalg", "model/mixed", "model/multitask"},
+	"model/saved":      {"data", "data/fault", "data/files", "data/format", "data/safetensors", "data/table", "data/view", "model/mixed", "model/multitask"},
 	"model/evidence":   {"data", "data/files", "layers/linalg", "model/multitask", "model/saved"},
 
 	"infer":                 {"data/fault"},
