@@ -10,8 +10,12 @@ import (
 type Body struct {
 	// Params declares the body's parameters; nil if there are none.
 	Params func(c Config) []Spec
-	// Per says whether rows of E are tasks or pairs. An estimator takes one or the other.
-	Per Per
+	// Pairs says that E has m^2 rows, row i m + j for tasks i and j, else m; an estimator takes
+	// one or the other. A body of pairs looks at statistics alone, so that it serves problems of
+	// any number of features. A row of its E follows from the same rows of the statistics, and
+	// both are the same for two tasks in either order: pairs of many tasks take much memory, and
+	// are embedded some at a time, each once.
+	Pairs bool
 	// Graph says whether the body aggregates over the label graph, which is then
 	// made with the payload; nil means that it never does.
 	Graph func(c Config) bool
@@ -22,21 +26,6 @@ type Body struct {
 	// the tasks must permute E.
 	Build func(in BodyInputs) *layers.Node
 }
-
-// Per is the kind of the rows of a matrix.
-type Per int
-
-// The two kinds of rows, for a problem of m tasks. A body of pairs looks at statistics
-// alone, so that it serves problems of any number of features. A row of its E follows
-// from the same rows of the statistics, and both are the same for two tasks in either
-// order: pairs of many tasks take much memory, and are embedded some at a time, each once.
-const (
-	PerTask Per = iota // m rows
-	PerPair            // m^2 rows, row i m + j for tasks i and j
-)
-
-// String names a row in words.
-func (p Per) String() string { return [...]string{"task", "pair of tasks"}[p] }
 
 // rows is the number of rows of E for so many tasks.
 func (c Config) rows(tasks int) int {

@@ -37,7 +37,7 @@ func init() {
 		Params: func(model.Config) []model.Spec {
 			return []model.Spec{{Name: "M", Shape: []int{2, 3}, Deviation: 0.5}, {Name: "b", Shape: []int{3}}}
 		},
-		Per:        model.PerPair,
+		Pairs:      true,
 		Statistics: []model.Statistic{{Name: "products", Cols: 2, Compute: products}},
 		Build: func(in model.BodyInputs) *layers.Node {
 			s := in.Statistics.Get("products") // tasks^2 x 2
@@ -50,7 +50,7 @@ func init() {
 		Params: func(model.Config) []model.Spec {
 			return []model.Spec{{Name: "a", Shape: []int{3, 1}, Deviation: 1}, {Name: "c", Shape: []int{2}, Start: []float64{0.5, 0}}}
 		},
-		Per: model.PerPair,
+		Pairs: true,
 		Build: func(p model.Inputs, e *layers.Node) (phi, c *layers.Node) {
 			return op.Must(op.Mul(e, p.Get("a"))), p.Number("c", 0) // tasks^2 x 1
 		},
@@ -60,7 +60,7 @@ func init() {
 	} {
 		compute := func(*data.ProblemData) (model.Rows, error) { return model.RowsOf(values, 1), nil }
 		model.RegisterBody(name, model.Body{
-			Per:        model.PerPair,
+			Pairs:      true,
 			Statistics: []model.Statistic{{Name: "bad", Cols: 1, Compute: compute}},
 			Build:      func(in model.BodyInputs) *layers.Node { return in.Statistics.Get("bad") },
 		})
@@ -210,8 +210,8 @@ func TestBodiesThatDoNotFitAreRefused(t *testing.T) {
 		return graphOf(func(c *model.Config) { c.Body, c.Estimator = body, "test-pairs" })
 	}
 	for want, call := range map[string]func() error{
-		`body is "lstm"; it must be one of lgnn, `: with(func(c *model.Config) { c.Body = "lstm" }).Validate,
-		`the body "test-pairs" makes a row for every pair of tasks, but the estimator "affine-kernel" takes one for every task`: with(func(c *model.Config) { c.Body = "test-pairs" }).Validate,
+		`body is "lstm"; it must be one of lgnn, `:                                                  with(func(c *model.Config) { c.Body = "lstm" }).Validate,
+		`the body "test-pairs" or the estimator "affine-kernel" is of pairs of tasks, but not both`: with(func(c *model.Config) { c.Body = "test-pairs" }).Validate,
 		"features is 0": with(func(c *model.Config) { c.Features = 0 }).Validate,
 		`statistic "bad": it has 1 numbers; 4 rows of 1 have 4`: ofPairs("test-short"),
 		`entry 1 is NaN; it must be finite`:                     ofPairs("test-nan"),

@@ -71,10 +71,7 @@ func (c *Config) Settings() settings.Table { return settings.New("model", c, nil
 
 // FeatureFree says that networks like this serve problems of any number of
 // features.
-func (c Config) FeatureFree() bool { return c.Embeds() == PerPair }
-
-// Embeds says whether networks like this embed tasks or pairs.
-func (c Config) Embeds() Per { return bodies[c.Body].Per }
+func (c Config) FeatureFree() bool { return bodies[c.Body].Pairs }
 
 // Preset returns the configuration of that name, "default", "paper" or "pairwise", for data of the
 // given number of features. The pieces of the last are in package pairwise, which has to be
@@ -96,15 +93,14 @@ func Presets() []string { return sortedKeys(presets) }
 func (c Config) Validate() error {
 	faults := append(c.Settings().Faults(), c.missing())
 	fault := func(format string, args ...any) { faults = append(faults, fmt.Errorf(format, args...)) }
-	takes := estimators[c.Estimator].Per
 	if c.Features == 0 && !c.FeatureFree() {
 		fault("model.features is 0; the body %q needs at least 1", c.Body)
 	}
 	if c.Head != "" && !strings.HasSuffix(c.Head, fmt.Sprint("-", c.Features)) {
 		fault("model.head is %q, but model.features %d; a head makes as many features as the network takes", c.Head, c.Features)
 	}
-	if c.Embeds() != takes {
-		fault("the body %q makes a row for every %s, but the estimator %q takes one for every %s; they must agree", c.Body, c.Embeds(), c.Estimator, takes)
+	if c.FeatureFree() != estimators[c.Estimator].Pairs {
+		fault("the body %q or the estimator %q is of pairs of tasks, but not both; they must agree", c.Body, c.Estimator)
 	}
 	if err := errors.Join(faults...); err != nil {
 		return ErrConfig.Errorf("%w", err)

@@ -17,11 +17,7 @@ func init() {
 // oddKernelEstimator has a kernel that changes its sign with either embedding,
 // K_ij = exp(-alpha_3^2 ||e_i - e_j||^2) - exp(-alpha_3^2 ||e_i + e_j||^2), as
 // Omega_ij does when the labels of a task are flipped.
-var oddKernelEstimator = kernelMixture(oddRadial)
-
-func oddRadial(e, a *layers.Node) *layers.Node {
-	return must(op.Sub(radial(e, a), gaussian(layers.Distances(1, e), a)))
-}
+var oddKernelEstimator = kernelMixture(true)
 
 // reluEstimator is the paper's alternative:
 //

@@ -2,7 +2,6 @@ package model_test
 
 import (
 	"fmt"
-	"math"
 	"testing"
 
 	op "gorgonia.org/gorgonia"
@@ -40,9 +39,6 @@ func init() {
 			return op.Must(op.Mul(p.Number("a", 0), op.Must(op.Exp(op.Must(op.Neg(o))))))
 		},
 		Direction: func(p model.Params) float64 { return -p.Get("a")[0] },
-		Inverse: func(p model.Params, v float64) float64 {
-			return -math.Log(max(v/p.Get("a")[0], 1e-12))
-		},
 	})
 }
 

@@ -22,9 +22,8 @@ type Estimate struct {
 	// Tasks is m.
 	Tasks int
 	// E holds the embeddings, row-major, with a row of h numbers for every task or
-	// pair of tasks, as Per says.
-	E   []float64
-	Per Per
+	// pair of tasks.
+	E []float64
 	// Phi (m x m, row-major) and C give f(Omega) = <Phi, Omega> + C tr(Omega^2).
 	Phi []float64
 	C   float64
@@ -70,7 +69,7 @@ func (f *Forward) Estimate(p *Payload, tuples ...Tuple) (*Estimate, error) {
 		return nil, fmt.Errorf("forward: %w", err)
 	}
 	e := &Estimate{
-		Tasks: p.Tasks(), Per: f.config.Embeds(), C: n.c.Value[0],
+		Tasks: p.Tasks(), C: n.c.Value[0],
 		E: slices.Clone(n.e.Value), Phi: slices.Clone(n.phi.Value),
 	}
 	if n.f != nil {

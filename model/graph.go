@@ -197,7 +197,7 @@ func (c Config) embedding(g *layers.Graph, rows int, in BodyInputs) (e *layers.N
 	named("body", c.Body, func() {
 		e = body.Build(in)
 		width := c.Hidden
-		if body.Per == PerPair && e.Dims() == 2 {
+		if body.Pairs && e.Dims() == 2 {
 			width = e.Shape()[1]
 		}
 		shaped("E", e, []int{rows, width})

@@ -1,8 +1,6 @@
 package model
 
 import (
-	"math"
-
 	op "gorgonia.org/gorgonia"
 
 	"l2mt/layers"
@@ -19,7 +17,6 @@ func init() {
 var identityLink = Link{
 	Build:     func(_ Inputs, o *layers.Node) *layers.Node { return o },
 	Direction: func(Params) float64 { return 1 },
-	Inverse:   func(_ Params, v float64) float64 { return max(0, v) },
 }
 
 // logLink is the paper's alternative v(o) = ln(e^gamma_1 o + e^gamma_2), which
@@ -32,9 +29,4 @@ var logLink = Link{
 		return must(op.Log(add(mul(slope, o), offset)))
 	},
 	Direction: func(Params) float64 { return 1 },
-	Inverse: func(p Params, v float64) float64 {
-		g := p.Get("gamma")
-		rest := math.Exp(v) - math.Exp(g[1])
-		return max(0, rest/math.Exp(g[0]))
-	},
 }

@@ -26,7 +26,6 @@ package model
 
 import (
 	"fmt"
-	"math"
 	"slices"
 
 	op "gorgonia.org/gorgonia"
@@ -156,17 +155,20 @@ func meanReadout(_ data.Kind, y []float64) ([]float64, error) {
 // kernelEstimator is the paper's:
 //
 //	Phi = alpha_1 E E' + alpha_2 K,  K_ij = exp(-alpha_3^2 ||e_i - e_j||^2),  c = alpha_4
-var kernelEstimator = kernelMixture(radial)
+var kernelEstimator = kernelMixture(false)
 
-func kernelMixture(kernel func(e, a *layers.Node) *layers.Node) Estimator {
+func kernelMixture(odd bool) Estimator {
 	return Estimator{
 		Params: vectors("alpha", 1, 1, 1, 0.1),
 		Linear: []Entry{{"alpha", 0}, {"alpha", 1}, {"alpha", 3}},
 		Build: func(p Inputs, e *layers.Node) (phi, c *layers.Node) {
 			alpha := func(i int) *layers.Node { return p.Number("alpha", i-1) }
-			linear := mul(alpha(1), gram(e))             // m x m
-			radial := mul(alpha(2), kernel(e, alpha(3))) // m x m
-			return add(linear, radial), alpha(4)
+			kernel := gaussian(-1, e, alpha(3)) // m x m
+			if odd {
+				kernel = must(op.Sub(kernel, gaussian(1, e, alpha(3))))
+			}
+			linear := mul(alpha(1), gram(e)) // m x m
+			return add(linear, mul(alpha(2), kernel)), alpha(4)
 		},
 	}
 }
@@ -176,13 +178,9 @@ func gram(e *layers.Node) *layers.Node {
 	return mul(e, must(op.Transpose(e)))
 }
 
-// radial is exp(-a^2 ||e_i - e_j||^2), m x m.
-func radial(e, a *layers.Node) *layers.Node {
-	return gaussian(layers.Distances(-1, e), a)
-}
-
-func gaussian(distances, a *layers.Node) *layers.Node {
-	scaled := mul(must(op.Square(a)), distances)
+// gaussian is exp(-a^2 ||e_i + sign e_j||^2), m x m.
+func gaussian(sign int, e, a *layers.Node) *layers.Node {
+	scaled := mul(must(op.Square(a)), layers.Distances(sign, e))
 	return must(op.Exp(must(op.Neg(scaled))))
 }
 
@@ -194,11 +192,6 @@ var tanhLink = Link{
 		return must(op.Tanh(add(scaled, p.Number("gamma", 1)))) // q
 	},
 	Direction: func(p Params) float64 { return p.Get("gamma")[0] },
-	Inverse: func(p Params, v float64) float64 {
-		const edge = 1 - 1e-12 // tanh never reaches 1
-		g := p.Get("gamma")
-		return (math.Atanh(min(max(v, -edge), edge)) - g[1]) / g[0]
-	},
 }
 
 // gamma declares the two parameters of links, with the paper's starting values.

@@ -76,18 +76,6 @@ func (c Config) Specs() (specs []Spec) {
 	return specs
 }
 
-// link is the link, and its parameters by the names that it gave them.
-func (c Config) link(p Params) (l Link, params Params) {
-	for i, s := range c.Specs() {
-		if s.piece == "link" {
-			t := p[i]
-			t.Name = s.local
-			params = append(params, t)
-		}
-	}
-	return links[c.Link], params
-}
-
 // NewParams returns the initial parameters. Each is drawn from a stream of its
 // own, so that changing one piece of the configuration leaves the others alone.
 func NewParams(c Config, seed uint64) Params {

@@ -21,8 +21,8 @@ type Readout func(kind data.Kind, y []float64) ([]float64, error)
 type Estimator struct {
 	// Params declares the estimator's parameters; nil if there are none.
 	Params func(c Config) []Spec
-	// Per is the kind of the rows of E that it takes. The body must have the same.
-	Per Per
+	// Pairs says that E has rows for pairs of tasks. The body must have the same.
+	Pairs bool
 	// Linear lists the entries of parameters that f is linear in (with the
 	// others fixed), so that training can start them from a regression. It may
 	// be empty.
@@ -49,8 +49,6 @@ type Link struct {
 	// that a small Direction * v means a small o. It scales inference, too:
 	// Phi' = Direction * Phi.
 	Direction func(p Params) float64
-	// Inverse returns the o with v(o) = v, clamped to where v can lie.
-	Inverse func(p Params, v float64) float64
 }
 
 // Loss is what an objective of training minimises, beside the squares of the layers' matrices.

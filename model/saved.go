@@ -47,8 +47,15 @@ func NewNetwork(c Config, seed uint64) (*Network, error) {
 func (n *Network) Direction() float64 { return n.Config.direction(n.Params) }
 
 func (c Config) direction(p Params) float64 {
-	l, params := c.link(p)
-	return l.Direction(params)
+	var params Params // by the names that the link gave them
+	for i, s := range c.Specs() {
+		if s.piece == "link" {
+			t := p[i]
+			t.Name = s.local
+			params = append(params, t)
+		}
+	}
+	return links[c.Link].Direction(params)
 }
 
 // FeatureMap gives parameters a map M to begin with (d x k, k at most h/2): embeddings have
@@ -63,12 +70,6 @@ func (n *Network) FeatureMap() func(m *mat.Dense) {
 			s.setFeatureMap(n.Params.Get(s.Name), m)
 		}
 	}
-}
-
-// RelativeError is the o that a value of f stands for.
-func (n *Network) RelativeError(f float64) float64 {
-	l, params := n.Config.link(n.Params)
-	return l.Inverse(params, f)
 }
 
 // A network is saved as a directory: its weights, which carry the configuration, its head

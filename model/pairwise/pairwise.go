@@ -37,7 +37,7 @@ func init() {
 				{Name: "a", Shape: []int{out}, Start: start},
 			}
 		},
-		Per: model.PerPair,
+		Pairs: true,
 		Statistics: []model.Statistic{
 			{Name: "pairs", Cols: pairColumns, Compute: pairStatistics},
 		},
@@ -91,7 +91,7 @@ var pairsEstimator = model.Estimator{
 		start := []float64{0.8, 0}
 		return []model.Spec{{Name: "alpha", Shape: []int{2}, Start: start}}
 	},
-	Per: model.PerPair,
+	Pairs: true,
 	Build: func(p model.Inputs, e *layers.Node) (phi, c *layers.Node) {
 		m := int(math.Sqrt(float64(e.Shape()[0])))
 		e = op.Must(op.Reshape(e, []int{m, m}))
