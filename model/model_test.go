@@ -6,6 +6,7 @@ import (
 	"slices"
 	"testing"
 
+	"gonum.org/v1/gonum/floats"
 	"gonum.org/v1/gonum/mat"
 
 	"l2mt/data"
@@ -294,6 +295,31 @@ func TestFoundNeedsItsMeasure(t *testing.T) {
 	want := datatest.Must(datatest.Must(model.NewTrainingGraph(c, outcomes))(t).Step(params, payload, tuples))(t)
 	datatest.Holds(t, math.Abs(step.Residual-want.Residual) <= 1e-6*want.Residual && step.Loss != want.Loss,
 		"without anything to measure: loss %v, residual %v; of the objective %q %v, %v", step.Loss, step.Residual, model.Scaled, want.Loss, want.Residual)
+}
+
+// The objectives of this module are means over tuples.
+func TestAStepOnSeveralTuplesIsTheMeanOfSingleSteps(t *testing.T) {
+	for _, objective := range []model.Objective{model.Paper, model.Scaled, model.Found} {
+		c := config(t, "default", 3)
+		c.Objective = objective
+		r := data.Stream(8, "batch")
+		payload := datatest.Must(model.Prepare(c, modeltest.Problem(r, 3, 6, 7)))(t)
+		params := model.NewParams(c, 1)
+		graph := datatest.Must(model.NewTrainingGraph(c, []float64{0.9, 1.1}))(t)
+		graph.Measure = func(omega *mat.SymDense) (float64, *mat.SymDense, error) { return mat.Trace(omega), omega, nil }
+		numbers := func(tuples ...model.Tuple) (all []float64) {
+			step := datatest.Must(graph.Step(params, payload, tuples))(t)
+			for _, g := range step.Gradient {
+				all = append(all, g.Value...)
+			}
+			return append(all, step.Loss)
+		}
+		first, second := model.Tuple{Omega: modeltest.Covariance(r, 2), O: 0.9}, model.Tuple{Omega: modeltest.Covariance(r, 2), O: 1.1}
+		mean := numbers(first)
+		floats.Add(mean, numbers(second))
+		floats.Scale(0.5, mean)
+		near(t, string(objective), numbers(first, second), mean, 1e-10)
+	}
 }
 
 // Problems, networks and tuples that are empty, nil or impossible are refused in a sentence.

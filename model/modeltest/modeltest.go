@@ -37,9 +37,6 @@ const (
 	largeFeatures = 16 // the size of features that a piece has to bear
 )
 
-// means are the objectives of this module, which are means over tuples.
-var means = []model.Objective{model.Paper, model.Scaled, model.Found}
-
 // Check tests the combination of the named body, readout, estimator, link and objective.
 // The default preset has the others, with each objective of this module. A name registered
 // as several kinds of pieces is used for all of them.
@@ -65,7 +62,7 @@ func Check(t *testing.T, names ...string) {
 		}
 		datatest.Need(t, known, "nothing is registered as %q; there are %v", name, model.Pieces())
 	}
-	objectives := means
+	objectives := []model.Objective{model.Paper, model.Scaled, model.Found}
 	if c.Objective != "" {
 		objectives = []model.Objective{c.Objective}
 	}
@@ -112,7 +109,6 @@ func newSuite(t *testing.T, c model.Config, seed uint64) *suite {
 func (s *suite) run(t *testing.T) {
 	t.Run("the gradient is that of the loss", s.gradient)
 	t.Run("the order of the tuples changes nothing", s.tupleOrder)
-	t.Run("a step on several tuples is the mean of single steps", s.batch)
 	t.Run("training and forward graphs agree", s.agreement)
 	t.Run("problems of other shapes before change nothing", s.shapes)
 	t.Run("many pairs of tasks are embedded in parts", s.parts)
@@ -242,19 +238,6 @@ func (s *suite) tupleOrder(t *testing.T) {
 	turned := slices.Clone(s.tuples)
 	slices.Reverse(turned)
 	near(t, "the loss of the tuples turned round", []float64{s.step(t, turned...).Loss}, []float64{want})
-}
-
-// batch is for the objectives of this module: others may compare tuples.
-func (s *suite) batch(t *testing.T) {
-	if !slices.Contains(means, s.network.Config.Objective) {
-		t.Skip("the objective need not be a mean over tuples")
-	}
-	want := numbers(s.step(t, s.tuples...))
-	mean := make([]float64, len(want))
-	for _, tuple := range s.tuples {
-		floats.AddScaled(mean, 1./tuples, numbers(s.step(t, tuple)))
-	}
-	near(t, "the mean of single steps", mean, want)
 }
 
 // numbers are the loss of a step and its gradient.
