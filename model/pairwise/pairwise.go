@@ -47,38 +47,35 @@ func init() {
 }
 
 func embed(in model.BodyInputs) *layers.Node {
-	p := in.Params
+	must := op.Must
 	s := in.Statistics.Get("pairs") // tasks^2 x columns
 	columns := func(x *layers.Node, from, to int) *layers.Node {
-		return op.Must(op.Slice(x, nil, op.S(from, to)))
+		return must(op.Slice(x, nil, op.S(from, to)))
 	}
 	column := func(x *layers.Node, i int) *layers.Node {
-		return op.Must(op.Slice(x, nil, op.S(i)))
+		return must(op.Slice(x, nil, op.S(i)))
 	}
 	affine := func(x *layers.Node, weight, bias string) *layers.Node {
-		product := op.Must(op.Mul(x, p.Get(weight)))
-		return op.Must(op.BroadcastAdd(product, p.Get(bias), nil, []byte{0}))
+		product := must(op.Mul(x, in.Params.Get(weight)))
+		return must(op.BroadcastAdd(product, in.Params.Get(bias), nil, []byte{0}))
 	}
-	times := func(a, b *layers.Node) *layers.Node {
-		return op.Must(op.HadamardProd(a, b))
-	}
-	sum := func(a, b *layers.Node) *layers.Node {
-		return op.Must(op.Add(a, b))
-	}
+	times := func(a, b *layers.Node) *layers.Node { return must(op.HadamardProd(a, b)) }
+	sum := func(a, b *layers.Node) *layers.Node { return must(op.Add(a, b)) }
+
 	c := columns(s, 0, cosines)
 	known := columns(s, cosines+2, pairColumns) // tasks^2 x 4, tasks^2 x (4 + invariants)
 	share := column(s, cosines)
 	self := column(s, cosines+1) // tasks^2: 1/m, and 1/m where i = j
 
-	out := affine(op.Must(op.Tanh(affine(known, "M", "b"))), "N", "a") // tasks^2 x 6
+	out := affine(must(op.Tanh(affine(known, "M", "b"))), "N", "a") // tasks^2 x 6
 	w := columns(out, 0, cosines)
 	u := column(out, cosines)
 	v := column(out, cosines+1)
 
-	across := times(share, op.Must(op.Sum(times(w, c), 1))) // tasks^2
-	ridge := sum(self, times(self, op.Must(op.Exp(v))))     // tasks^2
-	e := times(op.Must(op.Exp(u)), sum(across, ridge))      // tasks^2
-	return op.Must(op.Reshape(e, []int{e.Shape()[0], 1}))   // tasks^2 x 1
+	across := times(share, must(op.Sum(times(w, c), 1))) // tasks^2
+	ridge := sum(self, times(self, must(op.Exp(v))))     // tasks^2
+	e := times(must(op.Exp(u)), sum(across, ridge))      // tasks^2
+	return must(op.Reshape(e, []int{e.Shape()[0], 1}))   // tasks^2 x 1
 }
 
 // pairsEstimator takes E for a multiple of the best covariance:
@@ -93,14 +90,14 @@ var pairsEstimator = model.Estimator{
 	},
 	Pairs: true,
 	Build: func(p model.Inputs, e *layers.Node) (phi, c *layers.Node) {
+		must := op.Must
 		m := int(math.Sqrt(float64(e.Shape()[0])))
-		e = op.Must(op.Reshape(e, []int{m, m}))
+		e = must(op.Reshape(e, []int{m, m}))
 		identity := layers.Identity(e)
-		diagonal := op.Must(op.HadamardProd(e, identity))
-		c = op.Must(op.Sum(diagonal))
-		slope := op.Must(op.Mul(p.Number("alpha", 1), c))
-		level := op.Must(op.Add(p.Number("alpha", 0), slope))
-		twice := op.Must(op.Add(e, e))
-		return op.Must(op.Sub(op.Must(op.Mul(level, identity)), twice)), c
+		c = must(op.Sum(must(op.HadamardProd(e, identity))))
+		slope := must(op.Mul(p.Number("alpha", 1), c))
+		level := must(op.Add(p.Number("alpha", 0), slope))
+		twice := must(op.Add(e, e))
+		return must(op.Sub(must(op.Mul(level, identity)), twice)), c
 	},
 }

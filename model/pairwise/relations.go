@@ -242,16 +242,13 @@ func (r *relations) whiten(e *residuals, squares []float64, free float64) error 
 	m := len(squares)
 	a := e.gram
 	k := a.Rows
-	trace := 0.0
+	total := trace(a)
 	square := 0.0
 	for i := range k {
-		trace += a.Row(i)[i]
-	}
-	for i := range k {
 		row := a.Row(i)[:i+1]
-		square += (2*floats.Dot(row, row) - row[i]*row[i]) / trace
+		square += (2*floats.Dot(row, row) - row[i]*row[i]) / total
 	}
-	r.dimension = trace / square
+	r.dimension = total / square
 	tau := square / n // times N it is added
 	for i := range k {
 		a.Row(i)[i] += square

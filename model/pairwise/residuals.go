@@ -23,6 +23,7 @@ import (
 type residuals struct {
 	classes int // C, or 1
 	rows    []residualRow
+	start   []int // of the rows of each task, and their end
 
 	thin     bool                 // the rows are at most as many as the features
 	gram     layers.View[float64] // E E' if thin, else E'E: the lower triangle
@@ -38,7 +39,7 @@ type residualRow struct {
 }
 
 func newResiduals(p *data.ProblemData) *residuals {
-	e := &residuals{classes: max(1, p.Several())}
+	e := &residuals{classes: max(1, p.Several()), start: []int{0}}
 	points := make([]layers.Points, len(p.Tasks))
 	for i, t := range p.Tasks {
 		points[i] = layers.PointsOf(t.TrainSet.X)
@@ -47,6 +48,7 @@ func newResiduals(p *data.ProblemData) *residuals {
 		} else {
 			e.weigh(i, t)
 		}
+		e.start = append(e.start, len(e.rows))
 	}
 	e.thin = len(e.rows) <= p.Cols()
 	if e.thin {
@@ -111,15 +113,13 @@ func rowsOfClasses(classes int, t data.TaskData) (n []float64, k float64) {
 func (e *residuals) fillRows(points []layers.Points, d int) {
 	means := view(e.classes*len(points), d)
 	e.gram = view(d, d)
-	first := 0
-	for _, p := range points {
+	for i, p := range points {
 		x := layers.DenseRows(p)
-		e.split(first, x, means)
+		e.split(e.start[i], x, means)
 		for a := range x.Rows {
-			e.rows[first+a].square = floats.Dot(x.Row(a), x.Row(a))
+			e.rows[e.start[i]+a].square = floats.Dot(x.Row(a), x.Row(a))
 		}
 		layers.AddGram(e.gram, x)
-		first += x.Rows
 	}
 	e.right = transposed(means)
 	e.products = layers.InnerProducts(e.right)
@@ -133,11 +133,8 @@ const cancelled = 1e-4
 // K are E X', and the residuals of its columns E E'.
 func (e *residuals) fillProducts(points []layers.Points, dense bool) {
 	k, sparse := layers.RowProducts(dense, points...)
-	squares := 0.0
+	squares := trace(k)
 	left := 0.0
-	for a := range k.Rows {
-		squares += k.Row(a)[a]
-	}
 	x := transposed(e.splitAll(k)) // X D'
 	e.products = e.splitAll(x)     // D D'
 	k = transposed(k)              // X E'
@@ -154,18 +151,12 @@ func (e *residuals) fillProducts(points []layers.Points, dense bool) {
 
 // splitAll is split of the rows of all tasks.
 func (e *residuals) splitAll(x layers.View[float64]) (means layers.View[float64]) {
-	tasks := e.rows[len(e.rows)-1].task + 1
-	means = view(e.classes*tasks, x.Cols)
-	for first := 0; first < x.Rows; {
-		i := e.rows[first].task
-		end := first + 1
-		for end < x.Rows && e.rows[end].task == i {
-			end++
-		}
+	means = view(e.classes*(len(e.start)-1), x.Cols)
+	for i, end := range e.start[1:] {
+		first := e.start[i]
 		part := layers.View[float64]{Rows: end - first, Cols: x.Cols}
 		part.Data = x.Data[first*x.Cols : end*x.Cols]
 		e.split(first, part, means)
-		first = end
 	}
 	return means
 }
@@ -241,6 +232,13 @@ func overClasses(a layers.View[float64], present []bool, i, j, classes int) floa
 
 func view(rows, cols int) layers.View[float64] {
 	return layers.View[float64]{Rows: rows, Cols: cols, Data: make([]float64, rows*cols)}
+}
+
+func trace(a layers.View[float64]) (sum float64) {
+	for i := range a.Rows {
+		sum += a.Row(i)[i]
+	}
+	return sum
 }
 
 func transposed(a layers.View[float64]) layers.View[float64] {

@@ -79,10 +79,8 @@ func (s *Fit) adapted(ctx context.Context,
 	fit.B = slices.Clip(s.B)
 	fit.Tasks = slices.Clip(s.Tasks)
 	doubt := *s.Doubt
+	doubt.Tasks = slices.Clone(doubt.Tasks)
 	fit.Doubt = &doubt
-	last := len(s.Tasks)
-	unknown := doubt.Tasks[last]
-	doubt.Tasks = slices.Clip(doubt.Tasks[:last])
 	w := mat.NewDense(len(s.Features), len(names), nil)
 	for i, name := range names {
 		weights := slices.Clone(prior.Mean)
@@ -91,9 +89,6 @@ func (s *Fit) adapted(ctx context.Context,
 		}
 		w.SetCol(i, weights[1:])
 		fit.B = append(fit.B, weights[0])
-		task := unknown
-		task.Left = found.Left[i]
-		doubt.Tasks = append(doubt.Tasks, task)
 		added := s.Tasks[0] // of the same classes
 		added.Name = name
 		added.Rows = len(tasks[i].Y)
@@ -101,8 +96,11 @@ func (s *Fit) adapted(ctx context.Context,
 		added.Spread = s.Spread
 		added.StandardError = 0
 		fit.Tasks = append(fit.Tasks, added)
+		last := len(doubt.Tasks) - 1 // a new task's
+		known := doubt.Tasks[last]
+		known.Left = found.Left[i]
+		doubt.Tasks = slices.Insert(doubt.Tasks, last, known)
 	}
-	doubt.Tasks = append(doubt.Tasks, unknown)
 	fit.W = new(mat.Dense)
 	fit.W.Augment(s.W, w)
 	fit.index()

@@ -37,16 +37,15 @@ type Rows struct {
 	// names the task there is one, of the Average.
 	Asked []Answer
 
-	fit      *Fit
-	o        RowOptions
-	in       *format.Rows
-	places   []int          // the columns that features are made of
-	features []string       // before the steps
-	column   int            // the column that names the task of a row, or -1
-	labels   []int          // the column of the label of each of Asked, or -1
-	weight   int            // the column of how much a row counts, or -1
-	carried  []int          // columns that are carried along
-	notes    map[string]int // notes for the user, each with its number of rows or cells
+	fit     *Fit
+	o       RowOptions
+	in      *format.Rows
+	places  []int          // the columns that features are made of
+	column  int            // the column that names the task of a row, or -1
+	labels  []int          // the column of the label of each of Asked, or -1
+	weight  int            // the column of how much a row counts, or -1
+	carried []int          // columns that are carried along
+	notes   map[string]int // notes for the user, each with its number of rows or cells
 }
 
 // Answer is a prediction of a row.
@@ -76,7 +75,6 @@ var ErrNoTask = data.Mismatch("its rows name no task")
 func (s *Fit) OpenRows(path string, o RowOptions) (r *Rows, err error) {
 	r = &Rows{Fits: []*Fit{s}, fit: s, o: o,
 		column: -1, notes: map[string]int{}}
-	r.features = s.Recipe.Features()
 	if o.Workers <= 0 {
 		r.o.Workers = runtime.GOMAXPROCS(0)
 	}
@@ -315,9 +313,10 @@ func (r *Rows) predict(b *Block, given data.Matrix) error {
 		}
 		if n == 0 {
 			b.x = x
+			columns := m.Recipe.Features()
 			for j, count := range strangers {
 				if count > 0 {
-					b.notes[fmt.Sprintf("cells of column %q outside of the values that the model was fitted on (curves go on as straight lines there, and kernels add nothing)", r.features[j])] += count
+					b.notes[fmt.Sprintf("cells of column %q outside of the values that the model was fitted on (curves go on as straight lines there, and kernels add nothing)", columns[j])] += count
 				}
 			}
 			if landmarks := m.Recipe.Steps.Landmarks(); landmarks > 0 {

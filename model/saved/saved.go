@@ -511,29 +511,28 @@ func (s *Fit) Linear(task int) multitask.Linear {
 	if s.Shared != nil {
 		return *s.Shared
 	}
-	rows, m := s.W.Dims()
-	k := len(s.B) / m
-	mean := multitask.Linear{W: make([]float64, rows), B: make([]float64, k)}
-	have := make([]float64, k)
-	for i := range m {
-		l := multitask.LinearOf(s.W, s.B, i)
-		for c, b := range l.B {
-			if k > 1 && s.Tasks[i].Mean[c] == 0 {
+	k := max(1, len(s.Classes))
+	d := len(s.Features)
+	mean := multitask.Linear{W: make([]float64, d*k), B: make([]float64, k)}
+	for c := range k {
+		n := 0.0
+		for i, t := range s.Tasks {
+			if k > 1 && t.Mean[c] == 0 {
 				continue
 			}
-			have[c]++
-			mean.B[c] += b
-			for j := c; j < rows; j += k {
-				mean.W[j] += l.W[j]
+			n++
+			mean.B[c] += s.B[i*k+c]
+			for j := range d {
+				mean.W[j*k+c] += s.W.At(c*d+j, i)
 			}
 		}
-	}
-	for j := range mean.W {
-		mean.W[j] /= max(1, have[j%k])
-	}
-	for c, n := range have {
-		if mean.B[c] /= n; n == 0 {
+		if n == 0 {
 			mean.B[c] = math.Inf(-1)
+			continue
+		}
+		mean.B[c] /= n
+		for j := range d {
+			mean.W[j*k+c] /= n
 		}
 	}
 	return mean
