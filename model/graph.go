@@ -66,17 +66,17 @@ type program struct {
 	gradient                  Params          // its values are captures
 }
 
-// program is the graph for the shape of a problem with some tuples.
+// program is the graph for the shape of a problem with some tuples. It is built once more where
+// Gorgonia takes two operations for one by chance: among five hundred graphs of some hundred nodes
+// that happens to one in a hundred runs.
 func (ps *programs) program(p *Payload, tuples int) (*program, error) {
 	s := shape{p.shape, p.tasks, tuples}
 	if kept := ps.kept[s]; kept != nil {
 		return kept, nil
 	}
 	compiled, err := ps.compile(p, s)
-	for range repeats {
-		if errors.Is(err, layers.ErrAlike) {
-			compiled, err = ps.compile(p, s)
-		}
+	for repeats := 2; repeats > 0 && errors.Is(err, layers.ErrAlike); repeats-- {
+		compiled, err = ps.compile(p, s)
 	}
 	if err != nil {
 		return nil, err
@@ -87,10 +87,6 @@ func (ps *programs) program(p *Payload, tuples int) (*program, error) {
 	ps.kept[s] = compiled
 	return compiled, nil
 }
-
-// repeats is how often a graph is built once more whose operations Gorgonia takes for one by chance:
-// among five hundred graphs of some hundred nodes that happens to one in a hundred runs.
-const repeats = 2
 
 // compile makes the graph for a shape.
 func (ps *programs) compile(p *Payload, s shape) (compiled *program, err error) {

@@ -2,7 +2,9 @@ package model
 
 import (
 	"fmt"
+	"slices"
 
+	"gonum.org/v1/gonum/floats"
 	"gonum.org/v1/gonum/mat"
 	"gonum.org/v1/gonum/stat"
 
@@ -18,33 +20,17 @@ func init() {
 // regression the mean of h_j (y_j - mean y)/sd y. Flipping the labels flips
 // the embedding.
 func signedReadout(kind data.Kind, y []float64) ([]float64, error) {
-	w := make([]float64, len(y))
-	n := float64(len(y))
-	if kind == data.Regression {
-		mean, sd := stat.PopMeanStdDev(y, nil)
-		if !(sd > 0) {
-			return nil, data.Invalid("all training targets are %v; the signed readout needs different ones", mean)
-		}
-		for i, v := range y {
-			w[i] = (v - mean) / (sd * n)
-		}
-		return w, nil
+	mean, sd := stat.PopMeanStdDev(y, nil)
+	if !(sd > 0) {
+		return nil, data.Invalid("all training targets are %v; the signed readout needs different ones", mean)
 	}
-	positive := 0.0
-	for _, v := range y {
-		if v > 0 {
-			positive++
-		}
+	size := sd * float64(len(y))
+	if kind == data.Classification {
+		size *= sd / 2 // of y = 1 and y = -1 comes 1/n+ and -1/n-
 	}
-	if positive == 0 || positive == n {
-		return nil, data.Invalid("all training rows have the same label; the signed readout needs both")
-	}
-	for i, v := range y {
-		w[i] = 1 / positive
-		if v <= 0 {
-			w[i] = -1 / (n - positive)
-		}
-	}
+	w := slices.Clone(y)
+	floats.AddConst(-mean, w)
+	floats.Scale(1/size, w)
 	return w, nil
 }
 

@@ -45,20 +45,18 @@ func (d *Doubt) Variances(task int, x ...data.Matrix) [][]float64 {
 		task = len(d.Tasks) - 1
 	}
 	rows := data.Stack(x)
-	common := lengths(d.Common, rows, 1)
-	specific := lengths(d.Own, rows, 1)
+	v := lengths(d.Common, rows, 1)
+	own := lengths(d.Own, rows, 1)
 	for i := range x {
 		t := d.Tasks[task+i]
 		n := x[i].Rows()
-		v := common[:n]
-		floats.Scale(t.Loading*t.Loading, v)
-		floats.Add(v, specific[:n])
-		floats.Scale(t.Left, v)
-		floats.AddConst(d.Noise, v)
-		floats.Scale(t.Scale*t.Scale, v)
-		variances[i] = v
-		common = common[n:]
-		specific = specific[n:]
+		for j, common := range v[:n] {
+			f := t.Loading*t.Loading*common + own[j]
+			v[j] = t.Scale * t.Scale * (d.Noise + t.Left*f)
+		}
+		variances[i] = v[:n]
+		v = v[n:]
+		own = own[n:]
 	}
 	return variances
 }
@@ -93,10 +91,10 @@ func (d *Doubt) Band(x data.Matrix) ([]float64, error) {
 		loading += t.Loading / float64(m)
 	}
 	v := lengths(d.Common, x, 0)
-	floats.Scale(loading*loading, v)
-	floats.AddScaled(v, left, lengths(d.Own, x, 0))
-	for i := range v {
-		v[i] = d.Tasks[m].Scale * math.Sqrt(v[i])
+	own := lengths(d.Own, x, 0)
+	for i, common := range v {
+		variance := loading*loading*common + left*own[i]
+		v[i] = d.Tasks[m].Scale * math.Sqrt(variance)
 	}
 	return v, nil
 }

@@ -424,23 +424,15 @@ func Load(dir string) (*Fit, error) {
 	}
 	d := len(s.Features)
 	m := len(s.Tasks)
-	fault := ""
-	value := func(name string, shape ...int) []float64 {
+	for name, shape := range map[string][]int{"W": s.shape(d, m), "b": s.shape(m), "Omega": {m, m}} {
 		if d*m == 0 || !slices.Equal(found[name].Shape, shape) {
-			fault = name
+			return nil, ErrSaved.Errorf("%s: tensor %s is not of %d features, %d tasks and %d classes", weights, name, d, m, len(s.Classes))
 		}
-		return found[name].Value
-	}
-	w := value("W", s.shape(d, m)...)
-	biases := value("b", s.shape(m)...)
-	omega := value("Omega", m, m)
-	if fault != "" {
-		return nil, ErrSaved.Errorf("%s: tensor %s is not of %d features, %d tasks and %d classes", weights, fault, d, m, len(s.Classes))
 	}
 	k := max(1, len(s.Classes))
-	s.W = mat.NewDense(k*d, m, w)
-	s.B = safetensors.Transposed(biases, k, m)
-	s.Omega = mat.NewSymDense(m, omega)
+	s.W = mat.NewDense(k*d, m, found["W"].Value)
+	s.B = safetensors.Transposed(found["b"].Value, k, m)
+	s.Omega = mat.NewSymDense(m, found["Omega"].Value)
 	if shared, ok := found["shared W"]; ok {
 		s.Shared = &multitask.Linear{W: shared.Value, B: found["shared b"].Value}
 	}
