@@ -1,8 +1,6 @@
 package pairwise
 
 import (
-	"slices"
-
 	"gonum.org/v1/gonum/floats"
 	"gonum.org/v1/gonum/mat"
 	"gonum.org/v1/gonum/stat"
@@ -17,9 +15,9 @@ import (
 //
 //	E = X - Q R,  row a of Q R, in task i, being q_a d_i + mean_i
 //
-// Of tasks with C > 2 classes D has the class means, C for a task with zeros for classes
-// that it lacks, q is 1, and there is no mean. The signed mean of a class is its mean
-// less the mean of all classes, which acrossTasks subtracts.
+// Of tasks with C > 2 classes the residual of a row is about the mean of its class, and D has C
+// rows for a task: the means of its classes, less the mean of these, and zeros for classes that it
+// lacks.
 type residuals struct {
 	classes int // C, or 1
 	rows    []residualRow
@@ -34,7 +32,7 @@ type residuals struct {
 // residualRow is a row of E.
 type residualRow struct {
 	task, mean             int     // i, and the row of D
-	share, q, c2, leverage float64 // weight in D, part of D, c_a^2, and h_a
+	share, q, c2, leverage float64 // weight in a mean, part of it, c_a^2, and h_a
 	square                 float64 // ||e_a||^2
 }
 
@@ -161,73 +159,49 @@ func (e *residuals) splitAll(x layers.View[float64]) (means layers.View[float64]
 	return means
 }
 
-// split turns the rows of a task, from the first on, into residuals, and puts the signed
-// means or the class means where they belong.
+// split turns the rows of a task, from the first on, into residuals, and puts the signed means
+// where they belong.
 func (e *residuals) split(first int, x, means layers.View[float64]) {
 	if e.classes == 1 {
 		layers.Center(x)
 	}
 	rows := e.rows[first:][:x.Rows]
+	var classes []int // with rows
 	for a, r := range rows {
 		floats.AddScaled(means.Row(r.mean), r.share, x.Row(a))
+		classes = append(classes, r.mean)
 	}
 	for a, r := range rows {
 		floats.AddScaled(x.Row(a), -r.q, means.Row(r.mean))
 	}
+	if e.classes == 1 {
+		return
+	}
+	classes = data.Distinct(classes)
+	centre := make([]float64, x.Cols)
+	for _, c := range classes {
+		floats.AddScaled(centre, 1/float64(len(classes)), means.Row(c))
+	}
+	for _, c := range classes {
+		floats.Sub(means.Row(c), centre)
+	}
 }
 
 // acrossTasks are the inner products of signed means (m x m), given the inner products of
-// the rows of D, or a bilinear form of them: summed over the classes, of the class means
-// less their mean in each task.
+// the rows of D, or a bilinear form of them: summed over the classes.
 func (e *residuals) acrossTasks(a layers.View[float64], m int) *mat.SymDense {
-	if e.classes == 1 {
-		return mat.NewSymDense(m, slices.Clone(a.Data))
-	}
-	present := make([]bool, a.Rows)
-	for _, r := range e.rows {
-		present[r.mean] = true
-	}
 	k := e.classes
 	s := mat.NewSymDense(m, nil)
 	for i := range m {
 		for j := i; j < m; j++ {
-			s.SetSym(i, j, overClasses(a, present, i*k, j*k, k))
+			sum := 0.0
+			for c := range k {
+				sum += a.Row(i*k + c)[j*k+c]
+			}
+			s.SetSym(i, j, sum)
 		}
 	}
 	return s
-}
-
-// overClasses is tr(H A H' J') for the block A at (i, j): H and J take the means of
-// the classes of either task out, and a class counts where both have it.
-func overClasses(a layers.View[float64], present []bool, i, j, classes int) float64 {
-	ki := 0.0
-	kj := 0.0
-	total := 0.0
-	rows := make([]float64, classes)
-	cols := make([]float64, classes)
-	for c := range classes {
-		if present[i+c] {
-			ki++
-		}
-		if present[j+c] {
-			kj++
-		}
-		for d := range classes {
-			v := a.Row(i + c)[j+d] + a.Row(j + d)[i+c]
-			v /= 2
-			rows[c] += v
-			cols[d] += v
-			total += v
-		}
-	}
-	sum := 0.0
-	for c := range classes {
-		if present[i+c] && present[j+c] {
-			v := a.Row(i + c)[j+c] - rows[c]/kj - cols[c]/ki
-			sum += v + total/(ki*kj)
-		}
-	}
-	return sum
 }
 
 func view(rows, cols int) layers.View[float64] {
