@@ -6,6 +6,8 @@ import (
 	"os"
 	"testing"
 
+	"gonum.org/v1/gonum/floats"
+
 	"l2mt/data"
 	"l2mt/data/datatest"
 	"l2mt/data/safetensors"
@@ -125,20 +127,9 @@ func readGolden(tb testing.TB, name string, v any) {
 // near fails unless got is within tol of want, relative to the largest entry.
 func near(t *testing.T, what string, got, want []float64, tol float64) {
 	t.Helper()
-	if len(got) != len(want) {
-		t.Errorf("%s: %d numbers, want %d", what, len(got), len(want))
-		return
-	}
-	scale := 0.0
-	for _, w := range want {
-		scale = max(scale, math.Abs(w))
-	}
-	for i := range want {
-		if d := math.Abs(got[i] - want[i]); !(d <= tol*scale) {
-			t.Errorf("%s[%d] = %v, want %v (difference %.3g, largest entry %.3g)", what, i, got[i], want[i], d, scale)
-			return
-		}
-	}
+	inf := math.Inf(1)
+	datatest.Holds(t, len(got) == len(want) && floats.Distance(got, want, inf) <= tol*floats.Norm(want, inf),
+		"%s: %v, want %v", what, got, want)
 }
 
 // The tolerances that golden/README.md suggests.

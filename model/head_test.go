@@ -1,10 +1,7 @@
 package model_test
 
 import (
-	"archive/zip"
-	"encoding/binary"
 	"errors"
-	"io"
 	"math"
 	"math/rand/v2"
 	"os"
@@ -16,7 +13,6 @@ import (
 
 	"l2mt/data"
 	"l2mt/data/datatest"
-	"l2mt/data/format"
 	"l2mt/data/safetensors"
 	"l2mt/layers"
 	"l2mt/model"
@@ -216,15 +212,6 @@ func writeHead(t *testing.T, arrays []array) string {
 	return path
 }
 
-func turned(l layers.Connected) (t []float32) {
-	for j := range l.Out {
-		for i := range l.In {
-			t = append(t, l.W[i*l.Out+j])
-		}
-	}
-	return t
-}
-
 func TestHeadsAreReadByAllNames(t *testing.T) {
 	h := randomHead(data.Stream(6, "names"), 37, 34, 3)
 	one, two := h[0], h[1]
@@ -232,7 +219,7 @@ func TestHeadsAreReadByAllNames(t *testing.T) {
 		return []array{{"W" + n, []int{l.In, l.Out}, l.W}, {"b" + n, []int{l.Out}, l.B}}
 	}
 	torch := func(l layers.Connected, n string) []array {
-		return []array{{n + ".weight", []int{l.Out, l.In}, turned(l)}, {n + ".bias", []int{l.Out}, l.B}}
+		return []array{{n + ".weight", []int{l.Out, l.In}, safetensors.Transposed(l.W, l.In, l.Out)}, {n + ".bias", []int{l.Out}, l.B}}
 	}
 	for name, c := range map[string]struct {
 		arrays []array
@@ -278,36 +265,4 @@ func TestFilesThatHoldNoHeadAreRefused(t *testing.T) {
 		})
 	}
 	datatest.Refused(model.ReadHead("absent.safetensors"))(t, os.ErrNotExist, "absent.safetensors")
-}
-
-// The pooled activations through the last layer are the logits, within the half
-// precision in which the activations are kept.
-func TestTheHeadOfMobileNetMakesItsLogits(t *testing.T) {
-	w, b := arrayOf(t, "W", 1280*1000), arrayOf(t, "b", 1000)
-	head := datatest.Must(model.ReadHead(writeHead(t, []array{{"W", []int{1280, 1000}, w}, {"b", []int{1000}, b}})))(t)
-	pooled := datatest.Must(format.Read(datatest.Path(t, "caltech101", "caltech101_mobilenetv2_pool.npz"), format.Options{}))(t)
-	logits := datatest.Must(format.Read(datatest.Path(t, "caltech101", "caltech101_mobilenetv2_logits.npz"), format.Options{}))(t)
-	var rows []int
-	for i := 0; i < pooled.X.Rows(); i += 500 {
-		rows = append(rows, i)
-	}
-	got := datatest.Must(head.Apply(pooled.X.Take(rows), len(head)))(t)
-	for i, row := range rows {
-		want := logits.X.Row(row).Value
-		for j, v := range got.Row(i).Value {
-			datatest.Need(t, math.Abs(float64(v-want[j])) <= 0.02,
-				"image %d: logit %d is %v, want %v", row, j, v, want[j])
-		}
-	}
-}
-
-// arrayOf reads the last n float32 of an array of NumPy.
-func arrayOf(t *testing.T, name string, n int) []float32 {
-	t.Helper()
-	z := datatest.Must(zip.OpenReader(datatest.Path(t, "caltech101", "mobilenetv2_fc.npz")))(t)
-	defer z.Close()
-	content := datatest.Must(io.ReadAll(datatest.Must(z.Open(name + ".npy"))(t)))(t)
-	value := make([]float32, n)
-	datatest.Must(binary.Decode(content[len(content)-4*n:], binary.LittleEndian, value))(t)
-	return value
 }

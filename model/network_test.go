@@ -2,7 +2,6 @@ package model_test
 
 import (
 	"bytes"
-	"encoding/json"
 	"errors"
 	"io/fs"
 	"math"
@@ -157,15 +156,6 @@ func TestAFileSystemBringsTheNetworkOfItsDirectory(t *testing.T) {
 	datatest.Refused(model.LoadFS(fstest.MapFS{}))(t, fs.ErrNotExist)
 	datatest.Check(t, headed(t, 1, randomHead(data.Stream(4, "embedded head"), 5, 4, 3)).Save(dir))
 	datatest.Refused(model.LoadFS(os.DirFS(dir)))(t, model.ErrConfig, "head")
-}
-
-func TestAConfigurationSurvivesJSON(t *testing.T) {
-	want := config(t, "default", 3)
-	want.Free = true
-	b := datatest.Must(json.Marshal(want))(t)
-	var got model.Config
-	err := json.Unmarshal(b, &got)
-	datatest.Holds(t, err == nil && got == want, "%s became %+v (%v)", b, got, err)
 }
 
 // Gorgonia's machine on the graph of a step, and its solvers, come to the parameters that our

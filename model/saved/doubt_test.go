@@ -89,34 +89,6 @@ func TestVariancesFollowTheFormula(t *testing.T) {
 	datatest.Equal(t, s.Deviations(Average, x), slices.Repeat([]float64{1.5}, 7), "deviations of a new task without doubt")
 }
 
-// TestDoubtGrowsAwayFromTheRows takes the posterior of a regression on 30 rows, by its formula
-// (I/a + X'X/noise)^-1.
-func TestDoubtGrowsAwayFromTheRows(t *testing.T) {
-	r := data.Stream(2, t.Name())
-	const a, own, noise = 2, 0.5, 0.3
-	precision := mat.NewSymDense(2, []float64{1. / a, 0, 0, 1. / a})
-	for range 30 {
-		x := mat.NewVecDense(2, []float64{1, 5 + r.NormFloat64()})
-		precision.SymRankOne(precision, 1/noise, x)
-	}
-	var c mat.Cholesky
-	c.Factorize(precision)
-	var l mat.TriDense
-	c.LTo(&l)
-	var root mat.Dense
-	datatest.Check(t, root.Inverse(&l))
-	d := Doubt{Noise: noise, Common: root.RawMatrix().Data, Own: []float64{math.Sqrt(own), 0}}
-	d.Tasks = []TaskDoubt{{Left: 0.1, Loading: 1, Scale: 1}, {Left: 1, Loading: 1, Scale: 1}}
-	x := datatest.Must(data.NewDense(4, 1, []float32{5, 8, 12, 100}))(t)
-	known, unknown := d.Variances(0, x)[0], d.Variances(Average, x)[0]
-	for i := range known {
-		datatest.Holds(t, i <= 0 || known[i] > known[i-1] && unknown[i] > unknown[i-1],
-			"variances %v of a task and %v of a new one do not grow", known, unknown)
-		datatest.Holds(t, unknown[i] > known[i] && known[i] > noise,
-			"row %d: the variance is %g, of a new task %g, of the noise %g", i, known[i], unknown[i], noise)
-	}
-}
-
 // TestSharedAndDoubtAreKept wants the same bits of a model that was saved and loaded.
 func TestSharedAndDoubtAreKept(t *testing.T) {
 	for what, text := range map[string]string{"regression": towns(), "classes": animals()} {

@@ -7,10 +7,8 @@ import (
 	"io"
 	"math"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"slices"
-	"strconv"
 	"strings"
 	"testing"
 
@@ -235,82 +233,6 @@ func TestLoadChecksAllThatAModelHolds(t *testing.T) {
 		datatest.Check(t, s.Save(dir))
 		datatest.Refused(Load(dir))(t, ErrSaved, want)
 	}
-}
-
-// A few lines of Python read a model with NumPy and the safetensors package:
-//
-//	import json, numpy, safetensors.numpy
-//	model = json.load(open("model/model.json"))
-//	weights = safetensors.numpy.load_file("model/weights.safetensors")
-//	task = [t["name"] for t in model["tasks"]].index("north")
-//	prediction = X @ weights["W"][:, task] + weights["b"][task]   # the columns of X are model["features"]
-//
-// and, of more than two classes,
-//
-//	scores = X @ weights["W"][:, :, task].T + weights["b"][:, task]
-//	p = 1 / (1 + numpy.exp(-scores / model["temperature"]))
-//	p /= p.sum(1, keepdims=True)
-//	prediction = numpy.array(model["classes"])[p.argmax(1)]
-//
-// The test does the same without packages, which may not be there.
-func TestPythonReadsModels(t *testing.T) {
-	regression, _ := fitOf(t, read(t, towns()))
-	said := python(t, regression, `
-d, m = header["W"]["shape"]
-task = [t["name"] for t in model["tasks"]].index("south")
-x = dict(small=0.5, large=5100.0, none=7.0)
-print(b[task] + sum(x[name] * W[j * m + task] for j, name in enumerate(model["features"])))
-`)
-	want := datatest.Must(regression.Predict("south", datatest.Must(data.NewDense(1, 3, []float32{0.5, 5100, 7}))(t)))(t)
-	near(t, "prediction", datatest.Must(strconv.ParseFloat(said[0], 64))(t), want[0], 1e-7) // Python has double precision
-
-	classes, _ := fitOf(t, read(t, animals()))
-	classes.Temperature = 1.5
-	said = python(t, classes, `
-C, d, m = header["W"]["shape"]
-assert header["b"]["shape"] == [C, m] and C == len(model["classes"])
-x = dict(small=0.5, large=5300.0)
-for name in ["north", "south"]:
-    task = [t["name"] for t in model["tasks"]].index(name)
-    scores = [b[c * m + task] + sum(x[f] * W[(c * d + j) * m + task] for j, f in enumerate(model["features"])) for c in range(C)]
-    p = [1 / (1 + math.exp(min(700, -s / model["temperature"]))) for s in scores]
-    print(max(p) / sum(p), p.index(max(p)))
-`)
-	x := datatest.Must(data.NewDense(1, 2, []float32{0.5, 5300}))(t)
-	for i, name := range []string{"north", "south"} {
-		scores, all := datatest.Must(classes.Predict(name, x))(t), make([]float64, 3)
-		classes.Probabilities(all, scores)
-		best := data.ClassOf(scores)
-		near(t, "probability in "+name, datatest.Must(strconv.ParseFloat(said[2*i], 64))(t), all[best], 1e-7)
-		datatest.Equal(t, said[2*i+1], fmt.Sprint(best), "%s: class %d, Python says", name, best)
-	}
-}
-
-// python runs a program that has a model, W and b, and returns the words that it prints.
-func python(t *testing.T, s *Fit, program string) []string {
-	t.Helper()
-	dir := t.TempDir()
-	datatest.Check(t, s.Save(dir))
-	const read = `
-import array, json, math, struct
-model = json.load(open("model.json"))
-raw = open("weights.safetensors", "rb").read()
-size = struct.unpack("<Q", raw[:8])[0]
-header = json.loads(raw[8:8 + size])
-def tensor(name):
-    begin, end = header[name]["data_offsets"]
-    return array.array("d", raw[8 + size + begin:8 + size + end])
-W, b = tensor("W"), tensor("b")
-`
-	path, err := exec.LookPath("python3")
-	if err != nil {
-		t.Skip(err)
-	}
-	command := exec.Command(path, "-c", read+program)
-	command.Dir = dir
-	out, err := command.CombinedOutput()
-	datatest.Need(t, err == nil, "%v: %s", err, out)
-	return strings.Fields(string(out))
 }
 
 func near(t *testing.T, what string, got, want, tol float64) {

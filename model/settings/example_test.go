@@ -15,8 +15,8 @@ func Example() {
 	modes := map[string][]string{"mode": {"fan", "top"}}
 	table := settings.New("oven", &oven{300, "fan"}, modes)
 	fmt.Println(table.Faults())
-	fmt.Println(table.Differences(settings.New("oven", &oven{300, "top"}, modes)))
+	fmt.Println(table.Differences(settings.New("oven", &oven{200, "top"}, modes)))
 	// Output:
 	// [oven.degrees is 300; it must be a whole number from 50 to 250]
-	// [oven.mode is top there and fan here]
+	// [oven.degrees is 200 there and 300 here oven.mode is top there and fan here]
 }

@@ -54,15 +54,3 @@ func TestWhatASettingCannotBeIsRefused(t *testing.T) {
 		datatest.Holds(t, len(faults) == 1 && faults[0].Error() == want, "the faults are %v, want %q", faults, want)
 	}
 }
-
-func TestEveryFaultAndEveryDifferenceIsNamed(t *testing.T) {
-	bad, good := sample{Rows: 1, Colour: "green"}, valid()
-	var faults []string
-	for _, err := range table(&bad).Faults() {
-		faults = append(faults, err.Error()[:strings.Index(err.Error(), ";")])
-	}
-	datatest.Equal(t, faults, []string{"box.width is 0", "box.rate is 0", `box.colour is "green"`}, "the faults")
-	other := good
-	other.Rows, other.On = 7, true
-	datatest.Equal(t, table(&good).Differences(table(&other)), []string{"box.rows is 7 there and 0 here", "box.on is true there and false here"}, "the differences")
-}
