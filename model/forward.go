@@ -90,15 +90,3 @@ func (e *Estimate) Asked(direction float64) (phi *mat.SymDense, rho float64) {
 	}
 	return phi, direction * e.C
 }
-
-// Value is f at a covariance: <Phi, Omega> + C tr(Omega^2).
-func (e *Estimate) Value(omega mat.Symmetric) float64 {
-	f := 0.0
-	for i := range e.Tasks {
-		for j := range e.Tasks {
-			w := omega.At(i, j)
-			f += e.Phi[i*e.Tasks+j]*w + e.C*w*w
-		}
-	}
-	return f
-}

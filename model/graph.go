@@ -44,6 +44,8 @@ type programs struct {
 	kept   map[shape]*program
 	define func(g *layers.Graph, n *core) // adds the captured nodes
 	parted bool                           // many pairs of tasks are embedded in parts
+
+	outcomes []float64 // of training
 }
 
 func newPrograms(c Config, head layers.Head) (programs, error) {
@@ -272,6 +274,9 @@ func (ps *programs) inputs(
 	}
 	for _, t := range params {
 		inputs[t.Name] = t.Value
+	}
+	if ps.outcomes != nil {
+		inputs[outcomesName] = ps.outcomes
 	}
 	if ps.inParts(m) {
 		return inputs, nil

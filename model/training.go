@@ -22,7 +22,6 @@ import (
 // problem that it meets, and is used by one goroutine.
 type TrainingGraph struct {
 	programs
-	outcomes []float64
 	// Measure measures on the next step's problem. The objective Found needs it.
 	Measure   Measure
 	direction float64 // of the step's parameters
@@ -53,8 +52,9 @@ func NewTrainingGraph(c Config, outcomes []float64, head ...layers.Connected) (t
 	if len(outcomes) < 2 || slices.Min(outcomes) == slices.Max(outcomes) {
 		return nil, ErrConfig.Errorf("training graph: the relative errors o of the %d training tuples are all equal; there is nothing to learn from them", len(outcomes))
 	}
-	t = &TrainingGraph{outcomes: outcomes}
+	t = &TrainingGraph{}
 	t.programs, err = newPrograms(c, head)
+	t.outcomes = outcomes
 	t.define = t.capture
 	return t, err
 }
@@ -112,7 +112,6 @@ func (t *TrainingGraph) Express(params Params, p *Payload, tuples []Tuple) (e Ex
 	if err != nil {
 		return e, err
 	}
-	values[outcomesName] = t.outcomes
 	n := &program{shape: shape{p.shape, p.tasks, len(tuples)}}
 	if n.slot, err = p.slot(); err != nil {
 		return e, err
@@ -212,9 +211,6 @@ func (t *TrainingGraph) Step(params Params, p *Payload, tuples []Tuple) (Step, e
 		return Step{}, ErrConfig.Errorf("the objective %q needs Measure, the error of a covariance on the problem", t.config.Objective)
 	}
 	t.setDirection(params)
-	if err := n.graph.Set(outcomesName, t.outcomes); err != nil {
-		return Step{}, err
-	}
 	if err := n.graph.Run(); err != nil {
 		return Step{}, fmt.Errorf("training step: %w", err)
 	}

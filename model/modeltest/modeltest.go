@@ -256,7 +256,7 @@ func (s *suite) agreement(t *testing.T) {
 	near(t, "v of the forward graph", forward.V, training.V)
 	m := forward.Tasks
 	for q, tuple := range s.tuples {
-		f := forward.Value(mat.NewSymDense(m, tuple.Omega))
+		f := floats.Dot(forward.Phi, tuple.Omega) + forward.C*floats.Dot(tuple.Omega, tuple.Omega)
 		near(t, "<Phi, Omega> + c tr(Omega^2)", []float64{f}, training.F[q:][:1])
 	}
 	transposed := mat.DenseCopyOf(mat.NewDense(m, m, forward.Phi).T())
