@@ -46,16 +46,6 @@ func NewForward(n *Network, head ...layers.Connected) (_ *Forward, err error) {
 		return nil, fmt.Errorf("forward graph: %w", err)
 	}
 	f.parted = true
-	f.define = func(g *layers.Graph, n *core) {
-		p := n.program
-		p.e = g.Capture(n.e)
-		p.phi = g.Capture(n.phi)
-		p.c = g.Capture(n.c)
-		if n.f != nil {
-			p.f = g.Capture(n.f)
-			p.v = g.Capture(n.v)
-		}
-	}
 	return f, nil
 }
 

@@ -10,8 +10,8 @@ import (
 	"l2mt/layers"
 )
 
-// This file builds the network as a graph for the shape of a problem. TrainingGraph and
-// Forward differ in their captures only.
+// This file builds the network as a graph for the shape of a problem, to which a TrainingGraph adds
+// the objective.
 
 // Tuple is a covariance tried on a problem and the relative error o that came
 // of it. The problem is given separately, as a Payload.
@@ -42,10 +42,10 @@ type programs struct {
 	head   layers.Head // the layers of the head that are in the graphs
 	memory *layers.Memory
 	kept   map[shape]*program
-	define func(g *layers.Graph, n *core) // adds the captured nodes
-	parted bool                           // many pairs of tasks are embedded in parts
+	parted bool // many pairs of tasks are embedded in parts
 
-	outcomes []float64 // of training
+	outcomes  []float64                      // of training
+	objective func(g *layers.Graph, n *core) // of training, with its gradient
 }
 
 func newPrograms(c Config, head layers.Head) (programs, error) {
@@ -102,7 +102,17 @@ func (ps *programs) compile(p *Payload, s shape) (compiled *program, err error) 
 		}
 	}
 	compiled.graph, err = ps.memory.Build(func(g *layers.Graph) {
-		ps.define(g, newCore(g, ps.config, compiled, ps.head))
+		n := newCore(g, ps, compiled)
+		compiled.e = g.Capture(n.e)
+		compiled.phi = g.Capture(n.phi)
+		compiled.c = g.Capture(n.c)
+		if n.f != nil {
+			compiled.f = g.Capture(n.f)
+			compiled.v = g.Capture(n.v)
+		}
+		if ps.objective != nil {
+			ps.objective(g, n)
+		}
 	})
 	return compiled, err
 }
@@ -110,10 +120,9 @@ func (ps *programs) compile(p *Payload, s shape) (compiled *program, err error) 
 // core is the part that both graphs share: the inputs and
 // f = <Phi, Omega> + c tr(Omega^2) and v(o) for every tuple.
 type core struct {
-	config  Config
-	head    layers.Head
-	program *program
-	params  Inputs
+	*programs
+	made   *program
+	params Inputs
 
 	weights   layers.Nodes // of the head: W, b, W, b, ...
 	e, phi, c *layers.Node // tasks x h or tasks^2 x h, tasks x tasks, scalar
@@ -123,9 +132,8 @@ type core struct {
 
 // newCore adds the inputs and the estimates to a graph. With parts, which embed the
 // problems, E is an input.
-func newCore(g *layers.Graph, config Config, p *program, head layers.Head) *core {
-	n := &core{config: config, head: head, program: p}
-	n.params = config.inputs(g)
+func newCore(g *layers.Graph, ps *programs, made *program) *core {
+	n := &core{programs: ps, made: made, params: ps.config.inputs(g)}
 	n.estimates(g)
 	return n
 }
@@ -175,11 +183,11 @@ func shaped(name string, n *layers.Node, shapes ...[]int) {
 
 // embedding is E, which the body makes unless parts do.
 func (n *core) embedding(g *layers.Graph) *layers.Node {
-	rows := n.config.rows(n.program.shape.tasks)
-	if n.program.parts != nil {
-		return g.Input(embedded, rows, n.program.parts.width())
+	rows := n.config.rows(n.made.shape.tasks)
+	if n.made.parts != nil {
+		return g.Input(embedded, rows, n.made.parts.width())
 	}
-	in := BodyInputs{Config: n.config, Slot: n.program.slot}
+	in := BodyInputs{Config: n.config, Slot: n.made.slot}
 	in.Params = n.params.piece(n.config, "body")
 	in.features = n.features(g)
 	return n.config.embedding(g, rows, in)
@@ -208,7 +216,7 @@ func (n *core) estimator() (phi, c *layers.Node) {
 	named("estimator", n.config.Estimator, func() {
 		params := n.params.piece(n.config, "estimator")
 		phi, c = estimators[n.config.Estimator].Build(params, n.e)
-		m := n.program.shape.tasks
+		m := n.made.shape.tasks
 		shaped("Phi", phi, []int{m, m}, []int{m * m, 1})
 		shaped("c", c, nil)
 	})
@@ -238,11 +246,11 @@ func (n *core) features(g *layers.Graph) (f *layers.Node) {
 		w := g.Shared(fmt.Sprint(HeadPrefix, "W", i), l.W, l.In, l.Out)
 		b := g.Shared(fmt.Sprint(HeadPrefix, "b", i), l.B, l.Out)
 		n.weights = append(n.weights, w, b)
-		in := BodyInputs{Config: Config{Features: l.In}, Slot: n.program.slot, features: f}
+		in := BodyInputs{Config: Config{Features: l.In}, Slot: n.made.slot, features: f}
 		f = layers.Activate(i < len(n.head)-1, b, in.Product(w)) // n x out
 	}
 	if f != nil && n.config.usesGraph() {
-		f = layers.Regraph(n.program.slot, n.config.Neighbours, f) // n x d
+		f = layers.Regraph(n.made.slot, n.config.Neighbours, f) // n x d
 	}
 	return f
 }

@@ -68,8 +68,8 @@ var presets = map[string]Config{
 
 // estimates is the network: f(E, Omega) and v(o) for every tuple.
 func (n *core) estimates(g *layers.Graph) {
-	q := n.program.shape.tuples
-	m := n.program.shape.tasks
+	q := n.made.shape.tuples
+	m := n.made.shape.tasks
 	n.e = n.embedding(g)       // m x h
 	n.phi, n.c = n.estimator() // m x m, scalar
 	if q == 0 {
@@ -197,9 +197,9 @@ var tanhLink = Link{
 // gamma declares the two parameters of links, with the paper's starting values.
 var gamma = vectors("gamma", 1, 0)
 
-// objective is the function that training minimises: the registered one, and lambda
+// loss is the function that training minimises: the registered one, and lambda
 // sum_i ||L_i||^2.
-func (n *core) objective(t *TrainingGraph, outcomes *layers.Node) (loss *layers.Node, in LossInputs) {
+func (n *core) loss(t *TrainingGraph, outcomes *layers.Node) (loss *layers.Node, in LossInputs) {
 	in = LossInputs{F: n.f, V: n.v, O: n.o, Omega: n.omega}
 	in.Residual = mean(must(op.Abs(must(op.Sub(n.f, n.v))))) // scalar
 	in.Deviation = deviation(n.link(outcomes))               // scalar

@@ -55,19 +55,17 @@ func NewTrainingGraph(c Config, outcomes []float64, head ...layers.Connected) (t
 	t = &TrainingGraph{}
 	t.programs, err = newPrograms(c, head)
 	t.outcomes = outcomes
-	t.define = t.capture
+	t.objective = t.capture
 	return t, err
 }
 
 // capture adds the objective and its gradient to a graph.
 func (t *TrainingGraph) capture(g *layers.Graph, n *core) {
-	p := n.program
-	loss, in := n.objective(t, g.Input(outcomesName, len(t.outcomes)))
+	p := n.made
+	loss, in := n.loss(t, g.Input(outcomesName, len(t.outcomes)))
 	p.loss = g.Capture(loss)
 	p.residual = g.Capture(in.Residual)
 	p.deviation = g.Capture(in.Deviation)
-	p.f = g.Capture(n.f)
-	p.v = g.Capture(n.v)
 	for _, s := range n.config.Specs() {
 		p.gradient = append(p.gradient, Tensor{Name: s.Name, Shape: s.Shape})
 	}
@@ -118,8 +116,8 @@ func (t *TrainingGraph) Express(params Params, p *Payload, tuples []Tuple) (e Ex
 	}
 	t.setDirection(params)
 	e.Graph, err = t.memory.Express(values, func(g *layers.Graph) {
-		c := newCore(g, t.config, n, nil)
-		e.Loss, _ = c.objective(t, g.Input(outcomesName, len(t.outcomes)))
+		c := newCore(g, &t.programs, n)
+		e.Loss, _ = c.loss(t, g.Input(outcomesName, len(t.outcomes)))
 		e.Params = c.parameters()
 		e.Gradient = layers.Gradient(e.Loss, e.Params...)
 	})
@@ -147,7 +145,7 @@ type Measure func(omega *mat.SymDense) (value float64, slope *mat.SymDense, err 
 // found is the error of the covariance that the closed form finds, by Measure. It is 0 where
 // that has no slope, or f no least value inside of the covariances.
 func (t *TrainingGraph) found(n *core) *layers.Node {
-	m := n.program.shape.tasks
+	m := n.made.shape.tasks
 	return layers.Outside("found", func(in, slopes []layers.View[float64]) float64 {
 		estimate := Estimate{Tasks: m, Phi: in[0].Data, C: in[1].Data[0]}
 		phi, rho := estimate.Asked(t.direction)
