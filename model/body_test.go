@@ -97,30 +97,16 @@ func logSizes(p *data.ProblemData) (model.Rows, error) {
 	return model.RowsOf(s, 1), nil
 }
 
-// signedMeans are sum_i y_i x_i / n of the tasks.
-func signedMeans(p *data.ProblemData) (means [][]float64) {
-	for _, t := range p.Tasks {
-		mean := make([]float64, p.Cols())
-		for i, y := range t.TrainSet.Y {
-			for j, v := range t.TrainSet.X.Row(i).Value {
-				mean[j] += y * float64(v) / float64(len(t.TrainSet.Y))
-			}
-		}
-		means = append(means, mean)
-	}
-	return means
-}
-
 // products are the inner products of the signed means, and their squares.
 func products(p *data.ProblemData) (model.Rows, error) {
+	means, err := model.Means(model.Config{Readout: "signed"}, p)
+	if err != nil {
+		return nil, err
+	}
 	var s []float64
-	means := signedMeans(p)
-	for _, a := range means {
-		for _, b := range means {
-			inner := 0.0
-			for j := range a {
-				inner += a[j] * b[j]
-			}
+	for i := range p.Tasks {
+		for j := range p.Tasks {
+			inner := floats.Dot(means.RawRowView(i), means.RawRowView(j))
 			s = append(s, inner, inner*inner)
 		}
 	}
@@ -226,8 +212,7 @@ func TestAnLGNNEmbedsByItsFeatureMap(t *testing.T) {
 		c := config(t, "default", 5)
 		c.Layers, c.Hidden, c.Unit = 1, 7, false
 		n := network(t, c, seed)
-		m := mat.NewDense(5, 3, nil)
-		m.Apply(func(int, int, float64) float64 { return r.NormFloat64() }, m)
+		m := mat.NewDense(5, 3, datatest.Normals[float64](r, 15))
 		n.FeatureMap()(m)
 		a := datatest.Must(model.Means(c, p))(t)
 		var want mat.Dense

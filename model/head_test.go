@@ -43,12 +43,7 @@ func headed(t testing.TB, seed uint64, head layers.Head) *model.Network {
 	c := config(t, "default", head.Out())
 	c.Head = head.String()
 	n := network(t, c, seed)
-	r := data.Stream(seed, "headed")
-	for _, p := range n.Params { // biases and alphas at their start hide what depends on them
-		for j := range p.Value {
-			p.Value[j] += 0.2 * r.NormFloat64()
-		}
-	}
+	modeltest.Perturb(data.Stream(seed, "headed"), c, n.Params, false) // as what depends on the start is hidden by it
 	n.Head = head
 	return n
 }

@@ -28,13 +28,8 @@ func pairwise(t *testing.T, seed uint64) *model.Network {
 	t.Helper()
 	c := datatest.Must(model.Preset("pairwise", 0))(t)
 	n := datatest.Must(model.NewNetwork(c, seed))(t)
-	r := data.Stream(seed, "pairwise")
-	for i := range n.Params {
-		for j := range n.Params[i].Value {
-			if seed > 0 {
-				n.Params[i].Value[j] += 0.3 * r.NormFloat64()
-			}
-		}
+	if seed > 0 {
+		modeltest.Perturb(data.Stream(seed, "pairwise"), c, n.Params, false)
 	}
 	return n
 }
@@ -116,14 +111,8 @@ func TestPairwiseKnowsNoBasisNoScaleAndNoSign(t *testing.T) {
 		}
 		n := pairwise(t, seed+1)
 		e := embedded(t, n, p)
-		random := mat.NewDense(d, d, nil)
-		for i := range d {
-			for j := range d {
-				random.Set(i, j, r.NormFloat64())
-			}
-		}
 		var qr mat.QR
-		qr.Factorize(random)
+		qr.Factorize(mat.NewDense(d, d, datatest.Normals[float64](r, d*d)))
 		var rotation mat.Dense
 		qr.QTo(&rotation)
 		for what, q := range map[string]*data.ProblemData{

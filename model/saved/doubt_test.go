@@ -24,10 +24,8 @@ func doubted(s *Fit, r *rand.Rand) *Fit {
 	d := len(s.Features)
 	k := max(1, len(s.Classes))
 	random := func(n int, deviation float64) []float64 {
-		v := make([]float64, n)
-		for i := range v {
-			v[i] = deviation * r.NormFloat64()
-		}
+		v := datatest.Normals[float64](r, n)
+		floats.Scale(deviation, v)
 		return v
 	}
 	s.Shared = &multitask.Linear{W: random(k*d, 0.01), B: random(k, 1)}
