@@ -134,20 +134,6 @@ func TestTheSignedReadoutOfARegressionTaskWeighsByStandardisedTargets(t *testing
 	}
 }
 
-func TestARegressionProblemHasEmbeddings(t *testing.T) {
-	p := modeltest.Problem(data.Stream(2, "regression"), 3, 8, 6)
-	for j := range p.Tasks {
-		p.Tasks[j].Task.Kind = data.Regression
-		for i := range p.Tasks[j].TrainSet.Y {
-			p.Tasks[j].TrainSet.Y[i] = float64(i * i)
-		}
-	}
-	e := estimate(t, network(t, config(t, "default", 3), 1), p)
-	for _, v := range e.E {
-		datatest.Need(t, !math.IsNaN(v), "E is %v", e.E)
-	}
-}
-
 // In single precision the forward graph meets problems of several sizes, and
 // must give what a fresh graph gives.
 func TestForwardServesProblemsOfAnySize(t *testing.T) {
