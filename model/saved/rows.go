@@ -138,10 +138,10 @@ func (r *Rows) bind() (err error) {
 func (r *Rows) findTasks() error {
 	task := r.o.Task
 	column := cmp.Or(r.o.Task, r.fit.Recipe.Task)
-	number, known := r.fit.known(task)
+	number := r.fit.known(task)
 	j := slices.Index(r.in.Names, column)
 	switch {
-	case known && column != r.fit.Recipe.Task: // a target of the tables fitted may be a column too
+	case number != Average && column != r.fit.Recipe.Task: // a target of the tables fitted may be a column too
 		r.Asked = []Answer{{Task: number, Name: task}}
 	case column != "" && j >= 0:
 		if slices.Contains(r.in.Names[j+1:], column) {
@@ -237,9 +237,7 @@ func (r *Rows) fill(b *Block, text *format.Block) error {
 		for k, a := range r.Asked {
 			if r.column >= 0 {
 				a.Name = tasks.Texts[tasks.Text(j)]
-				if number, known := r.fit.known(a.Name); known {
-					a.Task = number
-				}
+				a.Task = r.fit.known(a.Name)
 			}
 			if a.Task == Average {
 				b.notes[fmt.Sprintf("rows of the task %q, which the model does not know (they have %s)", a.Name, substitute)]++
@@ -261,13 +259,14 @@ func (r *Rows) fill(b *Block, text *format.Block) error {
 	return r.predict(b, x)
 }
 
-// known finds the task of a name, spelt as in the tables fitted or nearly so.
-func (s *Fit) known(name string) (task int, known bool) {
-	task, known = s.number[name]
-	if !known {
-		task, known = s.number[format.Key(name)]
+// known is the task of a name, spelt as in the tables fitted or nearly so, else the Average.
+func (s *Fit) known(name string) int {
+	for _, spelling := range []string{name, format.Key(name)} {
+		if task, known := s.number[spelling]; known {
+			return task
+		}
 	}
-	return task, known
+	return Average
 }
 
 // label is what row j of a task should be, NaN where there is no label, or one that the model
@@ -299,11 +298,8 @@ const farKernel = 0.05
 // predict scores the rows by every model, each by the weights of its task.
 func (r *Rows) predict(b *Block, given data.Matrix) error {
 	classes := max(1, len(r.fit.Classes))
-	width := len(r.Fits) * classes
-	room := make([]float64, width*len(b.Answers))
 	tasks := map[int][]int{} // the answers of a task
 	for k, a := range b.Answers {
-		b.Answers[k].Scores = room[k*width : k*width : (k+1)*width]
 		tasks[a.Task] = append(tasks[a.Task], k)
 	}
 	for n, m := range r.Fits {

@@ -488,7 +488,7 @@ func (s *Fit) TaskNames() []string {
 
 // Task returns the number of a task.
 func (s *Fit) Task(name string) (int, error) {
-	if i, known := s.known(name); known {
+	if i := s.known(name); i != Average {
 		return i, nil
 	}
 	return 0, ErrUnknownTask.Errorf("the model has no task %q; it has %s", name, format.Abridge(s.TaskNames()))
