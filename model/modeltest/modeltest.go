@@ -7,7 +7,6 @@
 package modeltest
 
 import (
-	"errors"
 	"fmt"
 	"math"
 	"math/rand/v2"
@@ -114,7 +113,6 @@ func (s *suite) run(t *testing.T) {
 	t.Run("many pairs of tasks are embedded in parts", s.parts)
 	t.Run("the order of a task's rows changes nothing", s.order)
 	t.Run("permuting the tasks permutes E and Phi and leaves f", s.permutation)
-	t.Run("columns of zeros change nothing where the features are free", s.padding)
 	t.Run("features of scale 16 have finite results", s.large)
 	t.Run("direction * v rises with o", s.direction)
 	t.Run("a saved network says the same", s.saving)
@@ -353,36 +351,18 @@ func (s *suite) permutation(t *testing.T) {
 	near(t, "f", got.F, want.F)
 }
 
-// scaled has the features times a factor, and columns of zeros after them.
-func (s *suite) scaled(t *testing.T, factor float32, cols int) *data.ProblemData {
-	return s.changed(func(rows *data.Samples) {
-		n := rows.X.Rows()
-		value := make([]float32, n*cols)
-		for i := range n {
-			for k, v := range rows.X.Row(i).Value {
-				value[i*cols+k] = factor * v
-			}
-		}
-		rows.X = datatest.Must(data.NewDense(n, cols, value))(t)
-	})
-}
-
-// padding is for bodies that serve problems of any number of features; others
-// refuse the problem.
-func (s *suite) padding(t *testing.T) {
-	payload, err := model.Prepare(s.network.Config, s.scaled(t, 1, features+3))
-	if errors.Is(err, model.ErrMismatch) {
-		t.Skip("the body works on", features, "features")
-	} else if err != nil {
-		t.Fatal(err)
-	}
-	near(t, "E", s.estimate(t, payload).E, s.estimate(t, s.payload).E)
-}
-
 // large has features that are not standardised. Errors name the operation.
 func (s *suite) large(t *testing.T) {
 	large := *s
-	large.payload = s.prepare(t, s.scaled(t, largeFeatures, features))
+	large.payload = s.prepare(t, s.changed(func(rows *data.Samples) {
+		var value []float32
+		for i := range rows.X.Rows() {
+			for _, v := range rows.X.Row(i).Value {
+				value = append(value, largeFeatures*v)
+			}
+		}
+		rows.X = datatest.Must(data.NewDense(len(rows.Y), features, value))(t)
+	}))
 	large.step(t, s.tuples...)
 }
 

@@ -51,20 +51,19 @@ func (s *Fit) Prior() (*Prior, error) {
 	m := len(s.Tasks)
 	unit := s.Doubt.Tasks[m].Scale
 	p.Noise = s.Doubt.Noise * unit * unit
-	left := 0.0
-	for i := range m {
-		w := s.weights(i)
-		floats.Sub(w, p.Mean)
-		floats.Scale(1/math.Sqrt(float64(m)), w)
-		p.Root = append(p.Root, w)
-		left += s.Doubt.Tasks[i].Left / float64(m)
-	}
 	add := func(root []float64, unit float64) {
 		for row := range slices.Chunk(root, len(p.Mean)) {
 			row = slices.Clone(row)
 			floats.Scale(unit, row)
 			p.Root = append(p.Root, row)
 		}
+	}
+	left := 0.0
+	for i := range m {
+		w := s.weights(i)
+		floats.Sub(w, p.Mean)
+		add(w, 1/math.Sqrt(float64(m)))
+		left += s.Doubt.Tasks[i].Left / float64(m)
 	}
 	add(s.Doubt.Own, math.Sqrt(left)*unit)
 	add(s.Doubt.Common, unit)
