@@ -268,7 +268,7 @@ func (ps *programs) inputs(
 		return nil, fmt.Errorf("parameters: %w", err)
 	}
 	m := p.Tasks()
-	inputs := map[string][]float64{}
+	inputs := params.inputs()
 	for q, t := range tuples {
 		if len(t.Omega) != m*m {
 			return nil, ErrMismatch.Errorf("tuple %d: Omega has %d entries, but the problem %d tasks", q, len(t.Omega), m)
@@ -279,9 +279,6 @@ func (ps *programs) inputs(
 		inputs["o"] = append(inputs["o"], t.O)
 		inputs["tr(Omega^2)"] = append(inputs["tr(Omega^2)"], floats.Dot(t.Omega, t.Omega))
 		inputs["Omega"] = append(inputs["Omega"], t.Omega...)
-	}
-	for _, t := range params {
-		inputs[t.Name] = t.Value
 	}
 	if ps.outcomes != nil {
 		inputs[outcomesName] = ps.outcomes

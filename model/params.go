@@ -104,6 +104,15 @@ func (p Params) Get(name string) []float64 {
 	return nil
 }
 
+// inputs are the parameters as inputs of a graph.
+func (p Params) inputs() map[string][]float64 {
+	inputs := map[string][]float64{}
+	for _, t := range p {
+		inputs[t.Name] = t.Value
+	}
+	return inputs
+}
+
 // Clone copies the parameters.
 func (p Params) Clone() Params {
 	q := slices.Clone(p)

@@ -36,10 +36,7 @@ func (p *parts) width() int { return len(p.e.Value) / partRows }
 
 // embed is E, row-major.
 func (p *parts) embed(params Params, payload *Payload) ([]float64, error) {
-	inputs := map[string][]float64{}
-	for _, t := range params {
-		inputs[t.Name] = t.Value
-	}
+	inputs := params.inputs()
 	h := p.width()
 	m := payload.Tasks()
 	e := make([]float64, m*m*h)

@@ -134,12 +134,8 @@ func (s *Sigma) save(tensors []Tensor, metadata map[string]string) ([]Tensor, er
 	}
 	for _, t := range s.Classes {
 		x := t.TrainSet.X
-		var rows []float64
-		for i := range x.Rows() {
-			rows = append(rows, meanOf(x.Take([]int{i}))...) // the row, with its zeros
-		}
 		tensors = append(tensors, Tensor{Name: sigmaKey + t.Name, DType: safetensors.F32,
-			Shape: []int{x.Rows(), x.Cols()}, Value: rows})
+			Shape: []int{x.Rows(), x.Cols()}, Value: layers.DenseRows(layers.PointsOf(x)).Data})
 	}
 	text, err := json.Marshal(s.Taught)
 	metadata[sigmaKey] = string(text)

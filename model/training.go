@@ -161,11 +161,7 @@ func (t *TrainingGraph) found(n *core) *layers.Node {
 		}
 		slopePhi, slopeRho, err := infer.Slopes(phi, rho, slope)
 		check(err)
-		for i := range m {
-			for j := range m {
-				slopes[0].Data[i*m+j] = t.direction * slopePhi.At(i, j)
-			}
-		}
+		mat.NewDense(m, m, slopes[0].Data).Scale(t.direction, slopePhi)
 		slopes[1].Data[0] = t.direction * slopeRho
 		return value
 	}, n.phi, n.c)
