@@ -39,14 +39,9 @@ func NewForward(n *Network, head ...layers.Connected) (_ *Forward, err error) {
 		return nil, ErrConfig.Errorf("there is no network; load one, or make one with NewNetwork")
 	}
 	f := &Forward{network: n}
-	if f.programs, err = newPrograms(n.Config, head); err != nil {
-		return nil, err
-	}
-	if err := n.Params.matches(n.Config); err != nil {
-		return nil, fmt.Errorf("forward graph: %w", err)
-	}
+	f.programs, err = newPrograms(n.Config, head)
 	f.parted = true
-	return f, nil
+	return f, err
 }
 
 // Estimate embeds the tasks of a problem and evaluates the given tuples, if any.

@@ -218,8 +218,10 @@ func TestMisfitsAreNamed(t *testing.T) {
 		"k 3, dtype": func() error {
 			return datatest.Err(graph.Step(params, otherPayload, []model.Tuple{{Omega: omega, O: 1}}))
 		},
-		"all equal":                              func() error { return datatest.Err(model.NewTrainingGraph(c, []float64{1, 1})) },
-		"5 tensors, but the configuration has 6": func() error { return datatest.Err(model.NewForward(&model.Network{Config: c, Params: params[1:]})) },
+		"all equal": func() error { return datatest.Err(model.NewTrainingGraph(c, []float64{1, 1})) },
+		"5 tensors, but the configuration has 6": func() error {
+			return datatest.Err(graph.Step(params[1:], payload, []model.Tuple{{Omega: omega, O: 1}}))
+		},
 		"task 1": func() error {
 			q := modeltest.Problem(r, 3, 6, 7)
 			for i := range q.Tasks[1].TrainSet.Y {
