@@ -121,8 +121,8 @@ func (ps *programs) compile(p *Payload, s shape) (compiled *program, err error) 
 // f = <Phi, Omega> + c tr(Omega^2) and v(o) for every tuple.
 type core struct {
 	*programs
-	made   *program
-	params Inputs
+	program *program
+	params  Inputs
 
 	weights   layers.Nodes // of the head: W, b, W, b, ...
 	e, phi, c *layers.Node // tasks x h or tasks^2 x h, tasks x tasks, scalar
@@ -132,8 +132,8 @@ type core struct {
 
 // newCore adds the inputs and the estimates to a graph. With parts, which embed the
 // problems, E is an input.
-func newCore(g *layers.Graph, ps *programs, made *program) *core {
-	n := &core{programs: ps, made: made, params: ps.config.inputs(g)}
+func newCore(g *layers.Graph, ps *programs, p *program) *core {
+	n := &core{programs: ps, program: p, params: ps.config.inputs(g)}
 	n.estimates(g)
 	return n
 }
@@ -183,11 +183,11 @@ func shaped(name string, n *layers.Node, shapes ...[]int) {
 
 // embedding is E, which the body makes unless parts do.
 func (n *core) embedding(g *layers.Graph) *layers.Node {
-	rows := n.config.rows(n.made.shape.tasks)
-	if n.made.parts != nil {
-		return g.Input(embedded, rows, n.made.parts.width())
+	rows := n.config.rows(n.program.shape.tasks)
+	if n.program.parts != nil {
+		return g.Input(embedded, rows, n.program.parts.width())
 	}
-	in := BodyInputs{Config: n.config, Slot: n.made.slot}
+	in := BodyInputs{Config: n.config, Slot: n.program.slot}
 	in.Params = n.params.piece(n.config, "body")
 	in.features = n.features(g)
 	return n.config.embedding(g, rows, in)
@@ -216,7 +216,7 @@ func (n *core) estimator() (phi, c *layers.Node) {
 	named("estimator", n.config.Estimator, func() {
 		params := n.params.piece(n.config, "estimator")
 		phi, c = estimators[n.config.Estimator].Build(params, n.e)
-		m := n.made.shape.tasks
+		m := n.program.shape.tasks
 		shaped("Phi", phi, []int{m, m}, []int{m * m, 1})
 		shaped("c", c, nil)
 	})
@@ -246,11 +246,11 @@ func (n *core) features(g *layers.Graph) (f *layers.Node) {
 		w := g.Shared(fmt.Sprint(HeadPrefix, "W", i), l.W, l.In, l.Out)
 		b := g.Shared(fmt.Sprint(HeadPrefix, "b", i), l.B, l.Out)
 		n.weights = append(n.weights, w, b)
-		in := BodyInputs{Config: Config{Features: l.In}, Slot: n.made.slot, features: f}
+		in := BodyInputs{Config: Config{Features: l.In}, Slot: n.program.slot, features: f}
 		f = layers.Activate(i < len(n.head)-1, b, in.Product(w)) // n x out
 	}
 	if f != nil && n.config.usesGraph() {
-		f = layers.Regraph(n.made.slot, n.config.Neighbours, f) // n x d
+		f = layers.Regraph(n.program.slot, n.config.Neighbours, f) // n x d
 	}
 	return f
 }

@@ -90,8 +90,8 @@ func readHead(arrays []Tensor) (head layers.Head, err error) {
 		if m[2]+m[3] != "" {
 			part = weights
 		}
-		if other, taken := part[number]; taken {
-			return nil, data.Malformed("%q and %q have the same number; the file must have the layers of the head alone", other.Name, a.Name)
+		if first, taken := part[number]; taken {
+			return nil, data.Malformed("%q and %q have the same number; the file must have the layers of the head alone", first.Name, a.Name)
 		}
 		part[number] = a
 	}

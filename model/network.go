@@ -68,8 +68,8 @@ var presets = map[string]Config{
 
 // estimates is the network: f(E, Omega) and v(o) for every tuple.
 func (n *core) estimates(g *layers.Graph) {
-	q := n.made.shape.tuples
-	m := n.made.shape.tasks
+	q := n.program.shape.tuples
+	m := n.program.shape.tasks
 	n.e = n.embedding(g)       // m x h
 	n.phi, n.c = n.estimator() // m x m, scalar
 	if q == 0 {

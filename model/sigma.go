@@ -134,8 +134,9 @@ func (s *Sigma) save(tensors []Tensor, metadata map[string]string) ([]Tensor, er
 	}
 	for _, t := range s.Classes {
 		x := t.TrainSet.X
+		rows := layers.DenseRows(layers.PointsOf(x))
 		tensors = append(tensors, Tensor{Name: sigmaKey + t.Name, DType: safetensors.F32,
-			Shape: []int{x.Rows(), x.Cols()}, Value: layers.DenseRows(layers.PointsOf(x)).Data})
+			Shape: []int{rows.Rows, rows.Cols}, Value: rows.Data})
 	}
 	text, err := json.Marshal(s.Taught)
 	metadata[sigmaKey] = string(text)

@@ -61,7 +61,7 @@ func NewTrainingGraph(c Config, outcomes []float64, head ...layers.Connected) (t
 
 // capture adds the objective and its gradient to a graph.
 func (t *TrainingGraph) capture(g *layers.Graph, n *core) {
-	p := n.made
+	p := n.program
 	loss, in := n.loss(t, g.Input(outcomesName, len(t.outcomes)))
 	p.loss = g.Capture(loss)
 	p.residual = g.Capture(in.Residual)
@@ -145,7 +145,7 @@ type Measure func(omega *mat.SymDense) (value float64, slope *mat.SymDense, err 
 // found is the error of the covariance that the closed form finds, by Measure. It is 0 where
 // that has no slope, or f no least value inside of the covariances.
 func (t *TrainingGraph) found(n *core) *layers.Node {
-	m := n.made.shape.tasks
+	m := n.program.shape.tasks
 	return layers.Outside("found", func(in, slopes []layers.View[float64]) float64 {
 		estimate := Estimate{Tasks: m, Phi: in[0].Data, C: in[1].Data[0]}
 		phi, rho := estimate.Asked(t.direction)

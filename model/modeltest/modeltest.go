@@ -240,11 +240,11 @@ func (s *suite) tupleOrder(t *testing.T) {
 
 // numbers are the loss of a step and its gradient.
 func numbers(step model.Step) []float64 {
-	all := []float64{step.Loss}
+	row := []float64{step.Loss}
 	for _, g := range step.Gradient {
-		all = append(all, g.Value...)
+		row = append(row, g.Value...)
 	}
-	return all
+	return row
 }
 
 func (s *suite) agreement(t *testing.T) {
@@ -254,7 +254,8 @@ func (s *suite) agreement(t *testing.T) {
 	near(t, "v of the forward graph", forward.V, training.V)
 	m := forward.Tasks
 	for q, tuple := range s.tuples {
-		f := floats.Dot(forward.Phi, tuple.Omega) + forward.C*floats.Dot(tuple.Omega, tuple.Omega)
+		f := floats.Dot(forward.Phi, tuple.Omega)
+		f += forward.C * floats.Dot(tuple.Omega, tuple.Omega)
 		near(t, "<Phi, Omega> + c tr(Omega^2)", []float64{f}, training.F[q:][:1])
 	}
 	transposed := mat.DenseCopyOf(mat.NewDense(m, m, forward.Phi).T())
@@ -288,9 +289,11 @@ func (s *suite) parts(t *testing.T) {
 	}
 	r := data.Stream(4, "modeltest")
 	large := *s
-	large.payload = s.prepare(t, Problem(r, features, slices.Repeat([]int{3}, tasks)...))
+	rows := slices.Repeat([]int{3}, tasks)
+	large.payload = s.prepare(t, Problem(r, features, rows...))
 	tuple := model.Tuple{Omega: Covariance(r, tasks), O: 1}
-	near(t, "f of pairs embedded in parts", large.estimate(t, large.payload, tuple).F, large.step(t, tuple).F)
+	parted := large.estimate(t, large.payload, tuple)
+	near(t, "f of pairs embedded in parts", parted.F, large.step(t, tuple).F)
 }
 
 // changed is the problem with other training rows.

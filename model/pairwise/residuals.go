@@ -114,8 +114,9 @@ func (e *residuals) fillRows(points []layers.Points, d int) {
 	for i, p := range points {
 		x := layers.DenseRows(p)
 		e.split(e.start[i], x, means)
+		rows := e.rows[e.start[i]:]
 		for a := range x.Rows {
-			e.rows[e.start[i]+a].square = floats.Dot(x.Row(a), x.Row(a))
+			rows[a].square = floats.Dot(x.Row(a), x.Row(a))
 		}
 		layers.AddGram(e.gram, x)
 	}

@@ -46,17 +46,17 @@ func (d *Doubt) Variances(task int, x ...data.Matrix) [][]float64 {
 	}
 	rows := data.Stack(x)
 	v := lengths(d.Common, rows, 1)
-	own := lengths(d.Own, rows, 1)
+	specific := lengths(d.Own, rows, 1)
 	for i := range x {
 		t := d.Tasks[task+i]
 		n := x[i].Rows()
 		for j, common := range v[:n] {
-			f := t.Loading*t.Loading*common + own[j]
+			f := t.Loading*t.Loading*common + specific[j]
 			v[j] = t.Scale * t.Scale * (d.Noise + t.Left*f)
 		}
 		variances[i] = v[:n]
 		v = v[n:]
-		own = own[n:]
+		specific = specific[n:]
 	}
 	return variances
 }
@@ -91,9 +91,9 @@ func (d *Doubt) Band(x data.Matrix) ([]float64, error) {
 		loading += t.Loading / float64(m)
 	}
 	v := lengths(d.Common, x, 0)
-	own := lengths(d.Own, x, 0)
+	specific := lengths(d.Own, x, 0)
 	for i, common := range v {
-		variance := loading*loading*common + left*own[i]
+		variance := loading*loading*common + left*specific[i]
 		v[i] = d.Tasks[m].Scale * math.Sqrt(variance)
 	}
 	return v, nil

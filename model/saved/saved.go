@@ -223,7 +223,8 @@ func (s *Fit) Validate() error {
 		return fmt.Errorf("threshold is %v; it must be a probability, and there must be two classes", s.Threshold)
 	case classify && !(s.Temperature >= 1e-3 && s.Temperature <= 1e3):
 		return fmt.Errorf("temperature is %v; it must be between 0.001 and 1000", s.Temperature)
-	case s.Shared != nil && (len(s.Shared.W) != k*d || len(s.Shared.B) != k):
+	case s.Shared != nil &&
+		(len(s.Shared.W) != k*d || len(s.Shared.B) != k):
 		return fmt.Errorf("the weights of a new task are not of %d features and %d classes", d, k)
 	}
 	if s.Scale != nil {
@@ -424,7 +425,10 @@ func Load(dir string) (*Fit, error) {
 	}
 	d := len(s.Features)
 	m := len(s.Tasks)
-	for name, shape := range map[string][]int{"W": s.shape(d, m), "b": s.shape(m), "Omega": {m, m}} {
+	shapes := map[string][]int{
+		"W": s.shape(d, m), "b": s.shape(m), "Omega": {m, m},
+	}
+	for name, shape := range shapes {
 		if d*m == 0 || !slices.Equal(found[name].Shape, shape) {
 			return nil, ErrSaved.Errorf("%s: tensor %s is not of %d features, %d tasks and %d classes", weights, name, d, m, len(s.Classes))
 		}
