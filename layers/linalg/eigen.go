@@ -68,35 +68,24 @@ func (t *Tridiagonal) Lowest(kappa []float64, k int) (*mat.Dense, bool) {
 	residuals := make([]float64, k)
 	for step := range steps {
 		shift := float64(step) * 0x1p-52 * scale
-		t.each(ker, k, func(j int) {
+		for j := range k {
 			t.solve(kappa[j]+shift, v.RawRowView(j))
-		})
+		}
 		if step == 0 {
 			continue // one is hardly ever enough
 		}
 		if !orthonormalise(ker, v) {
 			break
 		}
-		t.each(ker, k, func(j int) {
+		for j := range k {
 			residuals[j] = t.residual(v.RawRowView(j), kappa[j])
-		})
+		}
 		if floats.Max(residuals) <= 4e-15*float64(n)*scale {
 			t.back(v)
 			return v, true
 		}
 	}
 	return nil, false
-}
-
-// each calls f for 0..k-1, on all processors if that is worth it.
-func (t *Tridiagonal) each(ker Kernels, k int, f func(j int)) {
-	parts := parts(ker.Threads, k*len(t.d)*16)
-	bound := func(i int) int { return k * i / parts }
-	parallel(parts, bound, func(lo, hi int) {
-		for j := lo; j < hi; j++ {
-			f(j)
-		}
-	})
 }
 
 // solve makes x the unit vector along (T - kappa I)^-1 x, unless that is singular.

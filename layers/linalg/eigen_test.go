@@ -1,7 +1,6 @@
 package linalg
 
 import (
-	"errors"
 	"fmt"
 	"math"
 	"math/rand/v2"
@@ -93,7 +92,7 @@ func TestSpectrum(t *testing.T) {
 	for _, bad := range []float64{math.NaN(), math.Inf(1)} {
 		a.SetSym(1, 2, bad)
 		_, err = Eigen(a)
-		datatest.Holds(t, errors.Is(err, ErrNotFinite), "Eigen with the entry %v: %v", bad, err)
+		datatest.Says(t, err, nil, "not finite")
 	}
 }
 

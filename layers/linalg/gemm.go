@@ -26,7 +26,6 @@ const (
 
 const (
 	blockM = 120  // rows of A in a block, a multiple of the rows of every tile
-	blockN = 1024 // columns of B in a block, a multiple of the columns of every tile
 	// The depth of a block decides how sums are rounded. With a power of two,
 	// panels would compete for the same cache sets.
 	blockK = 252
@@ -48,7 +47,7 @@ func Gemm[T Float](ker Kernels, tA, tB Transpose, m, n, k int,
 	if beta != 0 && beta != 1 {
 		panic("linalg: beta is neither 0 nor 1")
 	}
-	if ker.set == nil {
+	if ker.set == nil || m*n*k == 0 {
 		gonumGemm(tA, tB, m, n, k, alpha, a, lda, b, ldb, beta, c, ldc)
 		return
 	}
@@ -61,17 +60,9 @@ func Gemm[T Float](ker Kernels, tA, tB Transpose, m, n, k int,
 		c:     operand("C", NoTrans, m, n, c, ldc),
 		add:   beta != 0,
 	}
-	switch {
-	case m == 0 || n == 0:
-	case k > 0:
-		parts := parts(ker.Threads, m*n*k)
-		bound := func(i int) int { return m * i / parts }
-		parallel(parts, bound, func(lo, hi int) { p.rows(lo, hi).run() })
-	case !p.add:
-		for i := range m {
-			clear(p.c.from(i, 0).data[:n])
-		}
-	}
+	parts := parts(ker.Threads, m*n*k)
+	bound := func(i int) int { return m * i / parts }
+	parallel(parts, bound, func(lo, hi int) { p.rows(lo, hi).run() })
 }
 
 func gonumGemm[T Float](tA, tB Transpose, m, n, k int,
@@ -96,26 +87,16 @@ type matrix[T Float] struct {
 	rs, cs int
 }
 
-// operand returns op(X), which is rows x cols, after checking its storage.
+// operand returns op(X), which is rows x cols and not empty, after checking its storage.
 func operand[T Float](name string, t Transpose, rows, cols int,
 	x []T, ld int) matrix[T] {
-	if rows < 0 || cols < 0 {
-		panic("linalg: negative dimension of " + name)
-	}
 	v := matrix[T]{x, ld, 1}
-	switch t {
-	case NoTrans:
-	case Trans, blas.ConjTrans:
+	if t != NoTrans {
 		v = v.transposed()
 		rows, cols = cols, rows
-	default:
-		panic("linalg: bad transposition of " + name)
 	}
-	if ld < max(1, cols) {
-		panic("linalg: short stride of " + name)
-	}
-	if rows > 0 && cols > 0 && len(x) < (rows-1)*ld+cols {
-		panic("linalg: short slice of " + name)
+	if rows < 0 || cols < 0 || ld < cols || len(x) < (rows-1)*ld+cols {
+		panic("linalg: negative dimension, short stride or short slice of " + name)
 	}
 	return v
 }
@@ -159,105 +140,83 @@ func (p product[T]) rows(lo, hi int) product[T] {
 	return p
 }
 
+// A workspace holds a packed block of A, and a packed block of B in panels of two
+// vectors of columns.
+type workspace[T Float] struct{ a, b []T }
+
 func (p product[T]) run() {
 	w, ok := p.pool.Get().(*workspace[T])
 	if !ok {
 		w = new(workspace[T])
 	}
 	defer p.pool.Put(w)
-	for j := 0; j < p.n; j += blockN {
-		for q := 0; q < p.k; q += blockK {
-			b := block[T]{
-				kernels: p.kernels, packed: w,
-				n: min(blockN, p.n-j), k: min(blockK, p.k-q),
-				add: p.add || q > 0,
+	for q := 0; q < p.k; q += blockK {
+		part := p
+		part.k = min(blockK, p.k-q)
+		part.a = p.a.from(0, q)
+		part.add = p.add || q > 0
+		w.b = part.pack(w.b, 2*p.lanes, p.b.from(q, 0), p.n)
+		if p.alpha != 1 {
+			for i := range w.b {
+				w.b[i] *= p.alpha
 			}
-			b.packB(p.b.from(q, j), p.alpha)
-			for i := 0; i < p.m; i += blockM {
-				b.m = min(blockM, p.m-i)
-				b.a = p.a.from(i, q)
-				b.c = p.c.from(i, j)
-				b.run()
-			}
+		}
+		for i := 0; i < p.m; i += blockM {
+			part.rows(i, min(i+blockM, p.m)).block(w)
 		}
 	}
 }
 
-// A workspace holds the packed blocks of A and B.
-type workspace[T Float] struct{ a, b []T }
-
-// A block is a product with B packed, in panels of two vectors of columns.
-type block[T Float] struct {
-	*kernels[T]
-	m, n, k int
-	a, c    matrix[T]
-	add     bool
-	packed  *workspace[T]
-}
-
-func (b block[T]) packB(x matrix[T], alpha T) {
-	b.packed.b = b.pack(b.packed.b, 2*b.lanes, x, b.n)
-	if alpha != 1 {
-		for i := range b.packed.b {
-			b.packed.b[i] *= alpha
-		}
-	}
-}
-
-// pack returns a matrix of b.k rows and cols columns in panels of width columns,
+// pack returns a matrix of p.k rows and cols columns in panels of width columns,
 // one after the other. The rows of a panel follow each other, with zeros beyond
 // the last column. It reuses dst if that is large enough.
-func (b block[T]) pack(dst []T, width int,
+func (p product[T]) pack(dst []T, width int,
 	x matrix[T], cols int) []T {
 	whole := (cols - 1) / width
-	size := (whole + 1) * width * b.k
+	size := (whole + 1) * width * p.k
 	dst = slices.Grow(dst[:0], size)[:size]
 	if x.cs == 1 {
-		b.copy(b.k, &x.data[0], x.rs, &dst[0], width,
+		p.copy(p.k, &x.data[0], x.rs, &dst[0], width,
 			whole, cols-whole*width)
 		return dst
 	}
-	for j := 0; j < cols; j += width {
-		panel := dst[j*b.k:][:width*b.k]
-		used := min(width, cols-j)
-		if used < width {
-			clear(panel)
-		}
-		for i := range used {
-			for q, v := range x.data[(j+i)*x.cs:][:b.k] {
-				panel[q*width+i] = v
-			}
+	clear(dst[whole*width*p.k:])
+	for j := range cols {
+		panel := dst[j/width*width*p.k+j%width:]
+		for q, v := range x.data[j*x.cs:][:p.k] {
+			panel[q*width] = v
 		}
 	}
 	return dst
 }
 
-func (b block[T]) run() {
+// block multiplies at most blockM rows of A with the packed B.
+func (p product[T]) block(w *workspace[T]) {
 	// The kernel reads every row of a tile, so that a ragged last tile must be
 	// packed even if the rows of A run along k.
 	direct := 0
-	if b.a.cs == 1 {
-		direct = b.m - b.m%b.rows
+	if p.a.cs == 1 {
+		direct = p.m - p.m%p.tile
 	}
-	if direct < b.m {
-		rest := b.a.from(direct, 0).transposed()
-		b.packed.a = b.pack(b.packed.a, b.rows, rest, b.m-direct)
+	if direct < p.m {
+		rest := p.a.from(direct, 0).transposed()
+		w.a = p.pack(w.a, p.tile, rest, p.m-direct)
 	}
-	for j := 0; j < b.n; j += 2 * b.lanes {
-		cols := min(2*b.lanes, b.n-j)
-		kernel := b.gemm[(cols-1)/b.lanes]
-		panel := &b.packed.b[j*b.k]
-		for i := 0; i < b.m; i += b.rows {
-			rows := min(b.rows, b.m-i)
-			a := matrix[T]{b.packed.a, 1, b.rows}
+	for j := 0; j < p.n; j += 2 * p.lanes {
+		cols := min(2*p.lanes, p.n-j)
+		kernel := p.gemm[(cols-1)/p.lanes]
+		panel := &w.b[j*p.k]
+		for i := 0; i < p.m; i += p.tile {
+			rows := min(p.tile, p.m-i)
+			a := matrix[T]{w.a, 1, p.tile}
 			if i < direct {
-				a = b.a.from(i, 0)
+				a = p.a.from(i, 0)
 			} else {
-				a.data = a.data[(i-direct)*b.k:]
+				a.data = a.data[(i-direct)*p.k:]
 			}
-			kernel(b.k, &a.data[0], a.rs, a.cs,
-				panel, &b.c.data[i*b.c.rs+j],
-				b.c.rs, rows, cols, b.add)
+			kernel(p.k, &a.data[0], a.rs, a.cs,
+				panel, &p.c.data[i*p.c.rs+j],
+				p.c.rs, rows, cols, p.add)
 		}
 	}
 }

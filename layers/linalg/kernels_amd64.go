@@ -7,13 +7,13 @@ import "golang.org/x/sys/cpu"
 var avx2 = set{
 	name: "avx2",
 	f32: kernels[float32]{
-		lanes: 8, rows: 6,
+		lanes: 8, tile: 6,
 		copy: copyF32AVX2,
 		gemm: [...]gemmKernel[float32]{gemmF32AVX2x1, gemmF32AVX2x2},
 		csr:  csrF32,
 	},
 	f64: kernels[float64]{
-		lanes: 4, rows: 6,
+		lanes: 4, tile: 6,
 		copy: copyF64AVX2,
 		gemm: [...]gemmKernel[float64]{gemmF64AVX2x1, gemmF64AVX2x2},
 		csr:  csrF64,
@@ -23,13 +23,13 @@ var avx2 = set{
 var avx512 = set{
 	name: "avx512",
 	f32: kernels[float32]{
-		lanes: 16, rows: 12,
+		lanes: 16, tile: 12,
 		copy: copyF32AVX512,
 		gemm: [...]gemmKernel[float32]{gemmF32AVX512x1, gemmF32AVX512x2},
 		csr:  csrF32,
 	},
 	f64: kernels[float64]{
-		lanes: 8, rows: 12,
+		lanes: 8, tile: 12,
 		copy: copyF64AVX512,
 		gemm: [...]gemmKernel[float64]{gemmF64AVX512x1, gemmF64AVX512x2},
 		csr:  csrF64,

@@ -19,7 +19,6 @@ package linalg
 
 import (
 	"cmp"
-	"errors"
 	"fmt"
 	"os"
 	"strings"
@@ -34,10 +33,6 @@ const (
 	Auto    = "auto"    // the fastest kernels that the machine supports
 	Generic = "generic" // gonum
 )
-
-// ErrKernels is the error of asking for kernels that do not exist or that the
-// machine does not support.
-var ErrKernels = errors.New("no such kernels")
 
 // Float is the type of the numbers in a matrix.
 type Float interface{ float32 | float64 }
@@ -61,7 +56,7 @@ type set struct {
 // kernels are the functions of a set for one type of numbers.
 type kernels[T Float] struct {
 	lanes int              // numbers in a vector register
-	rows  int              // rows of a tile of C
+	tile  int              // rows of a tile of C
 	copy  copyKernel[T]    // for rows of up to two vectors
 	gemm  [2]gemmKernel[T] // for tiles of one and of two vectors of columns
 	csr   []csrKernel[T]   // for one vector of columns, two, and so on
@@ -92,8 +87,8 @@ func Select() (Kernels, error) {
 			return Kernels{set: s}, nil
 		}
 	}
-	return Kernels{}, fmt.Errorf("environment variable %s: %w as %q in this program on this machine; it must be %s, or %s for the fastest",
-		Variable, ErrKernels, name, strings.Join(Supported(), ", "), Auto)
+	return Kernels{}, fmt.Errorf("environment variable %s: no such kernels as %q in this program on this machine; it must be %s, or %s for the fastest",
+		Variable, name, strings.Join(Supported(), ", "), Auto)
 }
 
 // Default are Select's kernels, chosen once, and the generic ones after an error, which

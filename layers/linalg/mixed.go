@@ -8,16 +8,23 @@ import "math"
 // mixedLanes is the number of entries that the kernels take at a time.
 const mixedLanes = 8
 
+// whole is the number of entries of n that the kernels take, a multiple of mixedLanes.
+func (k Kernels) whole(n int) int {
+	if k.set == nil {
+		return 0
+	}
+	return n &^ (mixedLanes - 1)
+}
+
 // DotMixed returns <x, y> on the kernels ker. It panics if y is shorter than x.
 func DotMixed(ker Kernels, x []float32, y []float64) float64 {
 	y = y[:len(x)]
 	var s [mixedLanes]float64
-	j := 0
-	if n := len(x) &^ (mixedLanes - 1); ker.set != nil && n > 0 {
-		dotMixed(n, &x[0], &y[0], &s[0])
-		j = n
+	whole := ker.whole(len(x))
+	if whole > 0 {
+		dotMixed(whole, &x[0], &y[0], &s[0])
 	}
-	for ; j < len(x); j++ {
+	for j := whole; j < len(x); j++ {
 		s[j%mixedLanes] += float64(x[j]) * y[j]
 	}
 	return total(s)
@@ -32,12 +39,11 @@ func total(s [mixedLanes]float64) float64 {
 func Distance(ker Kernels, x, z []float32) float64 {
 	z = z[:len(x)]
 	var s [mixedLanes]float64
-	j := 0
-	if n := len(x) &^ (mixedLanes - 1); ker.set != nil && n > 0 {
-		distance(n, &x[0], &z[0], &s[0])
-		j = n
+	whole := ker.whole(len(x))
+	if whole > 0 {
+		distance(whole, &x[0], &z[0], &s[0])
 	}
-	for ; j < len(x); j++ {
+	for j := whole; j < len(x); j++ {
 		s[j%mixedLanes] += math.Abs(float64(x[j]) - float64(z[j]))
 	}
 	return total(s)
@@ -46,12 +52,11 @@ func Distance(ker Kernels, x, z []float32) float64 {
 // AxpyMixed adds a x to y on the kernels ker. It panics if y is shorter than x.
 func AxpyMixed(ker Kernels, a float64, x []float32, y []float64) {
 	y = y[:len(x)]
-	j := 0
-	if n := len(x) &^ (mixedLanes - 1); ker.set != nil && n > 0 {
-		axpyMixed(n, a, &x[0], &y[0])
-		j = n
+	whole := ker.whole(len(x))
+	if whole > 0 {
+		axpyMixed(whole, a, &x[0], &y[0])
 	}
-	for ; j < len(x); j++ {
+	for j := whole; j < len(x); j++ {
 		y[j] += a * float64(x[j])
 	}
 }

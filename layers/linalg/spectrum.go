@@ -1,7 +1,6 @@
 package linalg
 
 import (
-	"errors"
 	"fmt"
 	"math"
 
@@ -16,9 +15,6 @@ type Spectrum struct {
 	// Vectors has the eigenvectors as its columns.
 	Vectors *mat.Dense
 }
-
-// ErrNotFinite marks a matrix with entries that are not numbers, or without bounds.
-var ErrNotFinite = errors.New("it is not finite")
 
 // Eigen returns the eigendecomposition of a symmetric matrix. It refuses
 // entries that are not finite, on which the underlying routine may not return.
@@ -38,7 +34,7 @@ func Eigen(a *mat.SymDense) (*Spectrum, error) {
 // Finite reports a matrix that is not finite.
 func Finite(a *mat.SymDense) error {
 	if sum := mat.Sum(a); math.IsNaN(sum) || math.IsInf(sum, 0) {
-		return fmt.Errorf("a matrix of size %d: %w", a.SymmetricDim(), ErrNotFinite)
+		return fmt.Errorf("a matrix of size %d: it is not finite", a.SymmetricDim())
 	}
 	return nil
 }
