@@ -25,7 +25,7 @@ const (
 )
 
 const (
-	blockM = 120  // rows of A in a block, a multiple of the rows of every tile
+	blockM = 120 // rows of A in a block, a multiple of the rows of every tile
 	// The depth of a block decides how sums are rounded. With a power of two,
 	// panels would compete for the same cache sets.
 	blockK = 252

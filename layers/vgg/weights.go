@@ -34,11 +34,11 @@ func Load(path string, c Config, up Layer) (*Net, error) {
 }
 
 func load(tensors []safetensors.Tensor, c Config, up Layer) (*Net, error) {
-	kernels, err := linalg.Select()
+	_, err := linalg.Select()
 	if err != nil {
 		return nil, err
 	}
-	n := &Net{config: c, kernels: kernels}
+	n := &Net{config: c}
 	for _, l := range wanted(c, up) {
 		l.weight, err = numbers(tensors, c, l.name+".weight", l.shape)
 		if err != nil {
