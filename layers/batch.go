@@ -35,7 +35,7 @@ type Task struct {
 	X Points
 	// Weights are the readout's: the task is embedded as the sum of w_i h_i.
 	Weights []float64
-	// Graph is the label graph of the n rows; nil when nothing is aggregated.
+	// Graph is the label graph of the n rows; nil of all tasks when nothing is aggregated.
 	Graph *data.LabelGraph
 }
 
@@ -73,15 +73,9 @@ type aggregation[T Float] struct {
 	minus   *linalg.CSR[T] // -scale S, n x n
 }
 
-// NewBatch stacks the tasks of a problem.
+// NewBatch stacks the tasks of a problem, which has some.
 func NewBatch(dtype DType, norm Norm, tasks []Task) (*Batch, error) {
-	if len(tasks) == 0 {
-		return nil, data.Invalid("a batch needs at least one task")
-	}
-	if norm != NormNone && norm != NormSize {
-		return nil, data.Invalid("the norm is %q; it must be %q or %q", norm, NormNone, NormSize)
-	}
-	b := &Batch{start: make([]int, 1, len(tasks)+1), norm: norm}
+	b := &Batch{start: []int{0}, norm: norm}
 	for j, t := range tasks {
 		n := t.X.Rows()
 		switch {
@@ -91,10 +85,6 @@ func NewBatch(dtype DType, norm Norm, tasks []Task) (*Batch, error) {
 		case t.X.Cols() != tasks[0].X.Cols():
 			return nil, data.Mismatch("task %d: %d features, but task 0 has %d",
 				j, t.X.Cols(), tasks[0].X.Cols())
-		case t.Graph != nil && len(t.Graph.Class) != n:
-			return nil, data.Mismatch("task %d: %d rows, but its label graph has %d", j, n, len(t.Graph.Class))
-		case (t.Graph == nil) != (tasks[0].Graph == nil):
-			return nil, data.Mismatch("task %d: all tasks need a label graph, or none", j)
 		}
 		b.rows += n
 		b.start = append(b.start, b.rows)

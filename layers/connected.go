@@ -139,9 +139,9 @@ func (h Head) Apply(x data.Matrix, n int) (data.Matrix, error) {
 	for lo := 0; lo < x.Rows(); lo += rowsAtOnce {
 		hi := min(lo+rowsAtOnce, x.Rows())
 		in := newView[float32](hi-lo, x.Cols())
-		for i := lo; i < hi; i++ {
-			r := x.Row(i)
-			row := in.Row(i - lo)
+		for i := range in.Rows {
+			r := x.Row(lo + i)
+			row := in.Row(i)
 			for p, v := range r.Value {
 				row[r.Column(p)] = v
 			}

@@ -36,27 +36,21 @@ func newFeatures[T Float](tasks []Points, denseFrom float64) features[T] {
 		x.Rows += t.Rows()
 		nnz += t.NNZ()
 	}
+	var index []int32
+	var value []T
+	ptr := []int32{0}
+	put := func(j int, v float64) {
+		index = append(index, int32(j))
+		value = append(value, T(v))
+	}
 	dense := float64(nnz) >= denseFrom*float64(x.Rows)*float64(x.Cols)
 	if dense {
 		x.View = newView[T](x.Rows, x.Cols)
+		put = func(j int, v float64) { x.Row(len(ptr) - 1)[j] = T(v) }
 	}
-	var index []int32
-	var value []T
-	ptr := make([]int32, 1, x.Rows+1)
 	for _, t := range tasks {
 		for i := range t.Rows() {
-			var row []T
-			if dense {
-				row = x.Row(len(ptr) - 1)
-			}
-			t.Visit(i, func(j int, v float64) {
-				if dense {
-					row[j] = T(v)
-				} else {
-					index = append(index, int32(j))
-					value = append(value, T(v))
-				}
-			})
+			t.Visit(i, put)
 			ptr = append(ptr, int32(len(index)))
 		}
 	}

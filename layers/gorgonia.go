@@ -258,8 +258,8 @@ func weightedRows[T Float](out View[T], in []View[T]) {
 
 // gemm sets out to op(A) op(B).
 func gemm[T Float](turn [2]linalg.Transpose, a, b, out View[T]) {
-	rows, inner := turned(Shape{a.Rows, a.Cols}, turn[0])
-	linalg.Gemm(kernels(), turn[0], turn[1], rows, out.Cols, inner,
+	inner := len(a.Data) / out.Rows
+	linalg.Gemm(kernels(), turn[0], turn[1], out.Rows, out.Cols, inner,
 		1, a.Data, a.Cols, b.Data, b.Cols, 0, out.Data, out.Cols)
 }
 

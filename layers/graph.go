@@ -36,11 +36,11 @@ var ErrAlike = fault.New("nodes alike")
 type Graph struct {
 	memory   *Memory
 	size     int // of the memory that it needs
-	operands int // at most, of a step
 	expr     *gorgonia.ExprGraph
 	inputs   map[string]*input
 	captures []*Capture
 	steps    []step
+	running  string // the step of a run
 }
 
 // Memory has the numbers of graphs that run one after another. The inputs of a
@@ -198,7 +198,6 @@ func (g *Graph) compile() error {
 		s.out = g.newPlace(n)
 		places[n] = s.out
 		g.steps = append(g.steps, s)
-		g.operands = max(g.operands, len(s.in))
 		return nil
 	}
 	for _, c := range g.captures {
@@ -272,21 +271,23 @@ func (g *Graph) Set(name string, value []float64) error {
 		return ErrGraph.Errorf("input %q holds %d numbers, not %d", name, size, len(value))
 	}
 	if g.memory.dtype == tensor.Float64 {
-		to := viewAt(g.memory.double, in.place).Data
-		clear(to[copy(to, value):])
-		return nil
+		set(g.memory.double, in.place, value)
+	} else {
+		set(g.memory.single, in.place, value)
 	}
-	to := viewAt(g.memory.single, in.place).Data
+	return nil
+}
+
+func set[T Float](memory []T, p place, value []float64) {
+	to := viewAt(memory, p).Data
 	convert(to, value)
 	clear(to[len(value):])
-	return nil
 }
 
 // Shared adds an input whose numbers are the caller's, who may change them
 // between runs. In single precision the graph reads them where they are, so that
 // large weights are in memory once.
 func (g *Graph) Shared(name string, value []float32, shape ...int) *Node {
-	fit(Shape(shape).TotalSize() == len(value), "input %q of shape %v shares %d numbers", name, shape, len(value))
 	n := g.input(name, shape)
 	in := g.inputs[name]
 	if g.memory.dtype == tensor.Float64 {
@@ -354,39 +355,34 @@ func Constant(like *Node, v float64) *Node {
 // Run computes the captures from the inputs and the slots. A panic of an operation
 // becomes an error.
 func (g *Graph) Run() (err error) {
-	running := ""
 	defer func() {
-		switch r := recover().(type) {
-		case nil:
-		case error: // callers may look for it, say for a cancelled context
-			err = fmt.Errorf("run: operation %s: %w", running, r)
-		default:
-			err = fmt.Errorf("run: operation %s: %v", running, r)
+		if err != nil { // callers may look for its cause, say a cancelled context
+			err = fmt.Errorf("run: operation %s: %w", g.running, err)
 		}
 	}()
+	defer recoverTo(&err)
 	if g.memory.dtype == tensor.Float64 {
-		run(g, g.memory.double, &running)
+		run(g, g.memory.double)
 	} else {
-		run(g, g.memory.single, &running)
+		run(g, g.memory.single)
 	}
 	return nil
 }
 
-func run[T Float](g *Graph, memory []T, running *string) {
+func run[T Float](g *Graph, memory []T) {
 	for _, in := range g.inputs {
 		if in.copied != nil {
 			convert(viewAt(memory, in.place).Data, in.copied)
 		}
 	}
-	views := make([]View[T], g.operands)
-	for i := range g.steps {
-		s := &g.steps[i]
-		*running = s.name
-		for k, p := range s.in {
-			views[k] = viewAt(memory, p)
+	var in []View[T]
+	for _, s := range g.steps {
+		g.running = s.name
+		in = in[:0]
+		for _, p := range s.in {
+			in = append(in, viewAt(memory, p))
 		}
-		out := viewAt(memory, s.out)
-		s.body.(Body[T])(out, views[:len(s.in)])
+		s.body.(Body[T])(viewAt(memory, s.out), in)
 	}
 	for _, c := range g.captures {
 		from := viewAt(memory, c.place).Data

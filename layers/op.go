@@ -218,9 +218,8 @@ func fit(ok bool, format string, args ...any) {
 func Outside(name string, f func(in, slopes []View[float64]) float64, operands ...*Node) *Node {
 	o := &outside{f: f}
 	for _, n := range operands {
-		rows, cols := matrix(n.Shape())
-		o.in = append(o.in, newView[float64](rows, cols))
-		o.slopes = append(o.slopes, newView[float64](rows, cols))
+		o.in = append(o.in, newView[float64](matrix(n.Shape())))
+		o.slopes = append(o.slopes, newView[float64](matrix(n.Shape())))
 	}
 	return Apply(Op{
 		Name: name, Shape: ScalarShape,
@@ -248,9 +247,7 @@ func runOutside[T Float](o *outside) Body[T] {
 	return func(out View[T], in []View[T]) {
 		for i, v := range in {
 			clear(o.slopes[i].Data)
-			for j, x := range v.Data {
-				o.in[i].Data[j] = float64(x)
-			}
+			convert(o.in[i].Data, v.Data)
 		}
 		out.Data[0] = T(o.f(o.in, o.slopes))
 	}
