@@ -57,13 +57,13 @@ type Batch struct {
 	norm   Norm
 	graphs []*data.LabelGraph // of the tasks; nil when nothing is aggregated
 	stack  any                // *stack[T] in the precision
+	graph  any                // *aggregation[T]
 }
 
 // stack is the part of a batch that depends on the precision.
 type stack[T Float] struct {
 	x       features[T]
 	weights []T
-	graph   *aggregation[T]
 }
 
 // aggregation is P = C (scale C') - scale S of all tasks, block diagonal.
@@ -93,14 +93,15 @@ func NewBatch(dtype DType, norm Norm, tasks []Task) (*Batch, error) {
 		}
 	}
 	if dtype == Float64 {
-		b.stack = newStack[float64](b, tasks)
+		fill[float64](b, tasks)
 	} else {
-		b.stack = newStack[float32](b, tasks)
+		fill[float32](b, tasks)
 	}
 	return b, nil
 }
 
-func newStack[T Float](b *Batch, tasks []Task) *stack[T] {
+// fill makes the parts of a batch in the precision.
+func fill[T Float](b *Batch, tasks []Task) {
 	s := &stack[T]{}
 	var x []Points
 	for _, t := range tasks {
@@ -110,10 +111,10 @@ func newStack[T Float](b *Batch, tasks []Task) *stack[T] {
 		}
 	}
 	s.x = newFeatures[T](x, denseFrom)
+	b.stack = s
 	if b.graphs != nil {
-		s.graph = newAggregation[T](b, b.graphs)
+		b.graph = newAggregation[T](b, b.graphs)
 	}
-	return s
 }
 
 // newAggregation is the aggregation of the batch's rows over the label graphs of
@@ -153,15 +154,6 @@ func newAggregation[T Float](b *Batch, graphs []*data.LabelGraph) *aggregation[T
 // stackOf is the batch in the graph's precision.
 func stackOf[T Float](b *Batch) *stack[T] { return b.stack.(*stack[T]) }
 
-// graphOf is Aggregate's graph: the batch's label graph, unless Regraph has made
-// another.
-func graphOf[T Float](s *Slot) *aggregation[T] {
-	if g, ok := s.graph.(*aggregation[T]); ok {
-		return g
-	}
-	return stackOf[T](s.batch).graph
-}
-
 // Shape names the shape of a batch, the rows of its tasks.
 func (b *Batch) Shape() string { return fmt.Sprint(b.start) }
 
@@ -172,7 +164,7 @@ func (b *Batch) Tasks() int { return len(b.start) - 1 }
 type Slot struct {
 	start []int // of the tasks' rows, as in a Batch
 	batch *Batch
-	graph any // *aggregation[T] of Regraph in this run, or nil
+	graph any // *aggregation[T] of the batch, or of Regraph in this run
 }
 
 // NewSlot returns an empty slot for batches of the shape of one.
@@ -195,6 +187,6 @@ func (s *Slot) Put(b *Batch) error {
 		return data.Mismatch("the problem's tasks start at rows %v, but the graph is for tasks that start at rows %v", b.start, s.start)
 	}
 	s.batch = b
-	s.graph = nil
+	s.graph = b.graph
 	return nil
 }

@@ -67,14 +67,8 @@ func (h Head) Validate() error {
 		case i > 0 && l.In != h[i-1].Out:
 			return data.Mismatch("head: layer %d: it takes %d numbers, but layer %d makes %d; the layers must chain", i, l.In, i-1, h[i-1].Out)
 		}
-		for _, part := range []struct {
-			name  string
-			value []float32
-		}{{"weight", l.W}, {"bias", l.B}} {
-			if j := NotFinite(part.value); j >= 0 {
-				return data.Invalid("head: layer %d: %s (%d, %d) is %v; it must be finite",
-					i, part.name, j/l.Out, j%l.Out, part.value[j])
-			}
+		if NotFinite(l.W) >= 0 || NotFinite(l.B) >= 0 {
+			return data.Invalid("head: layer %d: a weight or bias is infinite or is NaN; it must be finite", i)
 		}
 	}
 	return nil

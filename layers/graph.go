@@ -37,7 +37,9 @@ type Graph struct {
 	memory   *Memory
 	size     int // of the memory that it needs
 	expr     *gorgonia.ExprGraph
-	inputs   map[string]*input
+	inputs   map[string]place
+	places   map[*Node]place // until it is compiled
+	copies   []shared
 	captures []*Capture
 	steps    []step
 	running  string // the step of a run
@@ -78,10 +80,10 @@ func viewAt[T Float](memory []T, p place) View[T] {
 	return View[T]{p.rows, p.cols, memory[p.from:][:size]}
 }
 
-type input struct {
-	node   *Node
-	place  place
-	copied []float32 // before every run; nil if nothing is shared
+// shared are numbers that are copied to a place before every run.
+type shared struct {
+	place
+	numbers []float32
 }
 
 // step is an operation of a run, with the places of its operands and its result.
@@ -106,15 +108,15 @@ func (m *Memory) Build(define func(g *Graph)) (*Graph, error) {
 func (m *Memory) Express(
 	values map[string][]float64, define func(g *Graph)) (*gorgonia.ExprGraph, error) {
 	g, err := m.build(define, func(g *Graph) error {
-		for name, in := range g.inputs {
-			shape := in.node.Shape()
-			value := newValue(shape, slices.Clone(values[name]))
+		for n := range g.places {
+			numbers := values[strings.TrimPrefix(n.Name(), m.salt)]
+			value := newValue(n.Shape(), slices.Clone(numbers))
 			if m.dtype == tensor.Float32 {
-				single := make([]float32, shape.TotalSize())
-				convert(single, values[name])
-				value = newValue(shape, single)
+				single := make([]float32, len(numbers))
+				convert(single, numbers)
+				value = newValue(n.Shape(), single)
 			}
-			if err := gorgonia.Let(in.node, value); err != nil {
+			if err := gorgonia.Let(n, value); err != nil {
 				return err
 			}
 		}
@@ -128,7 +130,9 @@ func (m *Memory) Express(
 
 func (m *Memory) build(
 	define func(g *Graph), finish func(*Graph) error) (graph *Graph, err error) {
-	g := &Graph{memory: m, expr: gorgonia.NewGraph(), inputs: map[string]*input{}}
+	g := &Graph{memory: m, expr: gorgonia.NewGraph()}
+	g.inputs = map[string]place{}
+	g.places = map[*Node]place{}
 	building.Lock()
 	defer building.Unlock()
 	defer func() {
@@ -167,21 +171,12 @@ func distinct(nodes gorgonia.Nodes) error {
 // compile lists the operations that the captures need, operands first. It takes the
 // place of Gorgonia's machine, which throws all memory away between two runs.
 func (g *Graph) compile() error {
-	if len(g.captures) == 0 {
-		return errors.New("nothing is captured")
-	}
-	places := map[*Node]place{}
 	if err := distinct(g.expr.AllNodes()); err != nil {
 		return err
 	}
 	var visit func(n *Node) error
 	visit = func(n *Node) error {
-		if _, done := places[n]; done {
-			return nil
-		}
-		name := strings.TrimPrefix(n.Name(), g.memory.salt)
-		if in := g.inputs[name]; in != nil && in.node == n {
-			places[n] = in.place
+		if _, done := g.places[n]; done {
 			return nil
 		}
 		op := operationOf(n)
@@ -193,10 +188,9 @@ func (g *Graph) compile() error {
 			if err := visit(operand); err != nil {
 				return err
 			}
-			s.in = append(s.in, places[operand])
+			s.in = append(s.in, g.places[operand])
 		}
 		s.out = g.newPlace(n)
-		places[n] = s.out
 		g.steps = append(g.steps, s)
 		return nil
 	}
@@ -204,12 +198,10 @@ func (g *Graph) compile() error {
 		if err := visit(c.node); err != nil {
 			return err
 		}
-		c.place = places[c.node]
+		c.place = g.places[c.node]
 		c.node = nil
 	}
-	for _, in := range g.inputs {
-		in.node = nil // the steps are all that runs
-	}
+	g.places = nil // the steps are all that runs
 	g.expr = nil
 	if g.memory.dtype == tensor.Float64 {
 		g.memory.double = roomFor(g.memory.double, g.size)
@@ -219,12 +211,12 @@ func (g *Graph) compile() error {
 	return nil
 }
 
-// newPlace gives a node a part of the memory, from the start of a line of the cache.
+// newPlace gives a node a part of the memory.
 func (g *Graph) newPlace(n *Node) place {
-	const line = 16
 	rows, cols := matrix(n.Shape())
 	p := place{from: g.size, rows: rows, cols: cols}
-	g.size += (rows*cols + line - 1) / line * line
+	g.size += rows * cols
+	g.places[n] = p
 	return p
 }
 
@@ -246,34 +238,33 @@ func operandsOf(n *Node) (operands Nodes) {
 // Input adds an input, a vector or a matrix.
 func (g *Graph) Input(name string, shape ...int) *Node {
 	n := g.input(name, shape)
-	g.inputs[name].place = g.newPlace(n)
+	g.inputs[name] = g.newPlace(n)
 	return n
 }
 
 func (g *Graph) input(name string, shape []int) *Node {
-	fit(g.inputs[name] == nil, "input %q exists already", name)
+	_, exists := g.inputs[name]
+	fit(!exists, "input %q exists already", name)
 	fit(len(shape) == 1 || len(shape) == 2,
 		"input %q has %d dimensions; it must have 1 or 2", name, len(shape))
-	n := gorgonia.NewTensor(g.expr, g.memory.dtype, len(shape),
+	return gorgonia.NewTensor(g.expr, g.memory.dtype, len(shape),
 		gorgonia.WithShape(shape...), gorgonia.WithName(g.memory.salt+name))
-	g.inputs[name] = &input{node: n}
-	return n
 }
 
 // Set gives an input its numbers, row-major. Fewer numbers than the input
 // holds leave the rest zero.
 func (g *Graph) Set(name string, value []float64) error {
-	in := g.inputs[name]
-	if in == nil {
+	p, exists := g.inputs[name]
+	if !exists {
 		return ErrGraph.Errorf("it has no input %q", name)
 	}
-	if size := in.place.rows * in.place.cols; len(value) > size {
+	if size := p.rows * p.cols; len(value) > size {
 		return ErrGraph.Errorf("input %q holds %d numbers, not %d", name, size, len(value))
 	}
 	if g.memory.dtype == tensor.Float64 {
-		set(g.memory.double, in.place, value)
+		set(g.memory.double, p, value)
 	} else {
-		set(g.memory.single, in.place, value)
+		set(g.memory.single, p, value)
 	}
 	return nil
 }
@@ -289,14 +280,12 @@ func set[T Float](memory []T, p place, value []float64) {
 // large weights are in memory once.
 func (g *Graph) Shared(name string, value []float32, shape ...int) *Node {
 	n := g.input(name, shape)
-	in := g.inputs[name]
 	if g.memory.dtype == tensor.Float64 {
-		in.copied = value
-		in.place = g.newPlace(n)
-		return n
+		g.copies = append(g.copies, shared{g.newPlace(n), value})
+	} else {
+		rows, cols := matrix(shape)
+		g.places[n] = place{rows: rows, cols: cols, shared: value}
 	}
-	in.place.rows, in.place.cols = matrix(shape)
-	in.place.shared = value
 	return n
 }
 
@@ -370,10 +359,8 @@ func (g *Graph) Run() (err error) {
 }
 
 func run[T Float](g *Graph, memory []T) {
-	for _, in := range g.inputs {
-		if in.copied != nil {
-			convert(viewAt(memory, in.place).Data, in.copied)
-		}
+	for _, s := range g.copies {
+		convert(viewAt(memory, s.place).Data, s.numbers)
 	}
 	var in []View[T]
 	for _, s := range g.steps {

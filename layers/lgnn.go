@@ -58,7 +58,7 @@ func Aggregate(s *Slot, h *Node) *Node {
 func aggregate[T Float](s *Slot) Body[T] {
 	var memory []T
 	return func(out View[T], in []View[T]) {
-		p := graphOf[T](s)
+		p := s.graph.(*aggregation[T])
 		h := in[0]
 		size := p.classes.Rows() * h.Cols
 		memory = slices.Grow(memory[:0], size)[:size]
