@@ -108,14 +108,6 @@ func (h Head) Clone() Head {
 	return c
 }
 
-// Copy takes the weights of a head of the same shapes.
-func (h Head) Copy(from Head) {
-	for i, l := range from {
-		copy(h[i].W, l.W)
-		copy(h[i].B, l.B)
-	}
-}
-
 // rowsAtOnce bounds the memory of Apply.
 const rowsAtOnce = 256
 

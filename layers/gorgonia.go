@@ -133,7 +133,8 @@ func constant[T Float](x T) Body[T] {
 
 // kindOf is the name of the type of a node's operation.
 func kindOf(n *Node) string {
-	return strings.TrimPrefix(strings.TrimPrefix(fmt.Sprintf("%T", n.Op()), "*"), "gorgonia.")
+	_, kind, _ := strings.Cut(fmt.Sprintf("%T", n.Op()), "gorgonia.")
+	return kind
 }
 
 // body is our body of an operation on operands of the given shapes, or nil.

@@ -43,7 +43,10 @@ func (t *trainer) useBest() error {
 	if best.String() != t.layers.String() {
 		return model.ErrMismatch.Errorf("the best layers of the head are %s, but the trained ones %s", best, t.layers)
 	}
-	t.layers.Copy(best)
+	kept := model.HeadArrays("", best)
+	for i, a := range model.HeadArrays("", t.layers) {
+		copy(a.Single, kept[i].Single)
+	}
 	return nil
 }
 

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"crypto/sha256"
-	"encoding/hex"
 	"errors"
 	"fmt"
 	"math"
@@ -194,13 +193,14 @@ func (t *trainer) begin(ctx context.Context, source Source) error {
 		}
 	}
 	m := Metrics{}
+	count := float64(len(t.steps))
 	for i, s := range t.steps {
 		result, err := t.compute(ctx, s, i)
 		if err != nil {
 			return err
 		}
-		m.Loss += result.Loss / float64(len(t.steps))
-		m.Residual += result.Residual / float64(len(t.steps))
+		m.Loss += result.Loss / count
+		m.Residual += result.Residual / count
 		m.Deviation = result.Deviation
 	}
 	if err := t.evaluate(ctx, &m); err != nil {
@@ -243,15 +243,13 @@ func (t *trainer) epoch(ctx context.Context) error {
 		t.options.Progress.Advance(1,
 			fmt.Sprintf("loss %.4f", t.state.Loss/float64(t.state.Step)))
 	}
-	m := Metrics{Epoch: number, Loss: t.state.Loss / float64(len(order)),
-		Residual: t.state.Residual / float64(len(order)), Deviation: deviation}
+	count := float64(len(order))
+	m := Metrics{Epoch: number, Loss: t.state.Loss / count,
+		Residual: t.state.Residual / count, Deviation: deviation}
 	if err := t.evaluate(ctx, &m); err != nil {
 		return err
 	}
-	t.state.Metrics = append(t.state.Metrics, m)
-	t.state.Step = 0
-	t.state.Loss = 0
-	t.state.Residual = 0
+	t.state = state{Metrics: append(t.state.Metrics, m), best: t.state.best}
 	if Best(t.state.Metrics) == number {
 		if err := t.keepBest(); err != nil {
 			return err
@@ -310,23 +308,16 @@ func notFinite(v float64) bool { return math.IsNaN(v) || math.IsInf(v, 0) }
 // diverged is the error of a number that is not finite.
 func (t *trainer) diverged(what string) error {
 	epoch := len(t.state.Metrics)
-	advice := fmt.Sprintf("lower the rates (%s)", t.config.rates())
+	c := t.config
+	advice := fmt.Sprintf("lower the rates (train.rate %v, train.embedding_rate %v, train.head_rate %v)",
+		c.Rate, c.EmbeddingRate, c.HeadRate)
 	switch {
 	case epoch == 0:
 		advice = "nothing has been learned yet: look for wrong features, and for wrong tuples of the problem"
 	case t.options.Out != "":
-		advice = fmt.Sprintf("%s keeps the state before this epoch and the best network; %s", t.options.Out, advice)
+		advice = t.options.Out + " keeps the state before this epoch and the best network; " + advice
 	}
 	return fmt.Errorf("%w: epoch %d: %s: %s", ErrDiverged, epoch, what, advice)
-}
-
-// rates lists the rates in words.
-func (c Config) rates() string {
-	text := fmt.Sprintf("train.rate %v, train.embedding_rate %v", c.Rate, c.EmbeddingRate)
-	if c.TrainHead != HeadFrozen {
-		text += fmt.Sprintf(", train.head_rate %v", c.HeadRate)
-	}
-	return text
 }
 
 // evaluate fills in how good the parameters are at the end of an epoch.
@@ -363,7 +354,7 @@ func (t *trainer) report() *Report {
 		fmt.Fprint(held, " ", e.index)
 	}
 	r := &Report{Network: &network, Best: Best(t.state.Metrics),
-		Metrics: t.state.Metrics, HeldOut: hex.EncodeToString(held.Sum(nil))}
+		Metrics: t.state.Metrics, HeldOut: fmt.Sprintf("%x", held.Sum(nil))}
 	warn := func(format string, args ...any) {
 		r.Warnings = append(r.Warnings, fmt.Sprintf(format, args...))
 	}

@@ -85,15 +85,15 @@ type Config struct {
 
 // Validate checks a configuration.
 func (c Config) Validate() error {
-	if !slices.Contains([]Measured{OfRefit, OfLabelled, OfModel}, c.Measured) {
-		return ErrConfig.Errorf("o is of %q; it must be %s, %s or %s", c.Measured, OfRefit, OfModel, OfLabelled)
-	}
 	_, err := c.models()
 	return err
 }
 
-// models are the models to try.
+// models are the models to try. A configuration that makes no sense has none.
 func (c Config) models() (models []multitask.Model, err error) {
+	if !slices.Contains([]Measured{OfRefit, OfLabelled, OfModel}, c.Measured) {
+		return nil, ErrConfig.Errorf("o is of %q; it must be %s, %s or %s", c.Measured, OfRefit, OfModel, OfLabelled)
+	}
 	if c.Models == nil {
 		return multitask.Baselines(), nil
 	}
@@ -145,9 +145,6 @@ type Collector struct {
 }
 
 func newCollector(c Config) (*Collector, error) {
-	if err := c.Validate(); err != nil {
-		return nil, err
-	}
 	c.Shards = max(1, c.Shards)
 	models, err := c.models()
 	return &Collector{config: c, models: models}, err
