@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"maps"
 	"math"
+	"math/rand/v2"
 	"os"
 	"path/filepath"
 	"slices"
@@ -194,31 +195,25 @@ func TestOperationsOfGorgonia(t *testing.T) {
 	}
 }
 
-func (c opCase) againstGorgonia(t *testing.T, r interface{ NormFloat64() float64 }) {
-	g, numbers, nodes := gorgonia.NewGraph(), [][]float64{}, []*Node{}
-	for i, shape := range c.in {
-		v := make([]float64, Shape(shape).TotalSize())
-		for j := range v {
-			if v[j] = r.NormFloat64(); c.positive {
-				v[j] = v[j]*v[j] + 0.1
-			}
-		}
-		numbers = append(numbers, v)
-		value := tensor.New(tensor.WithShape(shape...), tensor.WithBacking(slices.Clone(v)))
-		nodes = append(nodes, gorgonia.NewTensor(g, tensor.Float64, len(shape), gorgonia.WithShape(shape...), gorgonia.WithName(fmt.Sprint(i)), gorgonia.WithValue(value)))
-	}
+func (c opCase) againstGorgonia(t *testing.T, r *rand.Rand) {
+	numbers, values := c.inputs(r), map[string][]float64{}
 	var want gorgonia.Value
-	gorgonia.Read(c.build(nodes), &want)
+	memory := datatest.Must(NewMemory(Float64))(t)
+	g := datatest.Must(memory.Express(values, func(g *Graph) {
+		var in []*Node
+		for i, shape := range c.in {
+			name := fmt.Sprint("in", i)
+			values[name] = numbers[i]
+			in = append(in, g.Input(name, shape...))
+		}
+		gorgonia.Read(c.build(in), &want)
+	}))(t)
 	machine := gorgonia.NewTapeMachine(g)
 	defer machine.Close()
 	datatest.Check(t, machine.RunAll())
 	k := c.compile(t, Float64)
 	k.run(t, numbers)
-	values, ok := want.Data().([]float64)
-	if !ok {
-		values = []float64{want.Data().(float64)}
-	}
-	same(t, "value by Gorgonia's machine", k.value.Value, values, 1e-13)
+	same(t, "value by Gorgonia's machine", k.value.Value, entries[float64](want), 1e-13)
 }
 
 // refusal is an operation that Build refuses, with words that the error has.

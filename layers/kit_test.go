@@ -111,13 +111,8 @@ func (c opCase) compile(t *testing.T, dtype DType) *compiled {
 			in = append(in, g.Input(fmt.Sprint("in", i), shape...))
 		}
 		y := c.build(in)
-		size := 1
-		for _, n := range c.out {
-			size *= n
-		}
-		datatest.Holds(t, y.Shape().TotalSize() == size && y.Dims() == len(c.out),
-			"the result has shape %v, want %v", y.Shape(), c.out)
-		loss := weighted(y, g.Input("weights", size))
+		datatest.Holds(t, y.Shape().Eq(Shape(c.out)), "the result has shape %v, want %v", y.Shape(), c.out)
+		loss := weighted(y, g.Input("weights", Shape(c.out).TotalSize()))
 		k.value, k.loss = g.Capture(y), g.Capture(loss)
 		k.grads = gradients(g, loss, in...)
 	}))(t)
@@ -139,29 +134,26 @@ const (
 	singleTolerance     = 2e-4 // of single against double precision
 )
 
-// check compares the gradient with central differences, and single precision
-// with double.
-func (c opCase) check(t *testing.T, r *rand.Rand, put func(DType)) {
-	t.Helper()
-	var inputs [][]float64
+// inputs are random numbers of the shapes.
+func (c opCase) inputs(r *rand.Rand) (inputs [][]float64) {
 	for _, shape := range c.in {
-		size := 1
-		for _, n := range shape {
-			size *= n
-		}
-		v := datatest.Normals[float64](r, size)
-		if c.positive {
-			for i := range v {
+		v := datatest.Normals[float64](r, Shape(shape).TotalSize())
+		for i := range v {
+			if c.positive {
 				v[i] = math.Abs(v[i]) + 0.1
 			}
 		}
 		inputs = append(inputs, v)
 	}
-	size := 1
-	for _, n := range c.out {
-		size *= n
-	}
-	weights := datatest.Normals[float64](r, size)
+	return inputs
+}
+
+// check compares the gradient with central differences, and single precision
+// with double.
+func (c opCase) check(t *testing.T, r *rand.Rand, put func(DType)) {
+	t.Helper()
+	inputs := c.inputs(r)
+	weights := datatest.Normals[float64](r, Shape(c.out).TotalSize())
 	run := func(dtype DType) *compiled {
 		k := c.compile(t, dtype)
 		put(dtype)

@@ -272,6 +272,7 @@ func TestSelectObeysTheEnvironment(t *testing.T) {
 		datatest.Holds(t, err == nil && k.Name() == name,
 			"%s=%s selects %s, error %v", Variable, name, k.Name(), err)
 	}
+	datatest.Equal(t, (Kernels{}).Name(), Generic, "the zero Kernels")
 	for _, name := range []string{"", Auto} {
 		t.Setenv(Variable, name)
 		k, err := Select()
@@ -283,8 +284,4 @@ func TestSelectObeysTheEnvironment(t *testing.T) {
 	for _, want := range append(Supported(), Variable, "AVX3", Auto) {
 		datatest.Says(t, err, nil, want)
 	}
-}
-
-func TestZeroKernelsAreGeneric(t *testing.T) {
-	datatest.Equal(t, (Kernels{}).Name(), Generic, "the zero Kernels")
 }
