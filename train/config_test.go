@@ -1,12 +1,9 @@
 package train
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"math"
-	"os"
-	"path/filepath"
 	"reflect"
 	"slices"
 	"strings"
@@ -116,20 +113,8 @@ func TestEveryOptimiserResumes(t *testing.T) {
 			c.Optimiser, c.WarmUp, c.Schedule = name, 1, []Schedule{Constant, Cosine}[i%2]
 			whole, parts := t.TempDir(), t.TempDir()
 			run(t, c, examples, Options{Out: whole})
-			stop := errors.New("stop")
-			datatest.Refused(Run(context.Background(), c, InMemory(examples), Options{Out: parts, Epoch: func(done []Metrics) error {
-				if len(done) == 2 {
-					return stop
-				}
-				return nil
-			}}))(t, stop)
-			run(t, c, examples, Options{Out: parts})
-			for _, file := range []string{StateFile, "weights.safetensors"} {
-				a, b := datatest.Must(os.ReadFile(filepath.Join(whole, file)))(t), datatest.Must(os.ReadFile(filepath.Join(parts, file)))(t)
-				if !slices.Equal(a, b) {
-					t.Error(fmt.Sprint(file, " differs"))
-				}
-			}
+			resumed(t, c, examples, Options{Out: parts}, func() int { return 10 })
+			compareFiles(t, "cancelled and resumed", parts, whole)
 		})
 	}
 }

@@ -1,12 +1,8 @@
 package train
 
 import (
-	"context"
-	"errors"
 	"fmt"
 	"math"
-	"os"
-	"path/filepath"
 	"reflect"
 	"slices"
 	"testing"
@@ -101,28 +97,13 @@ func TestATrainedHeadIsGoneOnWith(t *testing.T) {
 		start := func() layers.Head { return layers.RandomHead(2, widths(examples)...) }
 		whole, cut := t.TempDir(), t.TempDir()
 		want := run(t, c, examples, Options{Out: whole, Head: start()})
-		for left := 100; ; left-- {
-			ctx, stop := context.WithCancel(t.Context())
-			_, err := Run(ctx, c, InMemory(examples), Options{Out: cut, Head: start(), Progress: &spy{at: second, stop: stop}})
-			stop()
-			if err == nil {
-				break
-			}
-			if !errors.Is(err, context.Canceled) || left == 0 {
-				t.Fatal(err)
-			}
-		}
+		resumed(t, c, examples, Options{Out: cut, Head: start()}, func() int { return second })
 		got := run(t, c, examples, Options{Out: cut, Head: start()})
 		for name, r := range map[string]*Report{"interrupted": got, "in memory": run(t, c, examples, Options{Head: start()})} {
 			datatest.Holds(t, fmt.Sprintf("%#v", r.Metrics) == fmt.Sprintf("%#v", want.Metrics) && reflect.DeepEqual(r.Network, want.Network),
 				"%s, %s: another network or other metrics", train, name)
 		}
-		for _, file := range []string{StateFile, model.HeadFile, model.WeightsFile} {
-			a, err1 := os.ReadFile(filepath.Join(whole, file))
-			b, err2 := os.ReadFile(filepath.Join(cut, file))
-			err := errors.Join(err1, err2)
-			datatest.Holds(t, err == nil && slices.Equal(a, b), "%s: %s differs (%v)", train, file, err)
-		}
+		compareFiles(t, string(train), cut, whole)
 		saved, err := model.Load(whole)
 		datatest.Holds(t, err == nil && reflect.DeepEqual(saved.Head, want.Network.Head),
 			"%s: the head saved is not that of the report (%v)", train, err)

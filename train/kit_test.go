@@ -1,6 +1,8 @@
 package train
 
 import (
+	"context"
+	"errors"
 	"fmt"
 	"math"
 	"math/rand/v2"
@@ -140,8 +142,26 @@ func contents(t testing.TB, dir string) map[string]string {
 func compareFiles(t testing.TB, what, got, want string) {
 	t.Helper()
 	a, b := contents(t, got), contents(t, want)
-	for _, name := range []string{model.ConfigFile, model.WeightsFile, StateFile} {
-		datatest.Holds(t, a[name] != "" && a[name] == b[name], "%s: %s has other bytes", what, name)
+	for _, name := range []string{model.ConfigFile, model.WeightsFile, StateFile, model.HeadFile} {
+		datatest.Holds(t, (a[name] != "" || name == model.HeadFile) && a[name] == b[name], "%s: %s has other bytes", what, name)
+	}
+}
+
+// resumed is a run that is cancelled before some step, again and again, and how often.
+func resumed(t testing.TB, c Config, examples []Example, o Options, step func() int) (r *Report, stops int) {
+	t.Helper()
+	head := o.Head
+	for ; ; stops++ {
+		ctx, cancel := context.WithCancel(t.Context())
+		s := &spy{at: step(), stop: cancel}
+		o.Progress, o.Head = s, head.Clone()
+		r, err := Run(ctx, c, InMemory(examples), o)
+		cancel()
+		datatest.Holds(t, s.finished == s.stages, "%d of %d stages are finished", s.finished, s.stages)
+		if err == nil {
+			return r, stops
+		}
+		datatest.Need(t, errors.Is(err, context.Canceled) && stops < 100, "cancelled %d times: %v", stops, err)
 	}
 }
 

@@ -1,7 +1,6 @@
 package train
 
 import (
-	"context"
 	"crypto/rand"
 	"errors"
 	"fmt"
@@ -225,11 +224,4 @@ func TestARunSaysWhatChoseItsEpoch(t *testing.T) {
 		datatest.Holds(t, r.Best == c.best && len(r.Warnings) == 1 && strings.HasPrefix(r.Warnings[0], c.says),
 			"epoch %d, with the warnings %q; want %d, %q", r.Best, r.Warnings, c.best, c.says)
 	}
-}
-
-func TestACancelledRunSaysSo(t *testing.T) {
-	ctx, cancel := context.WithCancel(t.Context())
-	cancel()
-	examples := small(1)
-	datatest.Refused(Run(ctx, config(t, "default", examples), InMemory(examples), Options{}))(t, context.Canceled)
 }

@@ -1,8 +1,6 @@
 package train
 
 import (
-	"context"
-	"errors"
 	"fmt"
 	"math"
 	"slices"
@@ -239,14 +237,12 @@ func TestAStartFromExperienceIsResumed(t *testing.T) {
 	c.Start, c.Model.DType = FromExperience, layers.Float64
 	whole, dir, other := t.TempDir(), t.TempDir(), t.TempDir()
 	run(t, c, examples, Options{Out: whole})
-	for _, at := range []int{3, 12} { // among the task weights, and in the first epoch
-		ctx, cancel := context.WithCancel(t.Context())
-		_, err := Run(ctx, c, InMemory(examples), Options{Out: dir, Progress: &spy{at: at, stop: cancel}})
-		if cancel(); !errors.Is(err, context.Canceled) {
-			t.Fatalf("stopped at %d: %v", at, err)
-		}
-	}
-	run(t, c, examples, Options{Out: dir})
+	steps := []int{0, 12, 3} // at last in no step, before in the first epoch, first among the task weights
+	_, stops := resumed(t, c, examples, Options{Out: dir}, func() (step int) {
+		step, steps = steps[len(steps)-1], steps[:len(steps)-1]
+		return step
+	})
+	datatest.Equal(t, stops, 2, "cancelled")
 	compareFiles(t, "cancelled and resumed", dir, whole)
 	c.Start = FromRegression
 	run(t, c, examples, Options{Out: other})

@@ -43,22 +43,10 @@ func TestCancelledAndResumedIsUninterrupted(t *testing.T) {
 		c, examples, update := way.Config, way.examples, fmt.Sprint(way.Update, ", ", way.Model.Objective, ", ", way.Model.Body)
 		whole := t.TempDir()
 		want := run(t, c, examples, Options{Out: whole})
-		dir, r, stops := t.TempDir(), data.Stream(1, "cancel"), 0
-		for {
-			ctx, cancel := context.WithCancel(t.Context())
-			s := &spy{at: 1 + r.IntN(6), stop: cancel}
-			got, err := Run(ctx, c, InMemory(examples), Options{Out: dir, Progress: s})
-			cancel()
-			datatest.Holds(t, s.finished == s.stages,
-				"update %s: %d of %d stages are finished", update, s.finished, s.stages)
-			if err == nil {
-				datatest.Holds(t, len(got.Metrics) == len(want.Metrics) && got.Best == want.Best,
-					"update %s: %d epochs of which %d is the best, want %d and %d", update, len(got.Metrics)-1, got.Best, len(want.Metrics)-1, want.Best)
-				break
-			}
-			datatest.Says(t, err, context.Canceled)
-			stops++
-		}
+		dir, r := t.TempDir(), data.Stream(1, "cancel")
+		got, stops := resumed(t, c, examples, Options{Out: dir}, func() int { return 1 + r.IntN(6) })
+		datatest.Holds(t, len(got.Metrics) == len(want.Metrics) && got.Best == want.Best,
+			"update %s: %d epochs of which %d is the best, want %d and %d", update, len(got.Metrics)-1, got.Best, len(want.Metrics)-1, want.Best)
 		datatest.Holds(t, stops >= 2, "update %s: cancelled %d times only", update, stops)
 		compareFiles(t, "cancelled and resumed", dir, whole)
 	}
