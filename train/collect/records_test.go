@@ -178,14 +178,8 @@ func TestRecordsAgreeWithTheFits(t *testing.T) {
 // Nothing but the errors on test rows may depend on them.
 func TestPoisonedTestRows(t *testing.T) {
 	datatest.Long(t)
-	problems, ref := sample(t, 2)
 	for _, measured := range []collect.Measured{collect.OfRefit, collect.OfModel} {
-		c := small
-		c.Measured, c.Near = measured, 2
-		clean, poisoned := storeDir(t), storeDir(t)
-		run(t, clean, c, problems, ref, 2)
-		run(t, poisoned, c, poison(problems, func(t *data.TaskData) *data.Samples { return &t.TestSet }), ref, 2)
-		before, after := load(t, clean), load(t, poisoned)
+		before, after := poisoned(t, measured, func(t *data.TaskData) *data.Samples { return &t.TestSet })
 		changed := 0
 		for i, r := range after {
 			if r.Result.MeanTest() != before[i].Result.MeanTest() {
@@ -203,13 +197,7 @@ func TestPoisonedTestRows(t *testing.T) {
 // Omega comes from training rows alone: validation rows choose Lambda1.
 func TestPoisonedValidationRows(t *testing.T) {
 	datatest.Long(t)
-	problems, ref := sample(t, 2)
-	c := small
-	c.Near = 2
-	clean, poisoned := storeDir(t), storeDir(t)
-	run(t, clean, c, problems, ref, 2)
-	run(t, poisoned, c, poison(problems, func(t *data.TaskData) *data.Samples { return &t.ValidationSet }), ref, 2)
-	before, after := load(t, clean), load(t, poisoned)
+	before, after := poisoned(t, collect.OfRefit, func(t *data.TaskData) *data.Samples { return &t.ValidationSet })
 	changed := 0
 	for i, r := range after {
 		datatest.Equal(t, r.Omega, before[i].Omega, "%s on %s", r.Source, r.Problem)
@@ -220,8 +208,12 @@ func TestPoisonedValidationRows(t *testing.T) {
 	datatest.Holds(t, changed != 0, "no Lambda1 changed")
 }
 
-// poison turns every third label of a split round.
-func poison(problems collect.InMemory, split func(*data.TaskData) *data.Samples) collect.InMemory {
+// poisoned are the records of problems, and those after every third label of a split is turned round.
+func poisoned(t *testing.T, measured collect.Measured, split func(*data.TaskData) *data.Samples) (before, after []*experience.Record) {
+	t.Helper()
+	problems, ref := sample(t, 2)
+	c := small
+	c.Measured, c.Near = measured, 2
 	var out collect.InMemory
 	for _, p := range problems {
 		tasks := slices.Clone(p.Tasks)
@@ -234,7 +226,10 @@ func poison(problems collect.InMemory, split func(*data.TaskData) *data.Samples)
 		}
 		out = append(out, &data.ProblemData{Problem: p.Problem, Tasks: tasks})
 	}
-	return out
+	clean, turned := storeDir(t), storeDir(t)
+	run(t, clean, c, problems, ref, 2)
+	run(t, turned, c, out, ref, 2)
+	return load(t, clean), load(t, turned)
 }
 
 // Draws cover the ranges of the hyperparameters and never leave them.
