@@ -35,21 +35,16 @@ func Activate(rectified bool, b *Node, z ...*Node) *Node {
 	}, append(Nodes{b}, z...)...)
 }
 
-// activate takes chunks of rows, which stay in the nearest cache.
+// activate takes a row at a time, which stays in the nearest cache.
 func activate[T Float](rectified bool) Body[T] {
 	return func(out View[T], in []View[T]) {
-		const chunk = 32
-		for i := 0; i < out.Rows; i += chunk {
-			from := i * out.Cols
-			to := min(i+chunk, out.Rows) * out.Cols
-			y := out.Data[from:to]
-			copy(y, in[1].Data[from:to])
+		for i := range out.Rows {
+			y := out.Row(i)
+			copy(y, in[1].Row(i))
 			for _, z := range in[2:] {
-				add(y, z.Data[from:to])
+				add(y, z.Row(i))
 			}
-			for row := y; len(row) > 0; row = row[out.Cols:] {
-				add(row[:out.Cols], in[0].Data)
-			}
+			add(y, in[0].Data)
 			if rectified {
 				relu(y)
 			}

@@ -182,9 +182,7 @@ func neighbours[T Float](b *Batch, k int, f View[T]) *aggregation[T] {
 	for j := range graphs {
 		rows := f.Data[b.start[j]*f.Cols : b.start[j+1]*f.Cols]
 		single := make([]float32, len(rows)) // as features are kept everywhere
-		for i, v := range rows {
-			single[i] = float32(v)
-		}
+		convert(single, rows)
 		n := b.start[j+1] - b.start[j]
 		x, err := data.NewDense(n, f.Cols, single)
 		if err == nil {

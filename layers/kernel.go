@@ -10,10 +10,9 @@ func square(in []Shape) Shape {
 	return Shape{in[0][0], in[0][0]}
 }
 
-// Distances is the matrix of ||e_i + sign e_j||^2, m x m; with sign = -1 the
-// squared distances between the rows of E.
+// Distances is the matrix of ||e_i + sign e_j||^2, m x m, of a sign of 1 or -1; with -1
+// the squared distances between the rows of E.
 func Distances(sign int, e *Node) *Node {
-	fit(sign == 1 || sign == -1, "distances: the sign is %d; it must be 1 or -1", sign)
 	return Apply(Op{
 		Name:    fmt.Sprintf("distances%+d", sign),
 		Shape:   square,

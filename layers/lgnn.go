@@ -1,10 +1,6 @@
 package layers
 
-import (
-	"slices"
-
-	"l2mt/layers/linalg"
-)
+import "l2mt/layers/linalg"
 
 // Product is X L for the batch in the slot: every row's features (n x d) times a weight
 // matrix (d x h).
@@ -56,13 +52,10 @@ func Aggregate(s *Slot, h *Node) *Node {
 }
 
 func aggregate[T Float](s *Slot) Body[T] {
-	var memory []T
 	return func(out View[T], in []View[T]) {
 		p := s.graph.(*aggregation[T])
 		h := in[0]
-		size := p.classes.Rows() * h.Cols
-		memory = slices.Grow(memory[:0], size)[:size]
-		sums := View[T]{p.classes.Rows(), h.Cols, memory}
+		sums := newView[T](p.classes.Rows(), h.Cols)
 		linalg.CSRMul(kernels(), p.classes, h.Cols, h.Data, sums.Data, false) // C' H
 		for i, c := range p.class {
 			copy(out.Row(i), sums.Row(int(c)))

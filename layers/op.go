@@ -216,21 +216,27 @@ func fit(ok bool, format string, args ...any) {
 // Outside adds a scalar function that is computed outside of the graph, in double
 // precision: it returns its value, and sets its slopes with respect to the operands.
 func Outside(name string, f func(in, slopes []View[float64]) float64, operands ...*Node) *Node {
-	o := &outside{f: f}
+	var in, slopes []View[float64]
 	for _, n := range operands {
-		o.in = append(o.in, newView[float64](matrix(n.Shape())))
-		o.slopes = append(o.slopes, newView[float64](matrix(n.Shape())))
+		in = append(in, newView[float64](matrix(n.Shape())))
+		slopes = append(slopes, newView[float64](matrix(n.Shape())))
+	}
+	run := func() float64 {
+		for _, v := range slopes {
+			clear(v.Data)
+		}
+		return f(in, slopes)
 	}
 	return Apply(Op{
 		Name: name, Shape: ScalarShape,
-		F32: runOutside[float32](o), F64: runOutside[float64](o),
+		F32: outside[float32](in, run), F64: outside[float64](in, run),
 		Grad: func(in Nodes, out, grad *Node) (n Nodes) {
 			for i, operand := range in {
 				n = append(n, Apply(Op{ // of out, so that it runs after the function
 					Name:  fmt.Sprint(name, "'", i),
 					Shape: func([]Shape) Shape { return operand.Shape() },
-					F32:   scaledSlope[float32](&o.slopes[i]),
-					F64:   scaledSlope[float64](&o.slopes[i]),
+					F32:   scaledSlope[float32](slopes[i]),
+					F64:   scaledSlope[float64](slopes[i]),
 				}, grad, out))
 			}
 			return n
@@ -238,22 +244,16 @@ func Outside(name string, f func(in, slopes []View[float64]) float64, operands .
 	}, operands...)
 }
 
-type outside struct {
-	f          func(in, slopes []View[float64]) float64
-	in, slopes []View[float64]
-}
-
-func runOutside[T Float](o *outside) Body[T] {
+func outside[T Float](double []View[float64], run func() float64) Body[T] {
 	return func(out View[T], in []View[T]) {
 		for i, v := range in {
-			clear(o.slopes[i].Data)
-			convert(o.in[i].Data, v.Data)
+			convert(double[i].Data, v.Data)
 		}
-		out.Data[0] = T(o.f(o.in, o.slopes))
+		out.Data[0] = T(run())
 	}
 }
 
-func scaledSlope[T Float](slope *View[float64]) Body[T] {
+func scaledSlope[T Float](slope View[float64]) Body[T] {
 	return func(out View[T], in []View[T]) {
 		for j, v := range slope.Data {
 			out.Data[j] = in[0].Data[0] * T(v)

@@ -66,14 +66,13 @@ func (j joined) Len() (n int) {
 func (j joined) Example(i int) (e Example, err error) {
 	total := j.Len()
 	for _, s := range j {
-		if n := s.Len(); i >= n {
-			i -= n
-			continue
+		n := s.Len()
+		if i < n {
+			e, err = s.Example(i)
+			e.Weight = cmp.Or(e.Weight, 1) * float64(total) / float64(len(j)*n)
+			return e, err
 		}
-		e, err = s.Example(i)
-		e.Weight = cmp.Or(e.Weight,
-			1) * float64(total) / float64(len(j)*s.Len())
-		return e, err
+		i -= n
 	}
 	return e, data.Invalid("there is no example %d", i)
 }

@@ -89,10 +89,11 @@ func (t *tester) soft(ctx context.Context, omega *mat.SymDense) (float64, *mat.S
 	sum := 0.0
 	var rows []data.Samples
 	var derivatives [][]float64
+	n := float64(len(held.Y))
 	for i, y := range held.Y {
 		soft, slopes := softError(held.Scores[i], y, t.problem.Kind())
-		sum += soft / float64(len(held.Y))
-		floats.Scale(1/float64(len(held.Y)), slopes)
+		sum += soft / n
+		floats.Scale(1/n, slopes)
 		derivatives = append(derivatives, slopes)
 		rows = append(rows, t.problem.Tasks[i].TestSet)
 	}

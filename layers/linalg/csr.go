@@ -1,7 +1,6 @@
 package linalg
 
 import (
-	"fmt"
 	"slices"
 	"sort"
 	"unsafe"
@@ -69,8 +68,7 @@ func CSRMul[T Float](ker Kernels, s *CSR[T], h int,
 	l, y []T, add bool) {
 	rows := s.Rows()
 	if h < 0 || len(l) < s.cols*h || len(y) < rows*h {
-		panic(fmt.Sprintf("linalg: %d and %d numbers for %d columns of %d and %d rows",
-			len(l), len(y), h, s.cols, rows))
+		panic("linalg: L needs a row for each column of S, and Y for each row")
 	}
 	if rows == 0 || h == 0 {
 		return

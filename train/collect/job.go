@@ -50,14 +50,13 @@ func newTrial(p *data.ProblemData, measured Measured) (*trial, error) {
 		}
 	}
 	t := &trial{given: p, problem: p, measured: measured}
-	t.chooses = sync.OnceValues(func() (evidence.Evidence, error) { return evidence.NewSplit(p) })
+	choose := func() (evidence.Evidence, error) { return evidence.NewSplit(p) }
 	if measured == OfLabelled {
 		t.given = p.Labelled()
 		t.problem = view.InMetric(t.given)
-		t.chooses = sync.OnceValues(func() (evidence.Evidence, error) {
-			return evidence.Labelled(t.problem, 0)
-		})
+		choose = func() (evidence.Evidence, error) { return evidence.Labelled(t.problem, 0) }
 	}
+	t.chooses = sync.OnceValues(choose)
 	var err error
 	t.train, err = multitask.Training(t.problem)
 	return t, err
