@@ -174,30 +174,8 @@ func (g *Graph) compile() error {
 	if err := distinct(g.expr.AllNodes()); err != nil {
 		return err
 	}
-	var visit func(n *Node) error
-	visit = func(n *Node) error {
-		if _, done := g.places[n]; done {
-			return nil
-		}
-		op := operationOf(n)
-		s := step{name: op.Name, body: op.F32}
-		if g.memory.dtype == tensor.Float64 {
-			s.body = op.F64
-		}
-		for _, operand := range operandsOf(n) {
-			if err := visit(operand); err != nil {
-				return err
-			}
-			s.in = append(s.in, g.places[operand])
-		}
-		s.out = g.newPlace(n)
-		g.steps = append(g.steps, s)
-		return nil
-	}
 	for _, c := range g.captures {
-		if err := visit(c.node); err != nil {
-			return err
-		}
+		g.visit(c.node)
 		c.place = g.places[c.node]
 		c.node = nil
 	}
@@ -209,6 +187,24 @@ func (g *Graph) compile() error {
 		g.memory.single = roomFor(g.memory.single, g.size)
 	}
 	return nil
+}
+
+// visit adds the step of a node, after the steps of its operands.
+func (g *Graph) visit(n *Node) {
+	if _, done := g.places[n]; done {
+		return
+	}
+	op := operationOf(n)
+	s := step{name: op.Name, body: op.F32}
+	if g.memory.dtype == tensor.Float64 {
+		s.body = op.F64
+	}
+	for _, operand := range operandsOf(n) {
+		g.visit(operand)
+		s.in = append(s.in, g.places[operand])
+	}
+	s.out = g.newPlace(n)
+	g.steps = append(g.steps, s)
 }
 
 // newPlace gives a node a part of the memory.
