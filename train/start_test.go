@@ -22,8 +22,7 @@ func squares(t testing.TB, n *model.Network, examples []prepared) (sum float64) 
 	t.Helper()
 	forward := datatest.Must(model.NewForward(n))(t)
 	for _, e := range examples {
-		payload, tuples := e.payload, e.tuples
-		estimate := datatest.Must(forward.Estimate(payload, tuples...))(t)
+		estimate := datatest.Must(forward.Estimate(e.payload, e.tuples...))(t)
 		for q, f := range estimate.F {
 			sum += (f - estimate.V[q]) * (f - estimate.V[q])
 		}
@@ -74,9 +73,8 @@ func estimators() []string {
 func TestTheRegressionStartRefusesExperienceOfZeros(t *testing.T) {
 	examples := ready(t, small(1))
 	for _, e := range examples {
-		tuples := e.tuples
-		for q := range tuples {
-			clear(tuples[q].Omega)
+		for _, tuple := range e.tuples {
+			clear(tuple.Omega)
 		}
 	}
 	n := datatest.Must(model.NewNetwork(config(t, "default", small(1)).Model, 1))(t)
@@ -88,9 +86,8 @@ func TestTheRegressionStartSurvivesProportionalTerms(t *testing.T) {
 	examples := ready(t, small(1)[:2])
 	r := data.Stream(1, "rank one")
 	for _, e := range examples {
-		tuples := e.tuples
-		for q := range tuples { // tr(Omega^2) is 1 for all of them
-			omega, m := tuples[q].Omega, e.payload.Tasks()
+		for _, tuple := range e.tuples { // tr(Omega^2) is 1 for all of them
+			omega, m := tuple.Omega, e.payload.Tasks()
 			u, norm := make([]float64, m), 0.0
 			for j := range u {
 				u[j] = r.NormFloat64()

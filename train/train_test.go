@@ -78,8 +78,7 @@ func TestTheMetricsOfTheStartAreTheMeansOverAllSteps(t *testing.T) {
 	var v []float64
 	residual, mean, square, penalty := 0.0, 0.0, 0.0, 0.0
 	for _, e := range training {
-		payload, tuples := e.payload, e.tuples
-		estimate := datatest.Must(forward.Estimate(payload, tuples...))(t)
+		estimate := datatest.Must(forward.Estimate(e.payload, e.tuples...))(t)
 		for q := range estimate.F {
 			residual += math.Abs(estimate.F[q] - estimate.V[q])
 		}
@@ -118,8 +117,7 @@ func TestTrainingIsAdamAtAFallingRate(t *testing.T) {
 	for epoch := 1; epoch <= c.Epochs; epoch++ {
 		loss, residual := 0.0, 0.0
 		for _, i := range shuffle(c.Seed, epoch, len(training)) {
-			payload, tuples := training[i].payload, training[i].tuples
-			s := datatest.Must(graph.Step(p, payload, tuples))(t)
+			s := datatest.Must(graph.Step(p, training[i].payload, training[i].tuples))(t)
 			loss += s.Loss / float64(len(training))
 			residual += s.Residual / float64(len(training))
 			left := 1 - time/total

@@ -2,9 +2,6 @@ package linalg_test
 
 import (
 	"fmt"
-	"math"
-
-	"gonum.org/v1/gonum/mat"
 
 	"l2mt/layers/linalg"
 )
@@ -19,14 +16,4 @@ func Example() {
 	linalg.Gemm(kernels, linalg.NoTrans, linalg.NoTrans, 2, 2, 2, 1, a, 2, b, 2, 0, c, 2)
 	fmt.Println(c)
 	// Output: [2 1 4 3]
-}
-
-// The eigenvalues of a symmetric matrix, and the vector of the second.
-func ExampleTridiagonalise() {
-	t := linalg.Tridiagonalise(mat.NewSymDense(2, []float64{2, 1, 1, 2}))
-	values, _ := t.Values()
-	vectors, ok := t.Lowest(values, 2)
-	v := vectors.RawRowView(1)
-	fmt.Printf("%.0f %.0f %v, of the second the entries are alike: %v\n", values[0], values[1], ok, math.Abs(v[0]-v[1]) < 1e-12)
-	// Output: 1 3 true, of the second the entries are alike: true
 }
