@@ -7,6 +7,7 @@ import (
 	"encoding/binary"
 	"encoding/hex"
 	"hash"
+	"math"
 	"slices"
 
 	"l2mt/data"
@@ -26,6 +27,18 @@ type Example struct {
 	ThroughHead bool
 	// Weight is the weight of the problem in training; 0 means 1.
 	Weight float64
+}
+
+// best is the tuple of the least o above a bound among those that state their Lambda1. It
+// has no Lambda1 where there is none.
+func (e Example) best(bound float64) (best model.Tuple) {
+	best.O = math.Inf(1)
+	for _, t := range e.Tuples {
+		if t.Lambda1 > 0 && t.O > bound && t.O < best.O {
+			best = t
+		}
+	}
+	return best
 }
 
 // Source gives a run its examples. A run reads all of them before it learns, and keeps the parts

@@ -1,9 +1,9 @@
 package train
 
 import (
+	"cmp"
 	"context"
 	"fmt"
-	"math"
 
 	"gonum.org/v1/gonum/floats"
 	"gonum.org/v1/gonum/mat"
@@ -100,14 +100,7 @@ func ownWeights(ctx context.Context, e Example) (*mat.Dense, error) {
 	if err != nil {
 		return nil, err
 	}
-	lambda1 := 1e-2
-	lowest := math.Inf(1)
-	for _, t := range e.Tuples {
-		if t.Lambda1 > 0 && t.O < lowest {
-			lambda1 = t.Lambda1
-			lowest = t.O
-		}
-	}
+	lambda1 := cmp.Or(e.best(-1).Lambda1, 1e-2)
 	r, err := multitask.FitFixed(ctx, multitask.Uniform(len(p.Tasks)),
 		problem, lambda1, multitask.Options{Tolerance: 1e-4})
 	if err != nil {

@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"io/fs"
 	"path/filepath"
-	"slices"
 	"strings"
 
 	"l2mt/data/files"
@@ -147,14 +146,17 @@ func (t *trainer) restore(path string) error {
 	t.state = saved
 	t.optimiser.Time = saved.Time
 	t.state.best = best
+	kept := map[string]model.Tensor{}
+	for _, k := range tensors {
+		kept[k.Name] = k
+	}
 	for _, s := range t.tensors() {
-		i := slices.IndexFunc(tensors, func(kept model.Tensor) bool { return kept.Name == s.Name })
-		if i < 0 || len(tensors[i].Value) != len(s.Value) ||
-			len(tensors[i].Single) != len(s.Single) {
+		k := kept[s.Name]
+		if len(k.Value) != len(s.Value) || len(k.Single) != len(s.Single) {
 			return fmt.Errorf("%w: the tensor %q is missing or has another size", errDamaged, s.Name)
 		}
-		copy(s.Value, tensors[i].Value)
-		copy(s.Single, tensors[i].Single)
+		copy(s.Value, k.Value)
+		copy(s.Single, k.Single)
 	}
 	return nil
 }

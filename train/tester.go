@@ -36,19 +36,12 @@ const leastUnit = 0.01
 // newTester is nil where nothing can be measured: where tuples do not say their
 // Lambda1, there are no test rows, or the best tuple makes no error.
 func newTester(ctx context.Context, n *model.Network, e Example) (*tester, error) {
-	t := &tester{}
-	for _, tuple := range e.Tuples {
-		if tuple.Lambda1 > 0 && tuple.O > 0 &&
-			(t.best.O == 0 || tuple.O < t.best.O) {
-			t.best = tuple
-		}
-	}
-	if t.best.O == 0 || slices.ContainsFunc(e.Problem.Tasks, func(t data.TaskData) bool {
+	t := &tester{problem: e.Problem, best: e.best(0)}
+	if t.best.Lambda1 == 0 || slices.ContainsFunc(e.Problem.Tasks, func(t data.TaskData) bool {
 		return len(t.TestSet.Y) == 0
 	}) {
 		return nil, nil
 	}
-	t.problem = e.Problem
 	err := error(nil)
 	if e.ThroughHead {
 		t.problem, err = n.Features(e.Problem)

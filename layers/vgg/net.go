@@ -40,9 +40,6 @@ func (n *Net) Features(pictures [][]byte, workers int) ([][]float32, error) {
 				i, len(p), size, size, size*size*colours)
 		}
 	}
-	if len(pictures) == 0 {
-		return nil, nil
-	}
 	width := n.config.Width(Pool5)
 	rows := make([]float32, len(pictures)*width)
 	var work errgroup.Group
