@@ -229,7 +229,7 @@ func Outside(name string, f func(in, slopes []View[float64]) float64, operands .
 	}
 	return Apply(Op{
 		Name: name, Shape: ScalarShape,
-		F32: outside[float32](in, run), F64: outside[float64](in, run),
+		F32: valueOf[float32](in, run), F64: valueOf[float64](in, run),
 		Grad: func(in Nodes, out, grad *Node) (n Nodes) {
 			for i, operand := range in {
 				n = append(n, Apply(Op{ // of out, so that it runs after the function
@@ -244,7 +244,8 @@ func Outside(name string, f func(in, slopes []View[float64]) float64, operands .
 	}, operands...)
 }
 
-func outside[T Float](double []View[float64], run func() float64) Body[T] {
+// valueOf runs a function of operands in double precision.
+func valueOf[T Float](double []View[float64], run func() float64) Body[T] {
 	return func(out View[T], in []View[T]) {
 		for i, v := range in {
 			convert(double[i].Data, v.Data)

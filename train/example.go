@@ -29,7 +29,7 @@ type Example struct {
 	Weight float64
 }
 
-// best is the tuple of the least o above a bound among those that state their Lambda1. It
+// best is the tuple of the least o above a bound, of the tuples that state their Lambda1. It
 // has no Lambda1 where there is none.
 func (e Example) best(bound float64) (best model.Tuple) {
 	best.O = math.Inf(1)

@@ -21,10 +21,10 @@ type CSR[T Float] struct {
 // made here. Columns may come in any order and more than once. It panics if the
 // matrix is malformed.
 func NewCSR[T Float](cols int, ptr, idx []int32, val []T) *CSR[T] {
-	outside := func(j int32) bool { return j < 0 || int(j) >= cols }
+	stray := func(j int32) bool { return j < 0 || int(j) >= cols }
 	if len(ptr) == 0 || ptr[0] != 0 || !slices.IsSorted(ptr) ||
 		int(ptr[len(ptr)-1]) != len(idx) || len(idx) != len(val) ||
-		slices.ContainsFunc(idx, outside) {
+		slices.ContainsFunc(idx, stray) {
 		panic("linalg: row pointers must ascend from 0 to the number of entries, and columns be those of the matrix")
 	}
 	return &CSR[T]{cols, ptr, idx, val}

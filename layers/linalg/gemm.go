@@ -95,7 +95,8 @@ func operand[T Float](name string, t Transpose, rows, cols int,
 		v = v.transposed()
 		rows, cols = cols, rows
 	}
-	if rows < 0 || cols < 0 || ld < cols || len(x) < (rows-1)*ld+cols {
+	needed := (rows-1)*ld + cols
+	if rows < 0 || cols < 0 || ld < cols || len(x) < needed {
 		panic("linalg: negative dimension, short stride or short slice of " + name)
 	}
 	return v
@@ -155,7 +156,8 @@ func (p product[T]) run() {
 		part.k = min(blockK, p.k-q)
 		part.a = p.a.from(0, q)
 		part.add = p.add || q > 0
-		w.b = part.pack(w.b, 2*p.lanes, p.b.from(q, 0), p.n)
+		b := p.b.from(q, 0)
+		w.b = part.pack(w.b, 2*p.lanes, b, p.n)
 		if p.alpha != 1 {
 			for i := range w.b {
 				w.b[i] *= p.alpha
