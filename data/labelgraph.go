@@ -77,64 +77,50 @@ func connect(neighbours [][]int32, class []int32) *LabelGraph {
 	return g
 }
 
-// rowBlock is the number of rows whose distances to all others are held at once.
-const rowBlock = 16
-
 // nearest returns the k nearest others of every row, nearest first, ties going
 // to the lower index. Distances are sums of squared differences in float64.
 //
 // They are summed for those rows only that may be among the k nearest by
-// ||a||^2 + ||b||^2 - 2 a'b, which takes a product of matrices for all and whose
-// error is bounded.
+// ||a||^2 + ||b||^2 - 2 a'b, which takes a product for all and whose error is bounded.
 func nearest(x Matrix, k int) [][]int32 {
-	n := x.Rows()
 	norm := x.SquaredNorms()
-	neighbours := make([][]int32, n)
+	neighbours := make([][]int32, len(norm))
 	widest := slices.Max(norm)
 	var work errgroup.Group
 	work.SetLimit(runtime.GOMAXPROCS(0))
-	for lo := 0; lo < n; lo += rowBlock {
+	for i := range norm {
 		work.Go(func() error {
-			width := min(rowBlock, n-lo)
-			block := make([]float64, x.Cols()*width)
-			dots := make([]float64, n*width)
-			distance := make([]float64, n)
-			for i := range width {
-				row := x.Row(lo + i)
-				for p, v := range row.Value {
-					block[row.Column(p)*width+i] = float64(v)
-				}
+			row := make([]float64, x.Cols())
+			x.Row(i).AddTo(row, 1)
+			distance := make([]float64, len(norm))
+			x.Mul(distance, row, 1)
+			for j, product := range distance {
+				distance[j] = norm[i] + norm[j] - 2*product
 			}
-			x.Mul(dots, block, width)
-			for i := range width {
-				for j := range distance {
-					distance[j] = norm[lo+i] + norm[j] - 2*dots[j*width+i]
-				}
-				neighbours[lo+i] = nearestTo(x, lo+i, k, distance,
-					16*float64(x.Cols()+2)*unit*(norm[lo+i]+widest))
-			}
+			distance[i] = math.Inf(1)
+			slack := 16 * float64(x.Cols()+2) * unit * (norm[i] + widest)
+			neighbours[i] = nearestTo(x, row, k, distance, slack)
 			return nil
 		})
 	}
-	_ = work.Wait() // no block fails
+	_ = work.Wait() // no row fails
 	return neighbours
 }
 
 // unit is half the distance from 1 to the next float64.
 const unit = 1.0 / (1 << 53)
 
-// nearestTo returns the k nearest others of row i, given all distances from it, computed
+// nearestTo returns the k rows nearest to a row, given all distances from it, computed
 // in another way. A row further than the k-th by more than the errors of both, which is at
 // most slack, is out.
-func nearestTo(x Matrix, i, k int, distance []float64, slack float64) []int32 {
-	distance[i] = math.Inf(1)
+func nearestTo(x Matrix, row []float64, k int, distance []float64, slack float64) []int32 {
 	limit := slices.Sorted(slices.Values(distance))[k-1] + slack
 	var rows []int32
 	var exact []float64
 	for j, d := range distance {
 		if d <= limit {
 			rows = append(rows, int32(j))
-			exact = append(exact, squaredDistance(x.Row(i), x.Row(j)))
+			exact = append(exact, squaredDistance(row, x.Row(j)))
 		}
 	}
 	order := make([]int, len(rows))
@@ -144,26 +130,10 @@ func nearestTo(x Matrix, i, k int, distance []float64, slack float64) []int32 {
 
 // squaredDistance sums the squared differences of two rows of one matrix, column
 // by column, so that the sum is the same however they are stored.
-func squaredDistance(a, b Row) (sum float64) {
-	column := func(r Row, p int) int {
-		if p == len(r.Value) {
-			return math.MaxInt
-		}
-		return r.Column(p)
-	}
-	for p, q := 0, 0; p < len(a.Value) || q < len(b.Value); {
-		var v, w float32
-		i := column(a, p)
-		j := column(b, q)
-		if i <= j {
-			v = a.Value[p]
-			p++
-		}
-		if j <= i {
-			w = b.Value[q]
-			q++
-		}
-		d := float64(v) - float64(w)
+func squaredDistance(a []float64, b Row) (sum float64) {
+	difference := slices.Clone(a)
+	b.AddTo(difference, -1)
+	for _, d := range difference {
 		sum += float64(d * d) // the conversion keeps a processor from fusing both, which would round otherwise
 	}
 	return sum
