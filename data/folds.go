@@ -7,6 +7,8 @@ import (
 	"runtime"
 	"slices"
 	"sync"
+
+	"golang.org/x/sync/errgroup"
 )
 
 // Labelled returns the problem with all labelled rows to train on: the training
@@ -147,30 +149,32 @@ type bundle struct {
 
 type taskRow struct{ task, row int }
 
-// bundles gathers the rows of each task one by one, or all rows by their numbers.
+// bundles gathers rows that are held out together: all rows by their numbers, or each of a task on
+// its own, a group of bundles a task.
 func bundles(signatures [][]uint64, together [][]int) (groups [][]*bundle) {
-	number := map[int]*bundle{}
-	var shared []*bundle
+	var known map[int]*bundle
 	for i, task := range signatures {
-		var units []*bundle
+		if i == 0 || together == nil {
+			known = map[int]*bundle{}
+			groups = append(groups, nil)
+		}
+		group := &groups[len(groups)-1]
 		for j, signature := range task {
-			row := taskRow{i, j}
-			if together == nil {
-				units = append(units, &bundle{signature, []taskRow{row}})
-				continue
+			number := j
+			if together != nil {
+				number = together[i][j]
 			}
-			u := number[together[i][j]]
+			u := known[number]
 			if u == nil {
 				u = &bundle{}
-				number[together[i][j]] = u
-				shared = append(shared, u)
+				known[number] = u
+				*group = append(*group, u)
 			}
 			u.signature += signature
-			u.rows = append(u.rows, row)
+			u.rows = append(u.rows, taskRow{i, j})
 		}
-		groups = append(groups, units)
 	}
-	return append(groups, shared)
+	return groups
 }
 
 // signatures are numbers that the training rows of every task are told apart by.
@@ -186,29 +190,9 @@ func (p *ProblemData) signatures(seed uint64) [][]uint64 {
 	if !p.OwnUnits {
 		targetRanks = Ranks(targets)
 	}
-	x := Stack(matrices)
-	sums := make([]uint64, x.Rows())
+	sums := rowSums(Stack(matrices), seed)
 	for i, rank := range targetRanks {
-		sums[i] = scrambled(seed, uint64(rank), 1)
-	}
-	if IsSparse(x) {
-		for i := range sums {
-			for _, v := range x.Row(i).Value {
-				sums[i] += scrambled(seed, uint64(math.Float32bits(v)), 2)
-			}
-		}
-	} else {
-		parts := make([][]uint64, min(x.Cols(), runtime.GOMAXPROCS(0)))
-		var work sync.WaitGroup
-		for w := range parts {
-			work.Go(func() { parts[w] = columnSums(x, w, len(parts), seed) })
-		}
-		work.Wait()
-		for _, part := range parts {
-			for i, v := range part {
-				sums[i] += v
-			}
-		}
+		sums[i] += scrambled(seed, uint64(rank), 1)
 	}
 	var byTask [][]uint64
 	for _, t := range p.Tasks {
@@ -219,33 +203,38 @@ func (p *ProblemData) signatures(seed uint64) [][]uint64 {
 	return byTask
 }
 
-// columnSums are what every step-th column says of the rows.
-func columnSums(x Matrix, first, step int, seed uint64) []uint64 {
+// rowSums are what the features say of the rows: values of sparse rows, ranks within the columns
+// of dense ones.
+func rowSums(x Matrix, seed uint64) []uint64 {
 	sums := make([]uint64, x.Rows())
-	column := make([]uint64, x.Rows())
-	for j := first; j < x.Cols(); j += step {
-		for i := range column {
-			column[i] = ascending(x.Row(i).Value[j])<<32 | uint64(i)
-		}
-		slices.Sort(column)
-		rank := uint64(0)
-		for k, v := range column {
-			if k > 0 && v>>32 > column[k-1]>>32 {
-				rank++
+	if IsSparse(x) {
+		for i := range sums {
+			for _, v := range x.Row(i).Value {
+				sums[i] += scrambled(seed, uint64(math.Float32bits(v)), 2)
 			}
-			sums[uint32(v)] += scrambled(seed, rank, 3)
 		}
+		return sums
 	}
+	var mu sync.Mutex
+	var work errgroup.Group
+	work.SetLimit(runtime.GOMAXPROCS(0))
+	for j := range x.Cols() {
+		work.Go(func() error {
+			column := make([]float64, len(sums))
+			for i := range column {
+				column[i] = float64(x.Row(i).Value[j])
+			}
+			ranks := Ranks(column)
+			mu.Lock()
+			defer mu.Unlock()
+			for i, rank := range ranks {
+				sums[i] += scrambled(seed, uint64(rank), 3)
+			}
+			return nil
+		})
+	}
+	_ = work.Wait() // no column fails
 	return sums
-}
-
-// ascending are the bits of a number, in an order of whole numbers.
-func ascending(v float32) uint64 {
-	bits := math.Float32bits(v + 0) // no -0
-	if bits>>31 == 1 {
-		return uint64(^bits)
-	}
-	return uint64(bits | 1<<31)
 }
 
 // scrambled is a number whose bits all depend on the seed and on both numbers (SplitMix64).
