@@ -162,11 +162,6 @@ func Stack(parts []Matrix) Matrix {
 		return x.Rows() > 0 && !IsSparse(x)
 	}))]
 	b := NewBuilder(like, like.Cols())
-	entries := 0
-	for _, x := range parts {
-		entries += x.NNZ()
-	}
-	b.value = slices.Grow(b.value, entries)
 	for _, x := range parts {
 		for i := range x.Rows() {
 			b.Add(x.Row(i))

@@ -14,7 +14,7 @@ import (
 const covarianceTolerance = 1e-9
 
 // NewCovariance returns the covariance Omega of tasks from its rows, checked as by
-// CheckCovariance.
+// ProjectCovariance.
 func NewCovariance(rows [][]float64) (*mat.SymDense, error) {
 	m := len(rows)
 	largest := 0.0
@@ -38,19 +38,8 @@ func NewCovariance(rows [][]float64) (*mat.SymDense, error) {
 			a.SetSym(i, j, v)
 		}
 	}
-	return a, CheckCovariance(a, m)
-}
-
-// CheckCovariance tells why a matrix cannot be the covariance of m tasks: it must be
-// for as many, and such that ProjectCovariance takes it.
-func CheckCovariance(omega *mat.SymDense, m int) error {
-	if _, err := ProjectCovariance(omega); err != nil {
-		return err
-	}
-	if size := omega.SymmetricDim(); size != m {
-		return Invalid("it is for %d tasks; there are %d", size, m)
-	}
-	return nil
+	_, err := ProjectCovariance(a)
+	return a, err
 }
 
 // ProjectCovariance returns a covariance as the solver takes it: eigenvalues below 0 by up to
@@ -64,7 +53,7 @@ func ProjectCovariance(omega *mat.SymDense) (*mat.SymDense, error) {
 	m := omega.SymmetricDim()
 	for i := range m {
 		for j := range i + 1 {
-			if v := omega.At(i, j); math.IsNaN(v) || math.IsInf(v, 0) {
+			if v := omega.At(i, j); !finite(v) {
 				return nil, Invalid("entry (%d, %d) is %v; it must be finite", i, j, v)
 			}
 		}

@@ -156,9 +156,8 @@ func TestCovariancesAreChecked(t *testing.T) {
 		}
 	}
 	for _, omega := range []*mat.SymDense{nil, {}} {
-		datatest.Says(t, CheckCovariance(omega, 0), ErrInvalid, "no entries")
+		datatest.Refused(ProjectCovariance(omega))(t, ErrInvalid, "no entries")
 	}
-	datatest.Says(t, CheckCovariance(mat.NewSymDense(1, []float64{1}), 2), ErrInvalid, "it is for 1 tasks; there are 2")
 }
 
 // randomCounts draws a matrix of counts, mostly zeros.

@@ -9,7 +9,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
-	"math"
 	"os"
 	"slices"
 
@@ -72,7 +71,6 @@ func read(in io.Reader, size int64, pick func(name string) DType) (
 			return nil, nil, ErrFormat.Errorf("tensor %q: %w", e.name, err)
 		}
 		t := Tensor{Name: e.name, DType: e.DType, Shape: e.Shape}
-		part := &io.LimitedReader{R: in, N: int64(e.Offsets[1] - end)}
 		end = e.Offsets[1]
 		precision := F64
 		if pick != nil {
@@ -80,15 +78,11 @@ func read(in io.Reader, size int64, pick func(name string) DType) (
 		}
 		switch precision {
 		case F32:
-			t.Single, err = numbers[float32](part, e)
+			t.Single, err = numbers[float32](in, e)
 		case F64:
-			t.Value, err = numbers[float64](part, e)
-		default: // a checksum needs the bytes, but a file can leave them unread
-			if file, ok := in.(io.Seeker); ok {
-				_, err = file.Seek(part.N, io.SeekCurrent)
-			} else {
-				_, err = io.Copy(io.Discard, part)
-			}
+			t.Value, err = numbers[float64](in, e)
+		default: // a checksum needs the bytes
+			_, err = io.CopyN(io.Discard, in, int64(e.Offsets[1]-e.Offsets[0]))
 		}
 		if err != nil {
 			return nil, nil, fmt.Errorf("tensor %q: %w", t.Name, err)
@@ -105,23 +99,26 @@ func read(in io.Reader, size int64, pick func(name string) DType) (
 	return tensors, metadata, nil
 }
 
-// numbers decodes an entry piece by piece: a copy of its bytes would take as much memory as a
-// large tensor again.
+// numbers reads an entry in another precision than its own, maybe.
 func numbers[T float32 | float64](r io.Reader, e entry) ([]T, error) {
-	size := sizes[e.DType]
-	value := make([]T, (e.Offsets[1]-e.Offsets[0])/size)
-	stored := make([]byte, min(len(value), piece)*size)
+	if e.DType == F64 {
+		return converted[T, float64](r, e)
+	}
+	return converted[T, float32](r, e)
+}
+
+// converted reads numbers piece by piece: a copy of all would take as much memory as a large
+// tensor again.
+func converted[T, S float32 | float64](r io.Reader, e entry) ([]T, error) {
+	value := make([]T, (e.Offsets[1]-e.Offsets[0])/sizes[e.DType])
+	stored := make([]S, min(len(value), piece))
 	for part := range slices.Chunk(value, piece) {
-		stored = stored[:len(part)*size]
-		if _, err := io.ReadFull(r, stored); err != nil {
+		stored = stored[:len(part)]
+		if err := binary.Read(r, binary.LittleEndian, stored); err != nil {
 			return nil, err
 		}
-		for i := range part {
-			if e.DType == F64 {
-				part[i] = T(math.Float64frombits(binary.LittleEndian.Uint64(stored[8*i:])))
-			} else {
-				part[i] = T(math.Float32frombits(binary.LittleEndian.Uint32(stored[4*i:])))
-			}
+		for i, v := range stored {
+			part[i] = T(v)
 		}
 	}
 	return value, nil

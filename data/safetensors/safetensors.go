@@ -172,17 +172,12 @@ func writeNumbers[T float32 | float64](w io.Writer, d DType, value []T) error {
 }
 
 // Transposed returns the transpose of a rows x cols matrix, for files that have it
-// the other way round. It goes by blocks that stay in the cache.
+// the other way round.
 func Transposed[T any](a []T, rows, cols int) []T {
-	const block = 32
-	t := make([]T, len(a))
-	for i0 := 0; i0 < rows; i0 += block {
-		for j0 := 0; j0 < cols; j0 += block {
-			for i := i0; i < min(i0+block, rows); i++ {
-				for j := j0; j < min(j0+block, cols); j++ {
-					t[j*rows+i] = a[i*cols+j]
-				}
-			}
+	t := make([]T, 0, len(a))
+	for j := range cols {
+		for i := range rows {
+			t = append(t, a[i*cols+j])
 		}
 	}
 	return t
