@@ -8,15 +8,14 @@ import (
 	"l2mt/model"
 )
 
-// Experience is a Source of the examples in an experience directory. They stay
-// there until they are asked for.
+// Experience is a Source of the examples in an experience directory.
 type Experience struct {
 	// ThroughHead tells that the tuples were made on the features that the head
 	// makes.
 	ThroughHead bool
 
-	index    map[string]experience.Lines // of the problems
-	ids      []string                    // of the problems
+	records  map[string][]*experience.Record // of the problems
+	ids      []string                        // of the problems
 	problems *experience.Problems
 	like     Example // common to all examples
 }
@@ -26,7 +25,7 @@ type Experience struct {
 // dataset that the problem files name. In training the features go through the head, unless it is
 // nil; the tuples may have been made on its features, or on the features of the problems.
 func Open(dir, dataset string, head model.Head) (*Experience, error) {
-	e := &Experience{}
+	e := &Experience{records: map[string][]*experience.Record{}}
 	store, err := experience.Open(dir)
 	if err != nil {
 		return nil, err
@@ -37,11 +36,15 @@ func Open(dir, dataset string, head model.Head) (*Experience, error) {
 		through = &t
 	}
 	manifest := store.Manifest
-	if e.problems, e.ThroughHead, err = store.Problems(dataset, through); err == nil {
-		e.index, err = store.Complete()
+	if e.problems, e.ThroughHead, err = store.Problems(dataset, through); err != nil {
+		return nil, err
 	}
+	records, err := store.Complete()
 	if err != nil {
 		return nil, err
+	}
+	for _, r := range records {
+		e.records[r.ProblemID] = append(e.records[r.ProblemID], r)
 	}
 	for _, p := range e.problems.File.Problems {
 		e.ids = append(e.ids, experience.ProblemID(p, manifest.Dataset.SHA256))
@@ -65,11 +68,7 @@ func (e *Experience) Len() int { return len(e.ids) }
 // Example brings a problem with its tuples in canonical order.
 func (e *Experience) Example(i int) (x Example, err error) {
 	x = e.like
-	records, err := e.index[e.ids[i]].Records()
-	if err != nil {
-		return x, err
-	}
-	x.Tuples = Tuples(records)
+	x.Tuples = Tuples(e.records[e.ids[i]])
 	x.Problem, err = e.problems.Problem(i)
 	if err == nil && x.InMetric { // validation rows are trained on, as when the tuples were made
 		x.Problem = x.Problem.Labelled()

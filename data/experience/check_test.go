@@ -155,6 +155,7 @@ func TestTornLastLineIsDoneAgain(t *testing.T) {
 		if records, faults := check(t, dir); len(faults) != 1 || !errors.Is(faults[0], experience.ErrTorn) || records != 2 {
 			t.Fatalf("cut at %d: %d records, %v", cut, records, faults)
 		}
+		datatest.Equal(t, len(load(t, dir)), 2, "cut at %d: records loaded", cut)
 		other := open(t, dir, "two") // has no business with the torn line
 		datatest.Need(t, !other.Torn, "cut at %d: another shard's writer warns", cut)
 		other.Close()

@@ -196,9 +196,9 @@ func (s *Store) problemFile() (string, error) {
 // Shard names one of the shards of a collection, counted from 0.
 func Shard(shard, shards int) string { return fmt.Sprintf("shard-%d-of-%d", shard, shards) }
 
-// Complete is the Index of a store that lacks no shard of the collection, no problem file, and
-// in this file no problem that has tuples.
-func (s *Store) Complete() (map[string]Lines, error) {
+// Complete is Load of a store that lacks no shard of the collection, no problem file, and in this
+// file no problem that has tuples.
+func (s *Store) Complete() ([]*Record, error) {
 	paths, err := list(s.dir, "*"+shardSuffix)
 	if err != nil {
 		return nil, err
@@ -224,16 +224,11 @@ func (s *Store) Complete() (map[string]Lines, error) {
 	for _, p := range file.Problems {
 		kept[ProblemID(p, s.Manifest.Dataset.SHA256)] = true
 	}
-	index, err := s.Index()
-	for id, lines := range index {
-		if kept[id] {
-			continue
+	records, err := s.Load()
+	for _, r := range records {
+		if !kept[r.ProblemID] {
+			return nil, data.Mismatch("%s: there are tuples on problem %q (%s), which is not among the %d problems kept", s.dir, r.Problem, r.ProblemID, len(kept))
 		}
-		records, err := lines.Records()
-		if err != nil {
-			return nil, err
-		}
-		return nil, data.Mismatch("%s: there are tuples on problem %q (%s), which is not among the %d problems kept", s.dir, records[0].Problem, id, len(kept))
 	}
-	return index, err
+	return records, err
 }

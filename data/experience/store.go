@@ -146,10 +146,8 @@ func Open(dir string) (*Store, error) {
 
 // Place is the place of a line in a shard.
 type Place struct {
-	File   string
-	Line   int // from 1
-	offset int64
-	length int // without the newline
+	File string
+	Line int // from 1
 }
 
 // String is the place as errors name it.
@@ -167,49 +165,25 @@ func (f *Fault) Error() string { return fmt.Sprintf("%v: %v", f.Place, f.Err) }
 // Unwrap returns Err.
 func (f *Fault) Unwrap() error { return f.Err }
 
-// Load reads the whole store in canonical order. Torn last lines are left out;
-// any other fault is an error.
+// Load reads the whole store in canonical order. Torn last lines are left out, for a writer may
+// be at them; any other fault is an error.
 func (s *Store) Load() (records []*Record, err error) {
-	err = s.each(func(e entry) { records = append(records, e.Record) })
+	for e, err := range entries(s.dir) {
+		switch {
+		case err == nil:
+			records = append(records, e.Record)
+		case !errors.Is(err, ErrTorn):
+			return nil, err
+		}
+	}
 	slices.SortFunc(records, Compare)
-	return records, err
-}
-
-// read fetches the record. It opens the shard every time: canonical order jumps between
-// shards, and there may be more of them than a process may have open.
-func (p Place) read() (r *Record, err error) {
-	f, err := os.Open(p.File)
-	if err != nil {
-		return nil, err
-	}
-	defer f.Close()
-	line := make([]byte, p.length)
-	if _, err = f.ReadAt(line, p.offset); err == nil {
-		r, err = decode(line)
-	}
-	if err != nil {
-		return nil, &Fault{p, err}
-	}
-	return r, nil
+	return records, nil
 }
 
 // entry is a record and its place. Beside an error it may lack either.
 type entry struct {
 	*Record
 	Place
-}
-
-// each goes through all entries but torn last lines, which a writer may be at.
-func (s *Store) each(do func(e entry)) error {
-	for e, err := range entries(s.dir) {
-		switch {
-		case err == nil:
-			do(e)
-		case !errors.Is(err, ErrTorn):
-			return err
-		}
-	}
-	return nil
 }
 
 // entries reads the shards in a directory one record at a time, in the order of their
@@ -252,15 +226,13 @@ func readShard(path string, lines *bufio.Reader, yield func(entry, error) bool) 
 		if err != nil {
 			return yield(entry{}, &Fault{place, err})
 		}
-		place.length = len(text) - 1
-		r, err := decode(text[:place.length])
+		r, err := decode(text[:len(text)-1])
 		if err != nil {
 			err = &Fault{place, err}
 		}
 		if !yield(entry{r, place}, err) {
 			return false
 		}
-		place.offset += int64(len(text))
 	}
 }
 
@@ -277,30 +249,4 @@ func list(dir, pattern string) ([]string, error) {
 		}
 	}
 	return paths, nil
-}
-
-// Lines are the places of a problem's records in a store, 40 bytes each.
-type Lines []Place
-
-// Index finds the records of every problem by its identity, so that they can be read
-// a problem at a time. It reads the whole store once. Torn last lines are left out, for
-// a writer may be at them; any other fault is an error.
-func (s *Store) Index() (map[string]Lines, error) {
-	x := map[string]Lines{}
-	return x, s.each(func(e entry) {
-		x[e.ProblemID] = append(x[e.ProblemID], e.Place)
-	})
-}
-
-// Records reads the records, in canonical order.
-func (l Lines) Records() (records []*Record, err error) {
-	for _, p := range l {
-		r, err := p.read()
-		if err != nil {
-			return nil, err
-		}
-		records = append(records, r)
-	}
-	slices.SortFunc(records, Compare)
-	return records, nil
 }

@@ -183,11 +183,11 @@ var (
 	errBroken = errors.New("the disk is broken")
 )
 
-// disk is a file on a disk with room for so many bytes more, which may be broken.
+// disk is a file on a disk with room for so many bytes more, which may break when it is full.
 type disk struct {
 	*os.File
-	room   int
-	broken bool
+	room           int
+	breaks, broken bool
 }
 
 func (d *disk) WriteAt(b []byte, offset int64) (int, error) {
@@ -196,6 +196,7 @@ func (d *disk) WriteAt(b []byte, offset int64) (int, error) {
 	if written, err := d.File.WriteAt(b[:n], offset); err != nil || n == len(b) {
 		return written, err
 	}
+	d.broken = d.breaks
 	return n, errFull
 }
 
@@ -261,20 +262,19 @@ func TestAFullDiskLeavesWholeRecords(t *testing.T) {
 func TestALogThatCannotBeCutTakesNoMore(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "log")
 	l := open(t, path)
-	d := &disk{File: l.file.(*os.File), room: 3, broken: true}
+	d := &disk{File: l.file.(*os.File), room: 3, breaks: true}
 	l.file = d
-	for range 2 {
-		err := l.Append([]byte("record\n"))
-		datatest.Holds(t, errors.Is(err, errFull) && errors.Is(err, errBroken), "the error is %v", err)
-		d.room = 100
-	}
+	err := l.Append([]byte("record\n"))
+	datatest.Holds(t, errors.Is(err, errFull) && errors.Is(err, errBroken), "the error is %v", err)
+	d.room = 100
+	datatest.Says(t, l.Append([]byte("record\n")), errBroken)
 	datatest.Equal(t, content(t, path), "rec", "the log")
 	datatest.Says(t, l.Sync(), errBroken)
 	datatest.Says(t, l.Close(), errBroken)
 	again := open(t, path)
 	datatest.Holds(t, again.Torn && again.size == 0 && content(t, path) == "",
 		"torn %t; the log has %q", again.Torn, content(t, path))
-	err := again.Append([]byte("whole\n"))
+	err = again.Append([]byte("whole\n"))
 	datatest.Holds(t, err == nil && content(t, path) == "whole\n", "%v; the log has %q", err, content(t, path))
 }
 

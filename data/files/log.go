@@ -24,7 +24,6 @@ type Log struct {
 	Torn bool
 
 	size int64 // of the whole records
-	torn error // set when a part of a record could not be cut off again
 }
 
 // file is what a log needs of its file. Tests replace it by one that fails.
@@ -78,23 +77,18 @@ func (l *Log) repair(from io.Reader) error {
 	return nil
 }
 
-// Append adds a record in one call, and cuts off what a failed call wrote, so
-// that it may be tried again. When it returns nil, the record survives the end of
+// Append adds a record in one call, and cuts off what a failed call wrote, at the latest before the
+// next one, so that it may be tried again. When it returns nil, the record survives the end of
 // the process; after Sync, the end of the machine.
 func (l *Log) Append(record []byte) error {
-	if l.torn != nil {
-		return l.torn
+	if err := l.file.Truncate(l.size); err != nil {
+		return err
 	}
-	_, err := l.file.WriteAt(record, l.size)
-	if err == nil {
-		l.size += int64(len(record))
-		return nil
+	if _, err := l.file.WriteAt(record, l.size); err != nil {
+		return errors.Join(err, l.file.Truncate(l.size))
 	}
-	if cutErr := l.file.Truncate(l.size); cutErr != nil {
-		l.torn = errors.Join(err, fmt.Errorf("the file now ends in a torn record, which is cut off when the file is next opened: %w", cutErr))
-		return l.torn
-	}
-	return err
+	l.size += int64(len(record))
+	return nil
 }
 
 // Sync brings the log to the disk.

@@ -42,10 +42,8 @@ func (c *experienceCheckCmd) Run(e *env) error {
 		result.Faults = append(result.Faults, fmt.Sprint(f))
 	}
 	if len(result.Faults) == 0 {
-		if _, err := store.Complete(); err != nil {
+		if result.Tuples, err = store.Complete(); err != nil {
 			result.Faults = append(result.Faults, err.Error())
-		} else if result.Tuples, err = store.Load(); err != nil {
-			return err
 		}
 	}
 	err = e.print(result, "experience")
