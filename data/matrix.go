@@ -257,27 +257,15 @@ func (r Row) Square() (sum float64) {
 	return sum
 }
 
-// dot returns <r, w>. Four sums hide the latency of the additions.
-func (r Row) dot(w []float64) float64 {
+// dot returns <r, w>.
+func (r Row) dot(w []float64) (sum float64) {
 	if r.Index == nil {
 		return linalg.DotMixed(linalg.Default(), r.Value, w)
 	}
-	index := r.Index
-	value := r.Value[:len(r.Index)]
-	var s0, s1, s2, s3 float64
-	p := 0
-	for ; p+4 <= len(index); p += 4 {
-		j := index[p : p+4 : p+4]
-		v := value[p : p+4 : p+4]
-		s0 += float64(v[0]) * w[j[0]]
-		s1 += float64(v[1]) * w[j[1]]
-		s2 += float64(v[2]) * w[j[2]]
-		s3 += float64(v[3]) * w[j[3]]
+	for p, j := range r.Index {
+		sum += float64(r.Value[p]) * w[j]
 	}
-	for ; p < len(index); p++ {
-		s0 += float64(value[p]) * w[index[p]]
-	}
-	return (s0 + s1) + (s2 + s3)
+	return sum
 }
 
 // AddTo adds a r to w.
@@ -286,9 +274,8 @@ func (r Row) AddTo(w []float64, a float64) {
 		linalg.AxpyMixed(linalg.Default(), a, r.Value, w)
 		return
 	}
-	value := r.Value[:len(r.Index)]
 	for p, j := range r.Index {
-		w[j] += a * float64(value[p])
+		w[j] += a * float64(r.Value[p])
 	}
 }
 

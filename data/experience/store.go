@@ -237,16 +237,12 @@ func readShard(path string, lines *bufio.Reader, yield func(entry, error) bool) 
 }
 
 // list lists the files of a directory with such names, in their order.
-func list(dir, pattern string) ([]string, error) {
-	entries, err := os.ReadDir(dir)
-	if err != nil {
-		return nil, err
-	}
-	var paths []string
-	for _, e := range entries {
-		if match, _ := filepath.Match(pattern, e.Name()); match && !e.IsDir() {
-			paths = append(paths, filepath.Join(dir, e.Name()))
+func list(dir, pattern string) (paths []string, err error) {
+	_, found, err := files.List(dir)
+	for _, f := range found {
+		if match, _ := filepath.Match(pattern, f.Name()); match {
+			paths = append(paths, filepath.Join(dir, f.Name()))
 		}
 	}
-	return paths, nil
+	return paths, err
 }
