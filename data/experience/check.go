@@ -3,7 +3,6 @@ package experience
 import (
 	"errors"
 	"maps"
-	"math"
 	"slices"
 
 	"gonum.org/v1/gonum/stat"
@@ -32,14 +31,13 @@ type SourceStats struct {
 // Check reads the whole store and describes its records, source by source in alphabetical
 // order. It looks for damaged and torn lines (ErrTorn: nothing was lost, their tuples are to
 // be made again), records that are not valid (an Omega that is not a covariance of trace 1, a
-// failure without a reason, numbers that don't follow from each other), tuples that occur
-// twice, problems whose tuples disagree about the error of single-task learning or have
-// none of it. It holds the ids in memory, and one record a problem.
+// failure without a reason), tuples that occur twice, problems without a tuple of single-task
+// learning. It holds the ids in memory, and one record a problem.
 //
 // The error is about reading; faults do not count.
 func (s *Store) Check() (sources []SourceStats, faults []*Fault, err error) {
-	first := map[string]Place{} // a tuple's first place
-	problems := map[string]denominator{}
+	first := map[string]Place{}    // a tuple's first place
+	examples := map[string]entry{} // a tuple of each problem, of single-task learning if there is one
 	stats := map[string]*SourceStats{}
 	for e, err := range entries(s.dir) {
 		if fault, damaged := errors.AsType[*Fault](err); damaged {
@@ -52,37 +50,21 @@ func (s *Store) Check() (sources []SourceStats, faults []*Fault, err error) {
 		if stats[e.Source] == nil {
 			stats[e.Source] = &SourceStats{Source: e.Source}
 		}
-		s := stats[e.Source]
-		s.Tuples++
-		s.Seconds += e.Seconds
+		stats[e.Source].add(e.Record)
 		if place, ok := first[e.ID]; ok {
 			faults = append(faults, &Fault{e.Place, ErrDuplicate.Errorf("the tuple %s is also at %v", e.ID, place)})
 		} else {
 			first[e.ID] = e.Place
 		}
-		if e.Result == nil {
-			s.Failed++
-			continue
-		}
-		s.o = append(s.o, e.Result.O)
-		unit := e.Result.MeanTest() / e.Result.O // NaN where both are 0
-		d := problems[e.ProblemID]
-		d.tuples++
-		d.found = d.found || e.Source == STL
-		if !(d.unit > 0) {
-			d.first = e
-			d.unit = unit
-		}
-		problems[e.ProblemID] = d
-		if math.Abs(unit-d.unit) > 1e-12*unit { // far above rounding
-			err := ErrConflict.Errorf("the test error divided by o is %v, but %v at %v; on one problem it must be the same, single-task learning's", unit, d.unit, d.first.Place)
-			faults = append(faults, &Fault{e.Place, err})
+		_, ok := examples[e.ProblemID]
+		if e.Result != nil && (!ok || e.Source == STL) {
+			examples[e.ProblemID] = e
 		}
 	}
-	for _, id := range slices.Sorted(maps.Keys(problems)) {
-		if d := problems[id]; !d.found {
-			err := data.Invalid("problem %q has %d tuples that are ok, but none of source %q, by whose error o divides", d.first.Problem, d.tuples, STL)
-			faults = append(faults, &Fault{d.first.Place, err})
+	for _, id := range slices.Sorted(maps.Keys(examples)) {
+		if e := examples[id]; e.Source != STL {
+			err := data.Invalid("problem %q has tuples that are ok, but none of source %q, by whose error o divides", e.Problem, STL)
+			faults = append(faults, &Fault{e.Place, err})
 		}
 	}
 	for _, source := range slices.Sorted(maps.Keys(stats)) {
@@ -100,10 +82,13 @@ func (s *Store) Check() (sources []SourceStats, faults []*Fault, err error) {
 	return sources, faults, nil
 }
 
-// denominator has the tuples of one problem.
-type denominator struct {
-	first  entry
-	unit   float64 // the mean test error of single-task learning, by the first that tells it
-	tuples int
-	found  bool // whether a tuple of source STL is there
+// add counts a tuple.
+func (s *SourceStats) add(r *Record) {
+	s.Tuples++
+	s.Seconds += r.Seconds
+	if r.Result == nil {
+		s.Failed++
+		return
+	}
+	s.o = append(s.o, r.Result.O)
 }
