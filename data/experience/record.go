@@ -131,18 +131,16 @@ func (r *Record) Validate() error {
 		"problem is %q, problem_id %q, source %q and draw %d; they must be texts and a number from 0",
 		r.Problem, r.ProblemID, r.Source, r.Draw)
 	want, err := TupleID(r.ProblemID, r.Source, r.Draw, r.Hyper)
-	must(err == nil, "hyper: %v", err)
-	must(err != nil || r.ID == want, "id is %q; its problem, source, draw and hyperparameters give %q", r.ID, want)
+	must(err == nil && r.ID == want, "id is %q; its problem, source, draw and hyperparameters give %q", r.ID, want)
 	ok := r.Status == OK
 	failed := r.Status == Failed
 	must(ok || failed, "status is %q; it must be %q or %q", r.Status, OK, Failed)
-	must(!ok || r.Reason == "", "status is ok, yet there is a reason for failure: %q", r.Reason)
-	must(!failed || r.Reason != "", "status is failed, but the reason is %q; it must not be empty", r.Reason)
-	must(!ok || len(r.Omega) > 0, "omega is missing; a tuple that is ok has one")
+	must(failed == (r.Reason != ""), "status is %q, and the reason for failure %q; tuples that failed have one, others none", r.Status, r.Reason)
 	must(ok == (r.Result != nil), "status is %q, but whether there is a result is %v; tuples that are ok have one, others none", r.Status, r.Result != nil)
-	if len(r.Omega) > 0 {
+	if ok || len(r.Omega) > 0 {
 		omega, err := data.NewCovariance(r.Omega)
-		if must(err == nil, "omega: %v", err); err == nil {
+		must(err == nil, "omega: %v", err)
+		if err == nil {
 			trace := mat.Trace(omega)
 			must(math.Abs(trace-1) <= 1e-9, "omega: its trace is %v; it must be 1", trace) // far above rounding
 		}
@@ -156,8 +154,7 @@ func (r *Record) Validate() error {
 			must(v >= 0 && !math.IsInf(v, 0), "an error is %v; it must be finite and not negative", v)
 		}
 		unit := e.MeanTest() / e.O // single-task learning's, NaN where both are 0
-		must(len(e.Test) == 0 || math.IsNaN(unit) || unit > 0 && unit <= math.MaxFloat64,
-			"o is %v, but the mean test error is %v", e.O, e.MeanTest())
+		must(math.IsNaN(unit) || unit > 0 && !math.IsInf(unit, 0), "o is %v, but the mean test error is %v", e.O, e.MeanTest())
 		must(r.Source != STL || e.O == 1, "o of source %q is %v; it must be 1", STL, e.O)
 	}
 	if len(faults) == 0 {
