@@ -57,9 +57,8 @@ func (c SampleConfig) Validate() error {
 
 // candidate is a task that problems may contain, before its rows are split.
 type candidate struct {
-	task    Task
-	classes []int   // of a class pair
-	rows    [][]int // stratified: the rows of each class, or all of a regression task
+	task Task
+	rows [][]int // stratified: the rows of each class, or all of a regression task
 }
 
 // SampleProblems draws multitask problems whose tasks tell one class from
@@ -90,7 +89,7 @@ func SampleProblems(d *Dataset, c SampleConfig) (train, test *ProblemFile, err e
 			pool = append(pool, candidate{
 				task: Task{Name: d.Classes[p] + " vs " + d.Classes[n],
 					Kind: Classification, Positive: d.Classes[p], Negative: d.Classes[n]},
-				rows: [][]int{byClass[p], byClass[n]}, classes: []int{a, b},
+				rows: [][]int{byClass[p], byClass[n]},
 			})
 		}
 	}
@@ -126,14 +125,15 @@ func (c SampleConfig) byClasses(d *Dataset, pool []candidate) (train, test *Prob
 		return nil, nil, Invalid("sample: %s: %d classes, but two disjoint sets of classes with %d pairs each take %d", d.Name, n, c.MaxTasks, 2*fewest)
 	}
 	order := Stream(c.Seed, "train and test classes").Perm(n)
-	tested := order[:c.tested(n, fewest)]
+	tested := Picked(d.Classes, order[:c.tested(n, fewest)])
 	var trained, asked []candidate
 	for _, t := range pool {
-		switch a, b := slices.Contains(tested, t.classes[0]),
-			slices.Contains(tested, t.classes[1]); {
-		case a && b:
+		a := slices.Contains(tested, t.task.Positive)
+		b := slices.Contains(tested, t.task.Negative)
+		if a && b {
 			asked = append(asked, t)
-		case !a && !b:
+		}
+		if !a && !b {
 			trained = append(trained, t)
 		}
 	}
@@ -152,25 +152,24 @@ func GroupProblems(d *Dataset, c SampleConfig) (train, test *ProblemFile, err er
 	if err := c.Validate(); err != nil {
 		return nil, nil, err
 	}
-	task := Task{Kind: Regression}
-	classes := d.Classes
-	if d.Regression() {
-		classes = nil
-	} else if task.Kind = Classification; len(classes) == 1 {
+	task := Task{Kind: Classification}
+	switch {
+	case d.Regression():
+		task.Kind = Regression
+	case len(d.Classes) == 1:
 		return nil, nil, Invalid("sample: %s: it has one class; there must be two", d.Name)
-	}
-	if len(classes) == 2 {
-		task.Negative = classes[0]
-		task.Positive = classes[1]
-	} else {
-		c.several = classes
+	case len(d.Classes) == 2:
+		task.Negative = d.Classes[0]
+		task.Positive = d.Classes[1]
+	default:
+		c.several = d.Classes
 	}
 	var pool []candidate
 	for g, rows := range rowsBy(d.Group, len(d.Groups)) {
-		t := candidate{task: task, rows: [][]int{rows}}
+		t := candidate{task, [][]int{rows}}
 		t.task.Name = d.Groups[g]
-		if classes != nil {
-			t.rows = make([][]int, len(classes))
+		if !d.Regression() {
+			t.rows = make([][]int, len(d.Classes))
 			for _, r := range rows {
 				t.rows[d.Label[r]] = append(t.rows[d.Label[r]], r)
 			}
@@ -292,17 +291,10 @@ func (c SampleConfig) split(t *Task, rows []int, r *rand.Rand) error {
 	if train+validation >= n {
 		return Invalid("sample: task %q: %d rows of one class cannot be split by %v and %v with one left for the test", t.Name, n, c.TrainFraction, c.ValidationFraction)
 	}
-	order := r.Perm(n)
-	for i, o := range order {
-		switch {
-		case i < train:
-			t.Train = append(t.Train, rows[o])
-		case i >= n-validation:
-			t.Validation = append(t.Validation, rows[o])
-		default:
-			t.Test = append(t.Test, rows[o])
-		}
-	}
+	order := Picked(rows, r.Perm(n))
+	t.Train = append(t.Train, order[:train]...)
+	t.Test = append(t.Test, order[train:n-validation]...)
+	t.Validation = append(t.Validation, order[n-validation:]...)
 	return nil
 }
 
