@@ -36,6 +36,9 @@ func (p *Problem) bind(d *Dataset) (*ProblemData, error) {
 
 func (t *Task) bind(d *Dataset, classes []string) (b TaskData, err error) {
 	b.Task = t
+	if (t.Kind == Regression) != d.Regression() {
+		return b, Mismatch("field \"kind\": a %s task cannot use %s, which has %d classes", t.Kind, d.Name, len(d.Classes))
+	}
 	for i, s := range b.sets() {
 		if err == nil {
 			*s, err = t.samples(d, t.splits()[i], classes)
@@ -69,14 +72,7 @@ func (t *Task) samples(d *Dataset, s split, classes []string) (Samples, error) {
 // value is what the task predicts of row r: the target, or -1 or +1, or the number
 // among the classes of the problem if it lists them.
 func (t *Task) value(d *Dataset, r int, classes []string) (float64, error) {
-	switch {
-	case (t.Kind == Regression) != d.Regression():
-		contents := "real targets"
-		if t.Kind == Regression {
-			contents = fmt.Sprintf("%d classes", len(d.Classes))
-		}
-		return 0, Mismatch("a %s task cannot use %s, which has %s", t.Kind, d.Name, contents)
-	case t.Kind == Regression:
+	if t.Kind == Regression {
 		return d.Target[r], nil
 	}
 	class := d.Classes[d.Label[r]]

@@ -2,7 +2,6 @@ package data
 
 import (
 	"fmt"
-	"iter"
 
 	"gonum.org/v1/gonum/floats"
 
@@ -166,11 +165,7 @@ func (x *Stored) Mul(dst, b []float64, k int) {
 			dst[i] = x.Row(i).dot(b)
 		}
 	case x.index == nil:
-		for from, rows := range x.float64s() {
-			n := len(rows) / x.cols
-			linalg.Gemm(linalg.Default(), linalg.NoTrans, linalg.NoTrans, n, k, x.cols,
-				1, rows, x.cols, b, k, 0, dst[from*k:], k)
-		}
+		x.mulDense(dst, b, k)
 	default:
 		clear(dst[:x.Rows()*k])
 		for i := range x.begin {
@@ -183,48 +178,35 @@ func (x *Stored) Mul(dst, b []float64, k int) {
 	}
 }
 
-// AddMulT adds X' B to dst.
-func (x *Stored) AddMulT(dst, b []float64, k int) {
-	switch {
-	case k == 1:
-		for i := range x.begin {
-			x.Row(i).AddTo(dst, b[i])
-		}
-	case x.index == nil:
-		for from, rows := range x.float64s() {
-			n := len(rows) / x.cols
-			linalg.Gemm(linalg.Default(), linalg.Trans, linalg.NoTrans, x.cols, k,
-				n, 1, rows, x.cols, b[from*k:], k, 1, dst, k)
-		}
-	default:
-		for i := range x.begin {
-			r := x.Row(i)
-			in := b[i*k:][:k]
-			for p, j := range r.Index {
-				floats.AddScaled(dst[int(j)*k:][:k], float64(r.Value[p]), in)
-			}
-		}
-	}
-}
-
 // someRows is how many rows are widened at a time.
 const someRows = 64
 
-// float64s yields the rows for products of whole matrices, some at a time, with the
-// number of the first.
-func (x *Stored) float64s() iter.Seq2[int, []float64] {
-	return func(yield func(int, []float64) bool) {
-		rows := make([]float64, 0, min(someRows, x.Rows())*x.cols)
-		for from := 0; from < x.Rows(); from += someRows {
-			rows = rows[:0]
-			for i := from; i < min(from+someRows, x.Rows()); i++ {
-				for _, v := range x.Row(i).Value {
-					rows = append(rows, float64(v))
-				}
+// mulDense widens rows to double precision, for products of whole matrices.
+func (x *Stored) mulDense(dst, b []float64, k int) {
+	for from := 0; from < x.Rows(); from += someRows {
+		n := min(someRows, x.Rows()-from)
+		rows := make([]float64, 0, n*x.cols)
+		for i := range n {
+			for _, v := range x.Row(from + i).Value {
+				rows = append(rows, float64(v))
 			}
-			if !yield(from, rows) {
-				return
-			}
+		}
+		linalg.Gemm(linalg.Default(), linalg.NoTrans, linalg.NoTrans, n, k, x.cols,
+			1, rows, x.cols, b, k, 0, dst[from*k:], k)
+	}
+}
+
+// AddMulT adds X' B to dst.
+func (x *Stored) AddMulT(dst, b []float64, k int) {
+	for i := range x.begin {
+		r := x.Row(i)
+		if k == 1 {
+			r.AddTo(dst, b[i])
+			continue
+		}
+		in := b[i*k:][:k]
+		for p, v := range r.Value {
+			floats.AddScaled(dst[r.Column(p)*k:][:k], float64(v), in)
 		}
 	}
 }

@@ -235,7 +235,7 @@ func TestProblemFileFaultsAreNamed(t *testing.T) {
 		{"row in two splits", one(`{"name": "t", "kind": "regression", "train": [5], "test": [4, 5]}`), `field "test": row 5 (entry 1 of the list) is in "train" too`},
 		{"two classes", file(`{"name": "p", "classes": ["a", "b"], "tasks": [{"name": "t", "kind": "classification", "train": [0, 1]}]}`), `field "classes": 2 names, 2 of them different`},
 		{"a class twice", file(`{"name": "p", "classes": ["a", "b", "a"], "tasks": [{"name": "t", "kind": "classification", "train": [0, 1]}]}`), `field "classes": 3 names, 2 of them different`},
-		{"a positive class of several", file(`{"name": "p", "classes": ["a", "b", "c"], "tasks": [` + task + `]}`), `field "positive": the problem lists its classes`},
+		{"a positive class of several", file(`{"name": "p", "classes": ["a", "b", "c"], "tasks": [` + task + `]}`), `field "positive": "c0", and field "negative" "c1"; classification needs`},
 		{"classes of a regression", file(`{"name": "p", "classes": ["a", "b", "c"], "tasks": [{"name": "t", "kind": "regression", "train": [0]}]}`), `regression has no classes`},
 		{"rows without dataset", `{"schema": 1, "problems": [{"name": "p", "tasks": [` + task + `]}]}`, `it names no "dataset"`},
 	} {

@@ -106,18 +106,16 @@ func (t *Task) check(p *Problem) (field string, fault error) {
 	if first := p.Tasks[0]; t.Kind != first.Kind {
 		return "kind", fmt.Errorf("%q, but the first task is %q; all tasks of a problem must be of one kind", t.Kind, first.Kind)
 	}
-	several := len(p.Classes) > 0
-	classes := t.Positive != "" || t.Negative != ""
+	pair := t.Kind == Classification && len(p.Classes) == 0
+	none := t.Positive == "" && t.Negative == ""
+	two := t.Positive != "" && t.Negative != "" && t.Positive != t.Negative
 	switch {
 	case t.Kind != Classification && t.Kind != Regression:
 		return "kind", fmt.Errorf("%q; it must be %q or %q", t.Kind, Classification, Regression)
-	case t.Kind == Regression && (classes || several):
-		return "positive", fmt.Errorf("regression has no classes, not %q and %q", t.Positive, t.Negative)
-	case several && classes:
-		return "positive", fmt.Errorf("the problem lists its classes; then a task must name no positive class (%q) and no negative one (%q)", t.Positive, t.Negative)
-	case t.Kind == Classification && !several &&
-		(t.Positive == "" || t.Negative == "" || t.Positive == t.Negative):
-		return "positive", fmt.Errorf("classification needs two different classes, not %q and %q", t.Positive, t.Negative)
+	case t.Kind == Regression && len(p.Classes) > 0:
+		return "kind", errors.New("the problem lists classes, but regression has no classes")
+	case pair && !two || !pair && !none:
+		return "positive", fmt.Errorf("%q, and field \"negative\" %q; classification needs two different classes; regression has none, nor has a task of a problem that lists its classes", t.Positive, t.Negative)
 	case len(t.Train) == 0:
 		return "train", errors.New("there are no training rows")
 	}

@@ -8,6 +8,7 @@ import (
 	"math"
 	"math/rand/v2"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"reflect"
 	"runtime"
@@ -119,28 +120,14 @@ func Path(t testing.TB, elem ...string) string {
 	Long(t)
 	dir := os.Getenv("L2MT_DATA")
 	if dir == "" {
-		dir = filepath.Join(root(t), "..", "shared", "data")
+		module := Must(exec.Command("go", "env", "GOMOD").Output())(t)
+		dir = filepath.Join(filepath.Dir(string(module)), "..", "shared", "data")
 	}
 	path := filepath.Join(append([]string{dir}, elem...)...)
 	if _, err := os.Stat(path); err != nil {
 		t.Skip("real data not present: set L2MT_DATA")
 	}
 	return path
-}
-
-// root returns the directory of go.mod.
-func root(t testing.TB) string {
-	t.Helper()
-	dir := Must(os.Getwd())(t)
-	for {
-		if _, err := os.Stat(filepath.Join(dir, "go.mod")); err == nil {
-			return dir
-		}
-		if dir == filepath.Dir(dir) {
-			t.Fatal("the test runs outside the repository: no go.mod above it")
-		}
-		dir = filepath.Dir(dir)
-	}
 }
 
 // Allocated returns the bytes that f allocates.
