@@ -117,33 +117,26 @@ func (e *extraction) run(ctx context.Context) error {
 // batch adds the rows of files. One file keeps them. Its name is a checksum of everything
 // that decides the rows, so that another net, other options or other pictures never share it.
 func (e *extraction) batch(batch []File) error {
-	text, _ := json.Marshal(struct { // of texts and numbers
-		Identity string
-		Features int
-		Read     Options
-		Files    []File
-	}{e.Identity, e.Features, e.Read, batch})
+	text, _ := json.Marshal([]any{e.Identity, e.Features, e.Read, batch}) // texts and numbers
 	path := filepath.Join(e.partial, files.Sum(text)+".safetensors")
 	single := func(string) safetensors.DType { return safetensors.F32 }
 	kept, _, _ := safetensors.Read(path, single) // an absent or damaged file is made anew
-	rows := map[string][]float32{}
-	for _, t := range kept {
-		rows[t.Name] = t.Single
-	}
 	missing := slices.DeleteFunc(slices.Clone(batch), func(f File) bool {
-		return rows[f.Name] != nil
+		return slices.ContainsFunc(kept, func(t safetensors.Tensor) bool { return t.Name == f.Name })
 	})
 	features, err := e.extract(missing)
 	if err != nil {
 		return err
 	}
-	for _, t := range features {
-		rows[t.Name] = t.Single
-	}
+	kept = append(kept, features...)
 	if len(features) > 0 {
-		if err := safetensors.Write(path, append(kept, features...), nil); err != nil {
+		if err := safetensors.Write(path, kept, nil); err != nil {
 			return fmt.Errorf("keeping features: %w", err)
 		}
+	}
+	rows := map[string][]float32{}
+	for _, t := range kept {
+		rows[t.Name] = t.Single
 	}
 	for _, f := range batch {
 		if row := rows[f.Name]; row != nil {
