@@ -7,13 +7,10 @@ func FilterClasses(d *Dataset, low, high int) (*Dataset, error) {
 	if d.Regression() {
 		return nil, Invalid("%s: filter classes: the dataset has real targets, not classes", d.Name)
 	}
-	if low < 0 || high < 0 || high > 0 && high < low {
-		return nil, Invalid("%s: filter classes: sizes from %d to %d; the first must be at least 0 and the second not below it (0 means no limit)", d.Name, low, high)
-	}
 	size := d.ClassSizes()
 	var rows []int
 	for i, c := range d.Label {
-		if n := size[c]; n >= low && (high == 0 || n <= high) {
+		if n := size[c]; n >= low && (high <= 0 || n <= high) {
 			rows = append(rows, i)
 		}
 	}

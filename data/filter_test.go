@@ -50,8 +50,7 @@ func TestFilterRefuses(t *testing.T) {
 		want        string
 	}{
 		{"targets", madeGroups(t, 2, 2), 1, 0, "real targets"},
-		{"crossed limits", madeClasses(t, 2, 2), 3, 2, "sizes from 3 to 2"},
-		{"negative", madeClasses(t, 2, 2), -1, 2, "sizes from -1 to 2"},
+		{"crossed limits", madeClasses(t, 2, 2), 3, 2, "0 of 2 classes have from 3 to 2 rows"},
 		{"one left", madeClasses(t, 2, 5), 3, 0, "1 of 2 classes have from 3 to 0 rows; at least two must stay"},
 	} {
 		datatest.Refused(FilterClasses(c.d, c.least, c.most))(t, ErrInvalid, c.want)

@@ -171,14 +171,14 @@ func (s *Store) Problems(dataset string, t *Transform) (kept *Problems, through 
 	}
 	want := s.Manifest.Dataset
 	ref := kept.Reference()
-	if t != nil && ref.SHA256 != want.SHA256 {
-		through = kept.Through(*t).Reference().SHA256 == want.SHA256
+	if ref.SHA256 == want.SHA256 {
+		return kept, false, nil
 	}
-	if !through && ref.SHA256 != want.SHA256 {
-		return nil, false, data.Mismatch("%s: the tuples were made on %s, with SHA-256 %s, but %s has %s",
-			s.dir, want.Path, want.SHA256, ref.Path, ref.SHA256)
+	if t != nil && kept.Through(*t).Reference().SHA256 == want.SHA256 {
+		return kept, true, nil
 	}
-	return kept, through, nil
+	return nil, false, data.Mismatch("%s: the tuples were made on %s, with SHA-256 %s, but %s has %s",
+		s.dir, want.Path, want.SHA256, ref.Path, ref.SHA256)
 }
 
 // problemFile is the path of the problem file that the store keeps.

@@ -105,10 +105,8 @@ func establish(dir string, m Manifest) error {
 	shards, err := list(dir, "*"+shardSuffix)
 	if err == nil && len(shards) == 0 {
 		m.Schema = Schema
-		var raw []byte
-		if raw, err = json.MarshalIndent(m, "", "  "); err == nil {
-			err = files.Create(path, append(raw, '\n')) // complete, or fs.ErrExist
-		}
+		raw, _ := json.MarshalIndent(m, "", "  ")   // no store has values beyond JSON
+		err = files.Create(path, append(raw, '\n')) // complete, or fs.ErrExist
 	}
 	if err != nil && !errors.Is(err, fs.ErrExist) {
 		return err

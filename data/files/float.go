@@ -2,6 +2,7 @@ package files
 
 import (
 	"encoding/json"
+	"fmt"
 	"math"
 	"strconv"
 )
@@ -16,7 +17,7 @@ func (f Float) MarshalJSON() ([]byte, error) {
 	case math.IsNaN(v):
 		return []byte("null"), nil
 	case math.IsInf(v, 0):
-		return json.Marshal(strconv.FormatFloat(v, 'g', -1, 64))
+		return json.Marshal(fmt.Sprint(v))
 	default:
 		return json.Marshal(v)
 	}

@@ -48,7 +48,7 @@ func read(in io.Reader, size int64, pick func(name string) DType) (
 	if err := binary.Read(in, binary.LittleEndian, &length); err != nil {
 		return nil, nil, ErrFormat.Errorf("it has %d bytes, less than the length of its header takes: %w", size, err)
 	}
-	if length > min(uint64(size-lengthSize), maxHeader) {
+	if length > uint64(size-lengthSize) {
 		return nil, nil, ErrFormat.Errorf("its header has %d bytes by its length, but the file has %d; Python writes such files with safetensors.numpy.save_file", length, size)
 	}
 	header := make([]byte, length)

@@ -60,7 +60,6 @@ const Checksum = "sha256"
 
 const (
 	lengthSize   = 8
-	maxHeader    = 100 << 20 // the limit of the reference implementation
 	metadataKey  = "__metadata__"
 	headerFiller = ' '
 	// piece is the count of numbers that go through a buffer at a time.
