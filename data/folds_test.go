@@ -322,19 +322,12 @@ func (n numbered) moved(order func(rows int) []int) numbered {
 	for i := range q.Tasks {
 		to := order(len(n.rows[i]))
 		q.Tasks[i].TrainSet = n.Tasks[i].TrainSet.take(to)
-		q.rows = append(q.rows, picked(n.rows[i], to))
+		q.rows = append(q.rows, Picked(n.rows[i], to))
 		if n.together != nil {
-			q.together = append(q.together, picked(n.together[i], to))
+			q.together = append(q.together, Picked(n.together[i], to))
 		}
 	}
 	return q
-}
-
-func picked[T any](from []T, order []int) (to []T) {
-	for _, i := range order {
-		to = append(to, from[i])
-	}
-	return to
 }
 
 // columns changes the rows of every task, in their order.
@@ -344,8 +337,8 @@ func (n numbered) columns(change func(row []float32) []float32) numbered {
 	for i := range q.Tasks {
 		set := &q.Tasks[i].TrainSet
 		b := NewBuilder(set.X, set.X.Cols())
-		for row := range rowsOf(set.X) {
-			b.Add(Row{Value: change(slices.Clone(row))})
+		for i := range set.X.Rows() {
+			b.Add(Row{Value: change(slices.Clone(set.X.Row(i).Value))})
 		}
 		set.X = b.Matrix()
 	}
@@ -377,10 +370,10 @@ func compareFolds(t *testing.T, name string, n numbered) {
 	tasks := []int{2, 0, 3, 1}
 	others := n
 	others.ProblemData = n.clone()
-	others.Tasks = picked(n.Tasks, tasks)
-	others.rows = picked(n.rows, tasks)
+	others.Tasks = Picked(n.Tasks, tasks)
+	others.rows = Picked(n.rows, tasks)
 	if n.together != nil {
-		others.together = picked(n.together, tasks)
+		others.together = Picked(n.together, tasks)
 	}
 	named := n
 	named.ProblemData = n.clone()
@@ -470,14 +463,4 @@ func scattered(seed uint64, kind Kind, m, n, d int) *ProblemData {
 		p.Tasks = append(p.Tasks, t)
 	}
 	return p
-}
-
-func rowsOf(x Matrix) func(yield func([]float32) bool) {
-	return func(yield func([]float32) bool) {
-		for i := range x.Rows() {
-			if !yield(x.Row(i).Value) {
-				return
-			}
-		}
-	}
 }

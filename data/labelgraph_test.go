@@ -3,11 +3,9 @@ package data
 import (
 	gocmp "cmp"
 	"encoding/json"
-	"errors"
 	"math"
 	"math/rand/v2"
 	"os"
-	"runtime"
 	"slices"
 	"testing"
 
@@ -130,32 +128,13 @@ func TestNeighboursAreTheNearestInFloat64(t *testing.T) {
 	}
 }
 
-func TestLabelGraphDoesNotDependOnWorkers(t *testing.T) {
-	x := sparseCopy(t, randomCounts(t, Stream(1, "workers"), 300, 200))
-	class := make([]int32, 300)
-	for i := range class {
-		class[i] = int32(i % 2)
-	}
-	graph := func(workers int) *LabelGraph {
-		defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(workers))
-		return datatest.Must(NewLabelGraph(x, class, 6))(t)
-	}
-	datatest.Equal(t, graph(4), graph(1), "one worker against four")
-}
-
 func TestLabelGraphRefusesBadInput(t *testing.T) {
 	x, _ := NewDense(3, 1, []float32{0, 1, 2})
-	for name, f := range map[string]func() error{
-		"k = n": func() error { _, err := NewLabelGraph(x, []int32{0, 1, 0}, 3); return err },
-		"k = 0": func() error { _, err := NewLabelGraph(x, []int32{0, 1, 0}, 0); return err },
-		"not finite": func() error {
-			x, _ := NewDense(3, 1, []float32{0, float32(math.NaN()), 2})
-			return datatest.Err(NewLabelGraph(x, []int32{0, 1, 0}, 1))
-		},
-	} {
-		err := f()
-		datatest.Holds(t, errors.Is(err, ErrInvalid), "%s: error %v, want ErrInvalid", name, err)
-	}
+	unknown, _ := NewDense(3, 1, []float32{0, float32(math.NaN()), 2})
+	class := []int32{0, 1, 0}
+	datatest.Refused(NewLabelGraph(x, class, 3))(t, ErrInvalid, "k = 3")
+	datatest.Refused(NewLabelGraph(x, class, 0))(t, ErrInvalid, "k = 0")
+	datatest.Refused(NewLabelGraph(unknown, class, 1))(t, ErrInvalid, "finite")
 }
 
 func TestQuantileClassesFillBinsEquallyAndKeepTiesTogether(t *testing.T) {

@@ -47,10 +47,7 @@ func TestProductsAgreeWithTheirDefinition(t *testing.T) {
 		for i := range rows {
 			rows[i] = r.IntN(n)
 		}
-		random := func(n int) []float64 {
-			v := datatest.Normals[float64](r, n)
-			return v
-		}
+		random := func(n int) []float64 { return datatest.Normals[float64](r, n) }
 		entries := mat.NewDense(len(rows), d, nil)
 		for i, row := range rows {
 			for j := range d {

@@ -255,6 +255,7 @@ func TestBindFaultsAreNamed(t *testing.T) {
 		want string
 		is   error
 	}{
+		{"a class not listed", &Task{Name: "t", Kind: Classification, Train: []int{rows[2][0]}}, `has the class "c2", which the problem does not list`, ErrInvalid},
 		{"row too large", task(rows[0][0], 99), `field "train": entry 1 is row 99; made has rows 0..14`, ErrInvalid},
 		{"row negative", task(-1), "row -1", ErrInvalid},
 		{"label of neither class", task(rows[0][0], rows[1][0], rows[2][0]), `entry 2: row ` + fmt.Sprint(rows[2][0]) + ` has the class "c2"`, ErrInvalid},
@@ -262,6 +263,9 @@ func TestBindFaultsAreNamed(t *testing.T) {
 		{"regression on classes", &Task{Name: "t", Kind: Regression, Train: []int{0, 1}}, "has 3 classes", ErrMismatch},
 	} {
 		f := &ProblemFile{Schema: 1, Dataset: &DatasetRef{Path: "made"}, Problems: []*Problem{{Name: "p", Tasks: []*Task{c.task}}}}
+		if c.task.Kind == Classification && c.task.Positive == "" {
+			f.Problems[0].Classes = []string{"c0", "c1", "other"}
+		}
 		datatest.Refused(f.Bind(d))(t, c.is, c.want, `problem "p": `, "field")
 	}
 	f := &ProblemFile{Schema: 1, Dataset: &DatasetRef{Path: "made", SHA256: "beef"}, Problems: []*Problem{{Name: "p", Tasks: []*Task{task(0)}}}}
@@ -377,11 +381,6 @@ func TestProblemsOfSeveralClasses(t *testing.T) {
 			datatest.Equal(t, have, want, "task %q: split %d has the classes", task.Name, k)
 		}
 	}
-}
-
-func TestRowsOfAClassThatTheProblemDoesNotList(t *testing.T) {
-	text := `{"schema": 1, "dataset": {"path": "made"}, "problems": [{"name": "p", "classes": ["c0", "c1", "c2"], "tasks": [{"name": "t", "kind": "classification", "train": [0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11]}]}]}`
-	datatest.Refused(datatest.Must(parseProblems([]byte(text)))(t).Bind(madeClasses(t, 3, 3, 3, 3)))(t, nil, `has the class "c3", which the problem does not list`)
 }
 
 // Probabilities are as NumPy has them: p = 1/(1 + exp(-f/2)), p /= p.sum().

@@ -81,6 +81,7 @@ func TestCheckFindsDamagedLines(t *testing.T) {
 	} {
 		dir, shard := writeRaw(t, good[0], c.line, good[2])
 		wantFault(t, c.name, dir, shard, 2, c.want, c.says)
+		datatest.Refused(experience.OpenWriter(dir, "two", someManifest()))(t, c.want, shard+":2: ", "delete that line")
 	}
 }
 
@@ -119,6 +120,10 @@ func TestUnusableFolders(t *testing.T) {
 	datatest.Check(t, os.WriteFile(filepath.Join(orphans, "one.jsonl"), nil, 0o644))
 	shardIsADir := filepath.Join(base, "shard is a directory")
 	datatest.Check(t, os.MkdirAll(filepath.Join(shardIsADir, "one.jsonl"), 0o755))
+	newer := filepath.Join(base, "newer")
+	datatest.Check(t, os.MkdirAll(newer, 0o755))
+	write(t, filepath.Join(newer, "manifest.json"), []byte(`{"schema": 3, "news": 1}`))
+	datatest.Refused(experience.Open(newer))(t, files.ErrSchema, "it has schema 3; this program reads schema 2")
 	for _, c := range []struct {
 		name, dir, shard string
 		want             error
@@ -129,6 +134,7 @@ func TestUnusableFolders(t *testing.T) {
 		{"shards without manifest", orphans, "one", fs.ErrNotExist, "manifest.json: no such file or directory; without this file the shards"},
 		{"shard is a directory", shardIsADir, "one", syscall.EISDIR, "one.jsonl"},
 		{"shard name with a slash", base, "../one", data.ErrInvalid, `shard "../one"`},
+		{"another schema", newer, "one", files.ErrSchema, "it has schema 3; this program reads schema 2"},
 		{"empty shard name", base, "", data.ErrInvalid, `shard ""`},
 	} {
 		datatest.Refused(experience.OpenWriter(c.dir, c.shard, someManifest()))(t, c.want, c.says)
@@ -163,18 +169,6 @@ func TestTornLastLineIsDoneAgain(t *testing.T) {
 		datatest.Check(t, errors.Join(w.Append(records[2]), w.Close()))
 		datatest.Equal(t, datatest.Must(os.ReadFile(path))(t), whole, "cut at %d: the shard differs from the one never cut", cut)
 	}
-}
-
-func TestDamagedLineStopsTheWriter(t *testing.T) {
-	dir := filepath.Join(t.TempDir(), "store")
-	writeStore(t, dir, "one", someRecords(1, "p", 2, "mtrl")...)
-	path := filepath.Join(dir, "one.jsonl")
-	b := datatest.Must(os.ReadFile(path))(t)
-	b[20] ^= 1
-	datatest.Check(t, os.WriteFile(path, b, 0o644))
-	_, err := experience.OpenWriter(dir, "two", someManifest())
-	datatest.Says(t, err, files.ErrChecksum, path+":1: ", "delete that line")
-	datatest.Equal(t, datatest.Must(os.ReadFile(path))(t), b, "the shard changed")
 }
 
 // Readers hold one line at a time and give up on an endless one.

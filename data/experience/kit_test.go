@@ -1,9 +1,7 @@
 package experience_test
 
 import (
-	"errors"
 	"fmt"
-	"io/fs"
 	"math/rand/v2"
 	"os"
 	"path/filepath"
@@ -113,20 +111,12 @@ func load(t testing.TB, dir string) []*experience.Record {
 	return datatest.Must(datatest.Must(experience.Open(dir))(t).Load())(t)
 }
 
-// tree reads all files below dir.
-func tree(t testing.TB, dir string) map[string]string {
+// contents are the files of a directory and what they hold.
+func contents(t testing.TB, dir string) (files []string) {
 	t.Helper()
-	found := map[string]string{}
-	err := filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
-		if err != nil || d.IsDir() {
-			return err
-		}
-		b, err := os.ReadFile(path)
-		found[path[len(dir):]] = string(b)
-		return err
-	})
-	if err != nil && !errors.Is(err, fs.ErrNotExist) {
-		t.Fatal(err)
+	for _, entry := range datatest.Must(os.ReadDir(dir))(t) {
+		raw := datatest.Must(os.ReadFile(filepath.Join(dir, entry.Name())))(t)
+		files = append(files, entry.Name(), string(raw))
 	}
-	return found
+	return files
 }

@@ -227,6 +227,7 @@ func TestWriteAndRead(t *testing.T) {
 	datatest.Equal(t, s.Manifest, want, "values")
 	w := open(t, dir, "one")
 	defer w.Close()
+	datatest.Refused(experience.OpenWriter(dir, "one", someManifest()))(t, files.ErrLocked, filepath.Join(dir, "one.jsonl"))
 	for _, r := range records {
 		datatest.Holds(t, w.Has(r.ID), "tuple %s of another shard or run is not known", r.ID)
 		datatest.Says(t, w.Append(r), experience.ErrDuplicate)
@@ -242,16 +243,6 @@ func TestWriteAndRead(t *testing.T) {
 	}
 	datatest.Holds(t, !w.Has("") && !w.Has(invalid.ID) && !w.Torn,
 		"there is more than was written")
-}
-
-func TestSecondWriterOnAShardIsRefused(t *testing.T) {
-	dir := storeDir(t)
-	first := open(t, dir, "one")
-	_, err := experience.OpenWriter(dir, "one", someManifest())
-	datatest.Says(t, err, files.ErrLocked, filepath.Join(dir, "one.jsonl"))
-	other := open(t, dir, "two")
-	datatest.Check(t, errors.Join(first.Close(), other.Close()))
-	datatest.Check(t, open(t, dir, "one").Close())
 }
 
 // Two collections that are started on the same new directory at a time cannot
@@ -284,7 +275,7 @@ func TestOneManifestWins(t *testing.T) {
 func TestForeignStoreIsRefusedAndUntouched(t *testing.T) {
 	dir := storeDir(t)
 	writeStore(t, dir, "one", someRecords(1, "p", 2)...)
-	before := tree(t, dir)
+	before := contents(t, dir)
 	m := someManifest()
 	m.Seed, m.Dataset.SHA256, m.Config = 2, "0000", map[string]any{"o": "model", "loss": "squared"}
 	_, err := experience.OpenWriter(dir, "two", m)
@@ -299,7 +290,7 @@ func TestForeignStoreIsRefusedAndUntouched(t *testing.T) {
 	} {
 		datatest.Says(t, err, nil, says)
 	}
-	datatest.Equal(t, tree(t, dir), before, "the store changed")
+	datatest.Equal(t, contents(t, dir), before, "the store changed")
 	m = someManifest()
 	m.Dataset.Path = "elsewhere/digits.csv"
 	m.Config["lambda1"] = [2]any{1e-6, 1e-5}
@@ -307,14 +298,4 @@ func TestForeignStoreIsRefusedAndUntouched(t *testing.T) {
 	w, err := experience.OpenWriter(dir, "two", m)
 	datatest.Need(t, err == nil, "the same configuration written differently: %v", err)
 	w.Close()
-}
-
-func TestUnknownSchemaNamesBothVersions(t *testing.T) {
-	dir := t.TempDir()
-	write(t, filepath.Join(dir, "manifest.json"), []byte(`{"schema": 3, "news": 1}`))
-	_, openErr := experience.Open(dir)
-	_, writeErr := experience.OpenWriter(dir, "one", someManifest())
-	for _, err := range []error{openErr, writeErr} {
-		datatest.Says(t, err, files.ErrSchema, "it has schema 3; this program reads schema 2")
-	}
 }
