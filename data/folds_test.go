@@ -61,55 +61,44 @@ func TestFoldsHoldEveryRowOutOnce(t *testing.T) {
 	}
 }
 
+// What is held out of one task is never trained on in another, and every task keeps both classes to
+// train on.
 func TestFoldsKeepTogetherWhatBelongsTogether(t *testing.T) {
-	for _, kind := range []Kind{Regression, Classification} {
-		task := labelled(t, kind, 0, 15, 30)
-		numbers := make([]int, 30)
-		for j := range numbers {
-			numbers[j] = 100 + j%15/2
+	pairs := func(row int) int { return 100 + row%15/2 }
+	for name, c := range map[string]struct {
+		k      int
+		number func(row int) int
+		tasks  []TaskData
+	}{
+		"targets": {3, pairs, []TaskData{labelled(t, Regression, 0, 15, 30)}},
+		"classes": {3, pairs, []TaskData{labelled(t, Classification, 0, 15, 30)}},
+		"three targets of the same rows": {5, func(row int) int { return row },
+			[]TaskData{labelled(t, Classification, 0, 12, 30), labelled(t, Classification, 1, 2, 20), labelled(t, Classification, 2, 3, 25)}},
+	} {
+		together := make([][]int, len(c.tasks))
+		left := make([]int, len(c.tasks))
+		for i, task := range c.tasks {
+			for j := range task.TrainSet.Y {
+				together[i] = append(together[i], c.number(j))
+			}
+			left[i] = len(together[i])
 		}
-		p := &ProblemData{Tasks: []TaskData{task}}
-		folds := datatest.Must(p.Folds(3, 1, [][]int{numbers}))(t)
 		at := map[int]int{}
-		for f, fold := range folds {
-			datatest.Holds(t, len(fold.Rows[0]) >= 6,
-				"%s: fold %d has %d rows", kind, f, len(fold.Rows[0]))
-			for _, j := range fold.Rows[0] {
-				if g, ok := at[numbers[j]]; ok && g != f {
-					t.Errorf("%s: the rows numbered %d are in folds %d and %d", kind, numbers[j], g, f)
+		for f, fold := range datatest.Must((&ProblemData{Tasks: c.tasks}).Folds(c.k, 1, together))(t) {
+			datatest.Holds(t, len(fold.Rows[0]) >= 6, "%s: fold %d has %d rows", name, f, len(fold.Rows[0]))
+			for i, rows := range fold.Rows {
+				left[i] -= len(rows)
+				for _, j := range rows {
+					g, ok := at[together[i][j]]
+					datatest.Holds(t, !ok || g == f, "%s: rows numbered %d are in folds %d and %d", name, together[i][j], g, f)
+					at[together[i][j]] = f
 				}
-				at[numbers[j]] = f
+				y := fold.Tasks[i].TrainSet.Y
+				datatest.Holds(t, slices.Min(y) != slices.Max(y), "%s: fold %d trains task %d on one class", name, f, i)
 			}
 		}
+		datatest.Equal(t, left, make([]int, len(left)), "%s: rows that are never held out", name)
 	}
-}
-
-// Three targets of the same rows: what is held out of one task is never trained on in another, and
-// every task keeps both classes to train on.
-func TestFoldsHoldSharedRowsOutOfAllTasks(t *testing.T) {
-	p := &ProblemData{Tasks: []TaskData{labelled(t, Classification, 0, 12, 30), labelled(t, Classification, 1, 2, 20), labelled(t, Classification, 2, 3, 25)}}
-	rows := [][]int{nil, nil, nil}
-	for i, task := range p.Tasks {
-		for j := range task.TrainSet.Y {
-			rows[i] = append(rows[i], j)
-		}
-	}
-	folds := datatest.Must(p.Folds(5, 1, rows))(t)
-	held := make([]int, len(p.Tasks))
-	at := map[int]int{}
-	for f, fold := range folds {
-		for i, list := range fold.Rows {
-			held[i] += len(list)
-			for _, j := range list {
-				g, ok := at[j]
-				datatest.Holds(t, !ok || g == f, "row %d is held out by folds %d and %d", j, g, f)
-				at[j] = f
-			}
-			y := fold.Tasks[i].TrainSet.Y
-			datatest.Holds(t, slices.Min(y) != slices.Max(y), "fold %d trains task %d on one class", f, i)
-		}
-	}
-	datatest.Equal(t, held, []int{30, 20, 25}, "rows are held out")
 }
 
 func TestLabelledPutsTheValidationRowsBehind(t *testing.T) {

@@ -1,6 +1,7 @@
 package experience_test
 
 import (
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -19,10 +20,8 @@ func Example() {
 	}
 	defer os.RemoveAll(tmp)
 	dir := filepath.Join(tmp, "store")
-	for range 2 {
-		if err := collect(dir); err != nil {
-			panic(err)
-		}
+	if err := errors.Join(collect(dir), collect(dir)); err != nil {
+		panic(err)
 	}
 	store, err := experience.Open(dir)
 	if err != nil {
@@ -62,10 +61,7 @@ func collect(dir string) error {
 		if w.Has(r.ID) {
 			continue
 		}
-		if err := r.Result.Relate(stl.MeanTest()); err != nil {
-			return err
-		}
-		if err := w.Append(r); err != nil {
+		if err := errors.Join(r.Result.Relate(stl.MeanTest()), w.Append(r)); err != nil {
 			return err
 		}
 	}
