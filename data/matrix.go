@@ -56,7 +56,6 @@ type Stored struct {
 	begin, end []int   // row i is value[begin[i]:end[i]] and the same of index
 	index      []int32 // not nil if it is sparse
 	value      []float32
-	nnz        int
 }
 
 // IsSparse says whether a matrix is sparse.
@@ -108,7 +107,7 @@ func NewCSR(cols int, ptr []int, index []int32, value []float32) (*Stored, error
 func newStored(cols int, ptr []int, index []int32, value []float32) *Stored {
 	n := len(ptr) - 1
 	return &Stored{cols: cols, begin: ptr[:n:n],
-		end: ptr[1:], index: index, value: value, nnz: len(value)}
+		end: ptr[1:], index: index, value: value}
 }
 
 // Rows returns n.
@@ -118,7 +117,12 @@ func (x *Stored) Rows() int { return len(x.begin) }
 func (x *Stored) Cols() int { return x.cols }
 
 // NNZ returns the number of stored entries.
-func (x *Stored) NNZ() int { return x.nnz }
+func (x *Stored) NNZ() (n int) {
+	for i, end := range x.end {
+		n += end - x.begin[i]
+	}
+	return n
+}
 
 // Row returns row i.
 func (x *Stored) Row(i int) Row {
@@ -132,12 +136,8 @@ func (x *Stored) Row(i int) Row {
 
 // Take returns the given rows; they share their entries with x.
 func (x *Stored) Take(rows []int) Matrix {
-	t := &Stored{cols: x.cols, index: x.index, value: x.value,
+	return &Stored{cols: x.cols, index: x.index, value: x.value,
 		begin: Picked(x.begin, rows), end: Picked(x.end, rows)}
-	for i, end := range t.end {
-		t.nnz += end - t.begin[i]
-	}
-	return t
 }
 
 // Widened returns a sparse x with at least the given number of columns. New columns are zero.

@@ -39,10 +39,7 @@ func Write(path string, write func(w io.Writer) error) error {
 		if err == nil {
 			err = errors.Join(write(f), f.Close())
 		}
-		if err != nil {
-			return fmt.Errorf("write %s: %w", path, err)
-		}
-		return nil
+		return named(path, err)
 	}
 	for err == nil || errors.Is(err, fs.ErrNotExist) {
 		link, missing := os.Readlink(path)
@@ -54,7 +51,15 @@ func Write(path string, write func(w io.Writer) error) error {
 		}
 		path = link
 	}
-	return fmt.Errorf("write %s: %w", path, err)
+	return named(path, err)
+}
+
+// named adds the path to an error.
+func named(path string, err error) error {
+	if err != nil {
+		err = fmt.Errorf("write %s: %w", path, err)
+	}
+	return err
 }
 
 // Create writes a file as WriteFile does, but never replaces one: then the error
@@ -82,12 +87,9 @@ func publish(path string, write func(w io.Writer) error, name func(from, to stri
 		err = cmp.Or(err, write(f), f.Sync(), f.Close())
 	}
 	if err == nil {
-		err = name(tmp, path)
+		err = cmp.Or(name(tmp, path), syncDir(dir))
 	}
-	if err != nil {
-		return fmt.Errorf("write %s: %w", path, err)
-	}
-	return syncDir(dir)
+	return named(path, err)
 }
 
 // temporary are the names that publish and Replace make.

@@ -3,6 +3,7 @@ package files
 import (
 	"bufio"
 	"bytes"
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
@@ -46,11 +47,7 @@ func OpenLog(path string) (*Log, error) {
 		return nil, errors.Join(err, held.Close())
 	}
 	l := &Log{file: f, lock: held}
-	err = l.repair(f)
-	if err == nil && l.size == 0 { // it may be new
-		err = syncDir(dir)
-	}
-	if err != nil {
+	if err := cmp.Or(l.repair(f), syncDir(dir)); err != nil {
 		return nil, errors.Join(fmt.Errorf("%s: %w", path, err), l.Close())
 	}
 	return l, nil

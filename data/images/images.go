@@ -106,8 +106,3 @@ func (c *Collection) add(class string) error {
 	c.Classes = append(c.Classes, class)
 	return nil
 }
-
-// path is the path of a file.
-func (c *Collection) path(f File) string {
-	return filepath.Join(c.Dir, filepath.FromSlash(f.Name))
-}

@@ -101,7 +101,7 @@ func TestFindReadsDatasetsAsTheyAreUnpacked(t *testing.T) {
 			if class, _, _ := strings.Cut(f.Name, "/"); class != c.Classes[f.Class] || f.Size != 4 {
 				t.Errorf("%s: %+v with the classes %q", name, f, c.Classes)
 			}
-			_, err = os.Stat(c.path(f))
+			_, err = os.Stat(filepath.Join(c.Dir, f.Name))
 			datatest.Holds(t, err == nil, "%s: %v", name, err)
 		}
 		datatest.Holds(t, slices.Equal(c.Classes, test.classes) && slices.Equal(names, test.want) && c.Others == test.others,
