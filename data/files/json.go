@@ -6,16 +6,13 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"regexp"
-	"strconv"
-	"strings"
 )
 
 // ErrSchema marks a file of another version.
 var ErrSchema = errors.New("unknown schema")
 
 // DecodeJSON reads one JSON value, and refuses fields that are not known and
-// anything behind it. The error has the line and column.
+// anything behind it. The error has the line and column, or names the field that is not known.
 func DecodeJSON(raw []byte, into any) error {
 	d := json.NewDecoder(bytes.NewReader(raw))
 	d.DisallowUnknownFields()
@@ -56,15 +53,6 @@ func located(raw []byte, err error) error {
 		return at(raw, kind.Offset, err)
 	case err == io.EOF || err == io.ErrUnexpectedEOF:
 		return at(raw, int64(len(raw)), errors.New("unexpected end of JSON input"))
-	}
-	// An unknown field has no offset. Its name has one, if it occurs only once.
-	if quoted, ok := strings.CutPrefix(err.Error(), "json: unknown field "); ok {
-		if name, unquoteErr := strconv.Unquote(quoted); unquoteErr == nil {
-			found := regexp.MustCompile(`"`+regexp.QuoteMeta(name)+`"\s*:`).FindAllIndex(raw, 2)
-			if len(found) == 1 {
-				return at(raw, int64(found[0][0])+1, err)
-			}
-		}
 	}
 	return err
 }
