@@ -222,18 +222,6 @@ var double = experience.Transform{Name: "a doubling", Identity: "2x", Apply: fun
 	return &twice, nil
 }}
 
-func TestProblemsComeWithTheirData(t *testing.T) {
-	p := openProblems(t, onDataset(t, t.TempDir()))
-	all, err := p.All()
-	if err != nil || len(all) != 2 || p.Len() != 2 {
-		t.Fatal(all, err)
-	}
-	q, err := p.Problem(1)
-	datatest.Holds(t, err == nil && q.Name == "q" && slices.Equal(q.Tasks[0].TrainSet.Y, []float64{-1, 1}) && slices.Equal(q.Tasks[0].TestSet.X.Row(0).Value, []float32{7, 8}),
-		"%+v, %v", q, err)
-	datatest.Equal(t, datatest.Must(p.Through(double).Problem(1))(t).Tasks[0].TrainSet.X.Row(0).Value, []float32{2, 4}, "doubled")
-}
-
 // The reference follows everything that the numbers of a tuple depend on, and
 // nothing else.
 func TestTheReferenceIsThatOfTheContent(t *testing.T) {
@@ -253,21 +241,23 @@ func stored(t *testing.T, dir string, p *experience.Problems) {
 	datatest.Check(t, errors.Join(p.Keep(dir), w.Close()))
 }
 
-// Problem files find their data from every store that keeps them.
+// Problems come with their data, and find it from every store that keeps them.
 func TestStoresKeepTheirProblems(t *testing.T) {
 	root := t.TempDir()
 	p := openProblems(t, onDataset(t, filepath.Join(root, "[1] dataset")))
 	dir := filepath.Join(root, "[3] store")
 	stored(t, dir, p)
-	if err := p.Keep(dir); err != nil { // the same file again
-		t.Fatal(err)
-	}
+	datatest.Check(t, p.Keep(dir)) // the same file again
 	kept, _, err := datatest.Must(experience.Open(dir))(t).Problems("", nil)
-	datatest.Need(t, err == nil && kept.Reference().SHA256 == p.Reference().SHA256,
-		"%+v, %v", kept, err)
-	if q, err := kept.Problem(0); err != nil || !slices.Equal(q.Tasks[0].TrainSet.X.Row(1).Value, []float32{3, 4}) {
-		t.Error(err)
+	datatest.Check(t, err)
+	datatest.Equal(t, kept.Reference().SHA256, p.Reference().SHA256, "the fingerprint")
+	for _, p := range []*experience.Problems{p, kept} {
+		all := datatest.Must(p.All())(t)
+		q := datatest.Must(p.Problem(1))(t)
+		datatest.Holds(t, len(all) == 2 && p.Len() == 2 && q.Name == "q" && slices.Equal(q.Tasks[0].TrainSet.Y, []float64{-1, 1}) && slices.Equal(q.Tasks[0].TestSet.X.Row(0).Value, []float32{7, 8}),
+			"%+v, %+v", all, q)
 	}
+	datatest.Equal(t, datatest.Must(p.Through(double).Problem(1))(t).Tasks[0].TrainSet.X.Row(0).Value, []float32{2, 4}, "doubled")
 }
 
 func TestStoresRefuseOtherProblems(t *testing.T) {

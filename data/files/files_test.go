@@ -5,7 +5,6 @@ import (
 	"crypto/rand"
 	"encoding/json"
 	"errors"
-	"fmt"
 	"io"
 	"io/fs"
 	"math"
@@ -13,8 +12,6 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strings"
-	"sync"
-	"sync/atomic"
 	"testing"
 	"time"
 
@@ -43,20 +40,14 @@ func TestAFileIsWrittenWholeOrNotAtAll(t *testing.T) {
 	})
 	datatest.Says(t, err, broken)
 	has("first")
+	datatest.Check(t, os.Chmod(path, 0o440)) // what was readable by whom stays so
 	datatest.Check(t, WriteFile(path, []byte("third")))
 	has("third")
+	datatest.Equal(t, datatest.Must(os.Stat(path))(t).Mode().Perm(), 0o440, "the permissions")
+	datatest.Says(t, Create(path, []byte("fourth")), fs.ErrExist)
 	datatest.Says(t, WriteFile(filepath.Join(path, "below"), nil), nil)
 	datatest.Says(t, WriteFile(dir, nil), nil)
 	has("third")
-}
-
-// What was readable by whom stays so.
-func TestAReplacedFileKeepsItsPermissions(t *testing.T) {
-	path := filepath.Join(t.TempDir(), "secret")
-	datatest.Check(t, os.WriteFile(path, nil, 0o640))
-	datatest.Check(t, os.Chmod(path, 0o440))
-	datatest.Check(t, WriteFile(path, []byte("new")))
-	datatest.Equal(t, datatest.Must(os.Stat(path))(t).Mode().Perm(), 0o440, "the permissions")
 }
 
 // A killed process leaves its temporary file. The next one at the place removes it once nobody
@@ -80,27 +71,6 @@ func TestWriteRemovesWhatKilledProcessesLeft(t *testing.T) {
 		if _, err := os.Lstat(path); err != nil {
 			t.Error(err)
 		}
-	}
-}
-
-func TestAFileIsCreatedOnce(t *testing.T) {
-	dir := t.TempDir()
-	path := filepath.Join(dir, "file")
-	var won atomic.Int32
-	var work sync.WaitGroup
-	for i := range 8 {
-		work.Go(func() {
-			switch err := Create(path, fmt.Append(nil, i)); {
-			case err == nil:
-				won.Add(1)
-			case !errors.Is(err, fs.ErrExist):
-				t.Error(err)
-			}
-		})
-	}
-	work.Wait()
-	if entries, err := os.ReadDir(dir); err != nil || len(entries) != 1 || won.Load() != 1 {
-		t.Errorf("%d created it; there are %v, %v", won.Load(), entries, err)
 	}
 }
 

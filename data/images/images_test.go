@@ -10,6 +10,7 @@ import (
 	"hash/crc32"
 	"image"
 	"image/color"
+	"image/draw"
 	"image/jpeg"
 	"image/png"
 	"math"
@@ -152,18 +153,8 @@ func TestScaledAsPillowDoes(t *testing.T) {
 func TestEveryKindOfPictureIsRead(t *testing.T) {
 	grey, red := color.NRGBA{90, 90, 90, 255}, color.NRGBA{200, 10, 30, 255}
 	all := image.Rect(0, 0, 9, 6)
-	fill := func(set func(x, y int, c color.Color), c color.Color) {
-		for y := range all.Dy() {
-			for x := range all.Dx() {
-				set(x, y, c)
-			}
-		}
-	}
 	for name, test := range map[string]struct {
-		picture interface {
-			image.Image
-			Set(x, y int, c color.Color)
-		}
+		picture      draw.Image
 		colour, want color.NRGBA
 		jpeg         bool
 	}{
@@ -175,7 +166,7 @@ func TestEveryKindOfPictureIsRead(t *testing.T) {
 		"colour jpeg":     {picture: image.NewRGBA(all), colour: red, want: red, jpeg: true},
 		"grey jpeg":       {picture: image.NewGray(all), colour: grey, want: grey, jpeg: true},
 	} {
-		fill(test.picture.Set, test.colour)
+		draw.Draw(test.picture, all, image.NewUniform(test.colour), image.Point{}, draw.Src)
 		var b bytes.Buffer
 		var err error
 		if test.jpeg {
