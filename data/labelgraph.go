@@ -57,11 +57,9 @@ func QuantileClasses(y []float64, bins int) []int32 {
 
 // connect makes the graph of given neighbour lists.
 func connect(neighbours [][]int32, class []int32) *LabelGraph {
-	n := len(class)
-	g := &LabelGraph{Class: slices.Clone(class), Ptr: make([]int32, n+1)}
-	rows := make([][]int32, n)
+	g := &LabelGraph{Class: class, Classes: int(slices.Max(class)) + 1, Ptr: []int32{0}}
+	rows := make([][]int32, len(class))
 	for i, list := range neighbours {
-		g.Classes = max(g.Classes, int(class[i])+1)
 		for _, j := range list {
 			if class[i] != class[j] {
 				rows[i] = append(rows[i], j)
@@ -69,10 +67,10 @@ func connect(neighbours [][]int32, class []int32) *LabelGraph {
 			}
 		}
 	}
-	for i, row := range rows {
+	for _, row := range rows {
 		slices.Sort(row)
 		g.Index = append(g.Index, slices.Compact(row)...)
-		g.Ptr[i+1] = int32(len(g.Index))
+		g.Ptr = append(g.Ptr, int32(len(g.Index)))
 	}
 	return g
 }
