@@ -172,7 +172,8 @@ func (x *Stored) Mul(dst, b []float64, k int) {
 			r := x.Row(i)
 			out := dst[i*k:][:k]
 			for p, j := range r.Index {
-				floats.AddScaled(out, float64(r.Value[p]), b[int(j)*k:][:k])
+				in := b[int(j)*k:][:k]
+				floats.AddScaled(out, float64(r.Value[p]), in)
 			}
 		}
 	}

@@ -154,7 +154,8 @@ func (r *Record) Validate() error {
 			must(v >= 0 && !math.IsInf(v, 0), "an error is %v; it must be finite and not negative", v)
 		}
 		unit := e.MeanTest() / e.O // single-task learning's, NaN where both are 0
-		must(math.IsNaN(unit) || unit > 0 && !math.IsInf(unit, 0), "o is %v, but the mean test error is %v", e.O, e.MeanTest())
+		must(math.IsNaN(unit) || unit > 0 && !math.IsInf(unit, 0),
+			"o is %v, but the mean test error is %v", e.O, e.MeanTest())
 		must(r.Source != STL || e.O == 1, "o of source %q is %v; it must be 1", STL, e.O)
 	}
 	if len(faults) == 0 {

@@ -156,7 +156,8 @@ func (e *extraction) extract(batch []File) (features []safetensors.Tensor, err e
 	work.SetLimit(e.Workers)
 	for i, f := range batch {
 		work.Go(func() error {
-			read[i], faults[i] = Read(filepath.Join(e.collection.Dir, f.Name), e.Read)
+			path := filepath.Join(e.collection.Dir, f.Name)
+			read[i], faults[i] = Read(path, e.Read)
 			return nil
 		})
 	}

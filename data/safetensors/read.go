@@ -71,6 +71,7 @@ func read(in io.Reader, size int64, pick func(name string) DType) (
 			return nil, nil, ErrFormat.Errorf("tensor %q: %w", e.name, err)
 		}
 		t := Tensor{Name: e.name, DType: e.DType, Shape: e.Shape}
+		stored := e.Offsets[1] - end
 		end = e.Offsets[1]
 		precision := F64
 		if pick != nil {
@@ -82,7 +83,7 @@ func read(in io.Reader, size int64, pick func(name string) DType) (
 		case F64:
 			t.Value, err = numbers[float64](in, e)
 		default: // a checksum needs the bytes
-			_, err = io.CopyN(io.Discard, in, int64(e.Offsets[1]-e.Offsets[0]))
+			_, err = io.CopyN(io.Discard, in, int64(stored))
 		}
 		if err != nil {
 			return nil, nil, fmt.Errorf("tensor %q: %w", t.Name, err)
@@ -110,7 +111,7 @@ func numbers[T float32 | float64](r io.Reader, e entry) ([]T, error) {
 // converted reads numbers piece by piece: a copy of all would take as much memory as a large
 // tensor again.
 func converted[T, S float32 | float64](r io.Reader, e entry) ([]T, error) {
-	value := make([]T, (e.Offsets[1]-e.Offsets[0])/sizes[e.DType])
+	value := make([]T, product(e.Shape))
 	stored := make([]S, min(len(value), piece))
 	for part := range slices.Chunk(value, piece) {
 		stored = stored[:len(part)]
