@@ -189,7 +189,7 @@ func (r *Report) describe(p *data.ProblemData) {
 	r.note(r.Recipe.Group != nil, "folds hold out rows of one %s together: errors are those of a new one", format.Abridge(r.Recipe.Group))
 	r.note(r.Recipe.Weight != "", "rows have the weights of column %q", r.Recipe.Weight)
 	r.note(r.decided > 0, "%s is predicted from a probability of %.3g on, which rows held out have chosen (--threshold %s)", r.PositiveClass(), r.decided, r.threshold)
-	how := scaleWords[r.Fit.Scale()]
+	how := scaleWords[r.Fit.Scale]
 	r.note(how != "", "%s; --target-scale identity takes targets as they are", how)
 }
 
@@ -278,9 +278,6 @@ func (r *Report) warn(ctx context.Context, b *solve.Bench, choice *solve.Choice)
 	held, err := regrouped.Held(ctx, choice.First().Candidate)
 	if r.late(b, err, "measure what to expect of another "+format.Abridge(r.table.Suspects)) {
 		return nil
-	}
-	if err == nil {
-		held, err = regrouped.Told(held)
 	}
 	if err != nil {
 		return err

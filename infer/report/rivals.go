@@ -74,9 +74,6 @@ func (r *Report) judgeRivals(ctx context.Context, b *solve.Bench, choice *solve.
 		if r.late(b, err, "compare with "+v.title) {
 			continue
 		}
-		if err == nil {
-			h, err = b.Told(h)
-		}
 		if err != nil {
 			return err
 		}

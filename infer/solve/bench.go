@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"maps"
-	"reflect"
 	"slices"
 	"sync"
 	"time"
@@ -62,8 +61,19 @@ type Bench struct {
 	parts   []part            // the training rows of each fold, and last all rows
 	learned func() []part     // the same in the metric of the experience
 	options Options
-	target  *Bench // of the targets whose logarithms these are, or nil
 	borrows []bool // the tasks that do, if there are others
+	scale
+
+	whole  map[[2]bool]*features      // of all rows, where these are many, with curves and a kernel or not
+	found  map[bool][]*infer.Solution // by the network for every part, as it is or learned
+	spaces map[place]*space
+	judged map[string]*Judged
+}
+
+// scale is how the targets are measured.
+type scale struct {
+	name   string // Log, Count or Huber; otherwise empty
+	target *Bench // of the targets whose logarithms these are, or nil
 	// counts is the variance of counts over their expectation, 0 where targets are no counts.
 	// Weights are then of the logarithm of the expectation.
 	counts float64
@@ -71,11 +81,6 @@ type Bench struct {
 	unit float64
 	// largest is the logarithm that a prediction has at most, of logarithms and of counts.
 	largest float64
-
-	whole  map[[2]bool]*features      // of all rows, where these are many, with curves and a kernel or not
-	found  map[bool][]*infer.Solution // by the network for every part, as it is or learned
-	spaces map[place]*space
-	judged map[string]*Judged
 }
 
 // part is the rows that a fit is trained on.
@@ -128,13 +133,13 @@ func NewBench(f *Finder, p *data.ProblemData, o Options) (*Bench, error) {
 			return nil, err
 		}
 	}
-	return newBench(f, p, o)
+	return newBench(f, p, o, scale{})
 }
 
 // newBench is the bench of a problem with the features that the network works on.
-func newBench(f *Finder, p *data.ProblemData, o Options) (*Bench, error) {
-	b := &Bench{finder: f, problem: p.Labelled(),
-		options: o, judged: map[string]*Judged{}}
+func newBench(f *Finder, p *data.ProblemData, o Options, s scale) (*Bench, error) {
+	b := &Bench{finder: f, problem: p.Labelled(), options: o, scale: s}
+	b.judged = map[string]*Judged{}
 	b.spaces = map[place]*space{}
 	b.found = map[bool][]*infer.Solution{}
 	b.whole = map[[2]bool]*features{}
@@ -171,16 +176,14 @@ func (b *Bench) Problem() *data.ProblemData { return b.problem }
 func (b *Bench) Regrouped(together [][]int) (*Bench, error) {
 	o := b.options
 	o.Together = together
-	regrouped, err := newBench(b.finder, b.rows, o)
-	if err == nil {
-		regrouped.counts = b.counts
-		regrouped.unit = b.unit
-		regrouped.largest = b.largest
+	s := b.scale
+	if s.target != nil {
+		var err error
+		if s.target, err = s.target.Regrouped(together); err != nil {
+			return nil, err
+		}
 	}
-	if err == nil && b.target != nil {
-		regrouped.target, err = b.target.Regrouped(together)
-	}
-	return regrouped, err
+	return newBench(b.finder, b.rows, o, s)
 }
 
 // partsOf are the parts as they are or in the metric of the experience.
@@ -420,14 +423,14 @@ func (b *Bench) judgeEach(ctx context.Context, candidates []Candidate) (judged [
 			return nil, err
 		}
 		j := b.judged[c.Name()]
-		if j == nil || !reflect.DeepEqual(j.Model, c.Model) { // covariances that are given have one name
+		if j == nil || c.Model != nil { // covariances that are given have one name
 			j = &Judged{Candidate: c}
+			b.judged[c.Name()] = j
 			if c.View != "" {
 				structures = append(structures, j)
 			} else {
 				rest = append(rest, j)
 			}
-			b.judged[c.Name()] = j
 		}
 		judged = append(judged, j)
 	}
@@ -466,84 +469,88 @@ func (b *Bench) measure(ctx context.Context, structures []*Judged) error {
 	if len(structures) == 0 {
 		return nil
 	}
-	scores := make([][][][]float64, len(b.folds)) // by structure and task
-	variances := make([][][][]float64, len(b.folds))
-	var views []string
-	for _, j := range structures {
-		views = append(views, j.View)
-	}
-	fold := func(k, workers int) error {
-		if err := ctx.Err(); err != nil {
-			return err
-		}
-		f, err := b.foldFeatures(b.folds[k], views...)
-		if err != nil {
-			return err
-		}
-		var held []data.Matrix
-		for _, t := range f.Tasks {
-			held = append(held, t.ValidationSet.X)
-		}
-		for _, j := range structures {
-			p, err := f.fit(ctx, j.Structure, workers, j.first)
-			if err != nil {
-				return err
-			}
-			if k == 0 {
-				j.first = p.fits
-			}
-			var perTask [][]float64
-			var doubt *saved.Doubt
-			if len(p.fits) == 1 {
-				doubt = f.doubt(p, 0)
-			}
-			variance := doubt.Variances(0, held...)
-			for i, v := range variance {
-				score := p.Scores(i, held[i])
-				if !b.regression() {
-					saved.Moderate(score, v)
-				} else if b.counts > 0 {
-					saved.Expect(score, b.largest)
-					saved.Disperse(v, score, b.counts)
-				}
-				perTask = append(perTask, score)
-			}
-			scores[k] = append(scores[k], perTask)
-			variances[k] = append(variances[k], variance)
-			b.options.Progress.Advance(1, j.Title())
-		}
-		return nil
-	}
-	if err := fold(0, b.workers()); err != nil {
+	folds := make([][]heldScores, len(b.folds))
+	var err error
+	if folds[0], err = b.measureFold(ctx, 0, structures, b.workers()); err != nil {
 		return err
 	}
 	var work errgroup.Group
 	work.SetLimit(b.workers())
-	for k := 1; k < len(b.folds); k++ {
-		work.Go(func() error { return fold(k, 1) })
+	for k := 1; k < len(folds); k++ {
+		work.Go(func() (err error) {
+			folds[k], err = b.measureFold(ctx, k, structures, 1)
+			return err
+		})
 	}
 	if err := work.Wait(); err != nil {
 		return err
 	}
 	for n, j := range structures {
-		var err error
-		if j.HeldOut, err = b.predicted(joined(scores, n)); err != nil {
+		scores := make([][]float64, len(b.rows.Tasks))
+		variance := make([][]float64, len(b.rows.Tasks))
+		for _, fold := range folds {
+			for i := range scores {
+				scores[i] = append(scores[i], fold[n].scores[i]...)
+				variance[i] = append(variance[i], fold[n].variance[i]...)
+			}
+		}
+		if j.HeldOut, err = b.predicted(scores); err != nil {
 			return err
 		}
-		j.Variance = joined(variances, n)
+		j.Variance = variance
 	}
 	return nil
 }
 
-// joined are the scores of each task by a structure, one fold behind the other.
-func joined(folds [][][][]float64, structure int) [][]float64 {
-	scores := make([][]float64, len(folds[0][structure]))
-	for _, fold := range folds {
-		for i, v := range fold[structure] {
-			scores[i] = append(scores[i], v...)
-		}
+// heldScores are predictions of the rows of every task that a fold holds out.
+type heldScores struct{ scores, variance [][]float64 }
+
+// measureFold fits structures to the training rows of a fold.
+func (b *Bench) measureFold(
+	ctx context.Context, k int, structures []*Judged, workers int,
+) (results []heldScores, err error) {
+	if err := ctx.Err(); err != nil {
+		return nil, err
 	}
-	return scores
+	var views []string
+	for _, j := range structures {
+		views = append(views, j.View)
+	}
+	f, err := b.foldFeatures(b.folds[k], views...)
+	if err != nil {
+		return nil, err
+	}
+	var held []data.Matrix
+	for _, t := range f.Tasks {
+		held = append(held, t.ValidationSet.X)
+	}
+	for _, j := range structures {
+		p, err := f.fit(ctx, j.Structure, workers, j.first)
+		if err != nil {
+			return nil, err
+		}
+		if k == 0 {
+			j.first = p.fits
+		}
+		var doubt *saved.Doubt // of several classes scores are as they are
+		if len(p.fits) == 1 {
+			doubt = f.doubt(p, 0)
+		}
+		h := heldScores{variance: doubt.Variances(0, held...)}
+		for i, v := range h.variance {
+			score := p.Scores(i, held[i])
+			if !b.regression() {
+				saved.Moderate(score, v)
+			} else if b.counts > 0 {
+				saved.Expect(score, b.largest)
+				saved.Disperse(v, score, b.counts)
+			}
+			h.scores = append(h.scores, score)
+		}
+		results = append(results, h)
+		b.options.Progress.Advance(1, j.Title())
+	}
+	return results, nil
 }
 
 // predicted judges predictions of the rows held out.

@@ -27,8 +27,7 @@ type blend struct {
 	weight []float64 // of a row; targets of the same row share one
 	loss   mixed.Loss
 	noise  float64
-	center []float64 // of every task
-	scale  []float64 // of every task
+	units
 }
 
 const (
@@ -54,31 +53,22 @@ func newBlend(b *Bench, parts []*evidence.HeldOut, without int) *blend {
 			}
 		}
 	}
-	e.center, e.scale = b.moments(b.rows, rivals)
+	e.units = b.unitsOf(b.rows, rivals)
 	sharers := 1.0 // of a row's weight
 	if b.rows.OwnUnits {
 		sharers = float64(len(first.Y))
 	}
 	for i, targets := range first.Y {
 		fold := b.foldsOf(i)
-		weights := first.Weight[i]
-		if b.counts > 0 {
-			weights = countWeights(weights, e.center[i], b.counts)
-		}
+		weights := e.weights(i, first.Weight[i])
+		classes := max(1, e.classes)
 		for j, y := range targets {
 			if fold[j] == without {
 				continue
 			}
-			classes := len(first.Scores[i]) / len(targets)
 			for c := range classes {
-				target := (y - e.center[i]) / e.scale[i]
-				if b.counts > 0 {
-					target = y / math.Exp(e.center[i])
-				} else if classes > 1 {
-					target = float64(2*btoi(multitask.LabelOf(y, classes) == c) - 1)
-				}
-				e.scores = append(e.scores, e.rowScores(b, parts, i, j*classes+c))
-				e.y = append(e.y, target)
+				e.scores = append(e.scores, e.rowScores(parts, i, j*classes+c))
+				e.y = append(e.y, e.target(i, y, c))
 				e.weight = append(e.weight, weights[j]/sharers)
 			}
 		}
@@ -99,12 +89,10 @@ func newBlend(b *Bench, parts []*evidence.HeldOut, without int) *blend {
 }
 
 // rowScores are the candidates' predictions for a row of a task, or for one class.
-func (e *blend) rowScores(
-	b *Bench, parts []*evidence.HeldOut, task, number int,
-) (scores []float64) {
+func (e *blend) rowScores(parts []*evidence.HeldOut, task, number int) (scores []float64) {
 	for _, h := range parts {
 		score := h.Scores[task][number]
-		if b.counts > 0 {
+		if e.counts > 0 {
 			score = math.Log(score)
 		}
 		score -= e.center[task]
@@ -113,18 +101,40 @@ func (e *blend) rowScores(
 	return scores
 }
 
-// countWeights are the weights of counts that are divided by their mean; center is its logarithm.
-// They weigh as much as counts whose variance is their expectation.
-func countWeights(weights []float64, center, dispersion float64) []float64 {
-	weights = slices.Clone(weights)
-	floats.Scale(math.Exp(center)/dispersion, weights)
+// units are the units that fits have targets in.
+type units struct {
+	classes int     // if several
+	counts  float64 // of the Bench
+	// center and scale are the means and the deviations of the targets, of all tasks or, in units of
+	// their own, of each; 0 and 1 of classes, and of counts the logarithm of the mean and 1. Huber's
+	// loss has its unit.
+	center, scale []float64
+}
+
+// target is a target in these units, and 1 or -1 of one class of several against the rest.
+func (u units) target(task int, y float64, class int) float64 {
+	if u.classes > 0 {
+		return float64(2*btoi(multitask.LabelOf(y, u.classes) == class) - 1)
+	}
+	if u.counts > 0 {
+		return y / math.Exp(u.center[task])
+	}
+	return (y - u.center[task]) / u.scale[task]
+}
+
+// weights are the weights of a task's rows. Counts, which are divided by their mean, weigh as much
+// as counts whose variance is their expectation.
+func (u units) weights(task int, weights []float64) []float64 {
+	if u.counts > 0 {
+		weights = slices.Clone(weights)
+		floats.Scale(math.Exp(u.center[task])/u.counts, weights)
+	}
 	return weights
 }
 
-// moments are the means and the deviations of the targets, of all tasks or, in units of their own,
-// of each; 0 and 1 of classes, and of counts the logarithm of the mean and 1. Huber's loss has its
-// unit.
-func (b *Bench) moments(p *data.ProblemData, y [][]float64) (mean, deviation []float64) {
+// unitsOf are the units of the targets y.
+func (b *Bench) unitsOf(p *data.ProblemData, y [][]float64) units {
+	u := units{classes: p.Several(), counts: b.counts}
 	groups := y
 	tasks := 1
 	if !p.OwnUnits {
@@ -143,10 +153,10 @@ func (b *Bench) moments(p *data.ProblemData, y [][]float64) (mean, deviation []f
 			scale = 1
 		}
 		scale = cmp.Or(b.unit, scale)
-		mean = append(mean, slices.Repeat([]float64{center}, tasks)...)
-		deviation = append(deviation, slices.Repeat([]float64{scale}, tasks)...)
+		u.center = append(u.center, slices.Repeat([]float64{center}, tasks)...)
+		u.scale = append(u.scale, slices.Repeat([]float64{scale}, tasks)...)
 	}
-	return mean, deviation
+	return u
 }
 
 // weigh finds the weights.
@@ -251,10 +261,10 @@ func (b *Bench) blended(parts []*evidence.HeldOut) [][]float64 {
 		v := e.weigh()
 		for i, scores := range out {
 			fold := b.foldsOf(i)
-			classes := len(scores) / max(1, len(fold))
+			classes := max(1, e.classes)
 			for j := range scores {
 				if fold[j/classes] == k {
-					score := floats.Dot(v, e.rowScores(b, parts, i, j))
+					score := floats.Dot(v, e.rowScores(parts, i, j))
 					scores[j] = e.center[i] + e.scale[i]*score
 				}
 			}

@@ -335,7 +335,7 @@ func (b *Bench) Rivals(c *Choice) (single, pooled Candidate) {
 	return Candidate{Structure: Structure{view, Alone}}, Candidate{Structure: Structure{view, Pooled}}
 }
 
-// Held judges a candidate by the rows held out.
+// Held judges a candidate by the rows held out, on the scale of the target.
 func (b *Bench) Held(ctx context.Context, c Candidate) (*evidence.HeldOut, error) {
 	if c.View == Level && b.wide() {
 		return b.mean(ctx)
@@ -344,7 +344,7 @@ func (b *Bench) Held(ctx context.Context, c Candidate) (*evidence.HeldOut, error
 	if err != nil {
 		return nil, err
 	}
-	return j.HeldOut, nil
+	return b.Told(j.HeldOut)
 }
 
 // noFeatures is a Lambda1 that leaves nothing of W.
@@ -362,11 +362,16 @@ func (b *Bench) mean(ctx context.Context) (*evidence.HeldOut, error) {
 	}
 	ctx, cancel := b.limited(ctx)
 	defer cancel()
-	p := multitask.Params{Lambda1: noFeatures}
-	if s.folds == nil {
-		return s.tuning.Hold(ctx, subject, p, nil, evidence.Comparing(b.workers()))
+	hold := s.tuning.Hold
+	if s.folds != nil {
+		hold = s.folds.Judge
 	}
-	return s.folds.Judge(ctx, subject, p, nil, evidence.Comparing(b.workers()))
+	p := multitask.Params{Lambda1: noFeatures}
+	held, err := hold(ctx, subject, p, nil, evidence.Comparing(b.workers()))
+	if err != nil {
+		return nil, err
+	}
+	return b.Told(held)
 }
 
 // Shares says whether tasks share anything.

@@ -30,9 +30,11 @@ type Fitted struct {
 	// Shares are the parts of the targets' variance, of the candidate of the largest weight.
 	Shares []Share
 
+	// Scale is how the targets are fitted: Log, Count or Huber, or empty as they are.
+	Scale string
+
 	steps   view.Steps // that made the features of the fit
 	problem *data.ProblemData
-	unit    float64 // of the Bench
 }
 
 // Share is a part of the variance of targets.
@@ -59,7 +61,7 @@ func Fit(ctx context.Context, f *Finder, p *data.ProblemData, o Options) (*Fitte
 // Fit fits the candidates of a choice to all labelled rows, and adds them up by their weights.
 func (b *Bench) Fit(ctx context.Context, c *Choice) (*Fitted, error) {
 	begin := time.Now()
-	f := &Fitted{Choice: c, problem: b.problem, unit: b.unit}
+	f := &Fitted{Choice: c, problem: b.problem, Scale: b.name}
 	f.Log = b.target != nil || b.counts > 0
 	f.Largest = b.largest
 	f.Counts = b.counts
@@ -194,7 +196,7 @@ func (f *Fitted) fitted(
 
 // level adds the share of the targets' mean that the weights have left.
 func (b *Bench) level(sum *multitask.Result, left float64) {
-	center, _ := b.moments(b.rows, labels(b.rows))
+	center := b.unitsOf(b.rows, labels(b.rows)).center
 	classes := len(sum.B) / sum.W.RawMatrix().Cols
 	for i := range sum.B {
 		sum.B[i] += left * center[min(i/classes, len(center)-1)]
@@ -263,19 +265,6 @@ func (f *Fitted) Saved(recipe table.Recipe) (*saved.Fit, error) {
 		f.HeldOut.Judge(s)
 	}
 	return s, err
-}
-
-// Scale is the scale that the targets are fitted on.
-func (f *Fitted) Scale() string {
-	switch {
-	case f.Counts > 0:
-		return Count
-	case f.unit > 0:
-		return Huber
-	case f.Log:
-		return Log
-	}
-	return Identity
 }
 
 // Landmarks is how many of the rows the fit compares with, which a saved model contains.

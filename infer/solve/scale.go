@@ -165,11 +165,8 @@ func (b *Bench) robust(residuals []float64) (*Bench, error) {
 	if !b.scales() {
 		return nil, b.fault("--target-scale huber: it needs a target of numbers and rows to hold out, and takes no older model; leave it out")
 	}
-	robust, err := newBench(b.finder, b.problem, b.options)
-	if err == nil {
-		robust.unit = unitOfMedian * sizes[len(sizes)/2]
-	}
-	return robust, err
+	unit := unitOfMedian * sizes[len(sizes)/2]
+	return newBench(b.finder, b.problem, b.options, scale{name: Huber, unit: unit})
 }
 
 // robustPays tries Huber's loss where residuals have heavy tails, on the structure of the largest
@@ -231,16 +228,13 @@ func (b *Bench) expectations(rmse float64) (*Bench, error) {
 	if err := b.counted(); err != nil || b.options.After != nil {
 		return nil, cmp.Or(err, b.fault("--target-scale count: an older model has no counts; leave out --target-scale or --after"))
 	}
-	counts, err := newBench(b.finder, b.problem, b.options)
-	if err == nil {
-		y := slices.Concat(labels(b.rows)...)
-		counts.counts = max(1, rmse*rmse/stat.Mean(y, nil))
-		for i, v := range y {
-			y[i] = math.Log(max(1, v))
-		}
-		counts.largest = saved.LargestOf(y)
+	y := slices.Concat(labels(b.rows)...)
+	counts := scale{name: Count, counts: max(1, rmse*rmse/stat.Mean(y, nil))}
+	for i, v := range y {
+		y[i] = math.Log(max(1, v))
 	}
-	return counts, err
+	counts.largest = saved.LargestOf(y)
+	return newBench(b.finder, b.problem, b.options, counts)
 }
 
 // logarithms is the bench of the targets' logarithms, with the same folds.
@@ -258,12 +252,8 @@ func (b *Bench) logarithms() (*Bench, error) {
 		}
 		t.TrainSet.Y = y
 	}
-	logs, err := newBench(b.finder, &p, b.options)
-	if err == nil {
-		logs.target = b
-		logs.largest = saved.LargestOf(slices.Concat(labels(logs.rows)...))
-	}
-	return logs, err
+	largest := saved.LargestOf(slices.Concat(labels(&p)...))
+	return newBench(b.finder, &p, b.options, scale{name: Log, target: b, largest: largest})
 }
 
 // Told is the evidence on the scale of the target.

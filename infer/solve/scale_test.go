@@ -111,8 +111,8 @@ func TestScaleOfTheTarget(t *testing.T) {
 		scaled, c, err := b.Scaled(t.Context(), "", choose)
 		datatest.Check(t, err)
 		f := datatest.Must(scaled.Fit(t.Context(), c))(t)
-		datatest.Holds(t, (f.Scale() == Log) == multiplies,
-			"seed %d: columns multiply %t, the scale is %s", seed, multiplies, f.Scale())
+		datatest.Holds(t, (f.Scale == Log) == multiplies,
+			"seed %d: columns multiply %t, the scale is %s", seed, multiplies, f.Scale)
 		told := datatest.Must(scaled.Told(c.HeldOut))(t)
 		for i, task := range p.Tasks {
 			datatest.Holds(t, slices.Equal(slices.Sorted(slices.Values(told.Y[i])), slices.Sorted(slices.Values(task.TrainSet.Y))),
@@ -188,7 +188,7 @@ func TestCounts(t *testing.T) {
 		scaled, c, err := b.Scaled(t.Context(), "", choose)
 		datatest.Check(t, err)
 		f := datatest.Must(scaled.Fit(t.Context(), c))(t)
-		datatest.Equal(t, f.Scale(), scale, "seed %d, whole amounts %t: the scale", seed, amounts)
+		datatest.Equal(t, f.Scale, scale, "seed %d, whole amounts %t: the scale", seed, amounts)
 		if amounts {
 			continue
 		}
@@ -221,8 +221,8 @@ func TestCounts(t *testing.T) {
 
 // Counts of twice the variance over their expectation count half.
 func TestCountsCountLess(t *testing.T) {
-	once := countWeights([]float64{1, 3}, math.Log(4), 1)
-	twice := countWeights([]float64{1, 3}, math.Log(4), 2)
+	once := units{counts: 1, center: []float64{math.Log(4)}}.weights(0, []float64{1, 3})
+	twice := units{counts: 2, center: []float64{math.Log(4)}}.weights(0, []float64{1, 3})
 	datatest.Holds(t, once[0] == 4 && once[1] == 12 && twice[0] == 2 && twice[1] == 6,
 		"counts weigh %v and %v", once, twice)
 }
@@ -255,7 +255,7 @@ func TestHeavyTails(t *testing.T) {
 			scaled, c, err := b.Scaled(t.Context(), asked, func(b *Bench) (*Choice, error) { return b.Choose(t.Context(), Parts{View: Straight}) })
 			datatest.Check(t, err)
 			fitted := datatest.Must(scaled.Fit(t.Context(), c))(t)
-			if scale := fitted.Scale(); asked == "" && (scale == Huber) != (name == Huber) {
+			if scale := fitted.Scale; asked == "" && (scale == Huber) != (name == Huber) {
 				t.Errorf("seed %d, noise %s: the scale is %s", seed, name, scale)
 			}
 			for i, task := range p.Tasks {

@@ -115,8 +115,7 @@ type features struct {
 	coordinates       []float64  // A of view.Step.Coordinates of the kernel, or nil
 	landmarks         int
 	separate          bool // columns have variances of their own
-	center, scale     []float64
-	counts            float64 // of the Bench
+	units
 	loss              mixed.Loss
 	loading           []float64
 	kernelRows        [][]float64 // coordinates of every task's rows
@@ -144,8 +143,7 @@ func (b *Bench) features(p *data.ProblemData, views ...string) (*features, error
 func (b *Bench) fitSteps(p *data.ProblemData, views []string) (*features, error) {
 	names := table.Numbers(p.Features, p.Cols())
 	older := b.options.After
-	f := &features{names: names.Features(), counts: b.counts}
-	f.loss = b.loss(p.Kind())
+	f := &features{names: names.Features(), loss: b.loss(p.Kind())}
 	var err error
 	if f.steps, err = steps(p, views, older); err != nil {
 		return nil, err
@@ -181,7 +179,7 @@ func (b *Bench) fitSteps(p *data.ProblemData, views []string) (*features, error)
 func (f features) trained(b *Bench, p *data.ProblemData) *features {
 	f.ProblemData = p
 	f.columns = slices.Clip(f.columns)
-	f.center, f.scale = b.moments(p, labels(p))
+	f.units = b.unitsOf(p, labels(p))
 	f.loading = slices.Repeat([]float64{1}, len(f.Tasks))
 	if f.OwnUnits {
 		f.loading = f.leading()
@@ -435,22 +433,14 @@ func (f *features) problem(s Structure, class int) mixed.Problem {
 		task := mixed.Task{Loading: f.loading[i], Features: f.rows(i, chosen)}
 		task.Weight = t.TrainSet.Weight
 		if f.counts > 0 {
-			task.Weight = countWeights(t.TrainSet.Weights(), f.center[i], f.counts)
+			task.Weight = f.weights(i, t.TrainSet.Weights())
 		}
 		for r, y := range t.TrainSet.Y {
 			if s.View == After {
 				value := t.TrainSet.X.Row(r).Value
 				task.Offset = append(task.Offset, saved.Affine(f.mean, value))
 			}
-			if f.Several() > 0 {
-				y = float64(2*btoi(multitask.LabelOf(y, f.Several()) == class) - 1)
-			}
-			if f.counts > 0 {
-				y /= math.Exp(f.center[i])
-			} else {
-				y = (y - f.center[i]) / f.scale[i]
-			}
-			task.Y = append(task.Y, y)
+			task.Y = append(task.Y, f.target(i, y, class))
 		}
 		p.Tasks = append(p.Tasks, task)
 	}
