@@ -87,7 +87,6 @@ type scale struct {
 type part struct {
 	*data.ProblemData
 	scatter func() *view.Scatter
-	moved   func() inMetric // the rows in the metric of ridge 1, which the network sees too
 }
 
 // inMetric is a problem in the common metric.
@@ -200,11 +199,7 @@ func (b *Bench) hasLearned() bool {
 }
 
 func newPart(p *data.ProblemData) part {
-	scatter := sync.OnceValue(func() *view.Scatter { return view.NewScatter(p) })
-	return part{p, scatter, sync.OnceValue(func() inMetric {
-		metric := scatter().Metric(1)
-		return inMetric{metric.Problem(p), metric}
-	})}
+	return part{p, sync.OnceValue(func() *view.Scatter { return view.NewScatter(p) })}
 }
 
 // manyFolds is the number of folds where none is asked for.
@@ -262,12 +257,14 @@ func (b *Bench) ask(learned bool) ([]*infer.Solution, error) {
 	if found := b.found[learned]; found != nil {
 		return found, nil
 	}
+	s, err := b.in(place{learned, 1}) // which the network sees too
+	if err != nil {
+		return nil, err
+	}
 	found := make([]*infer.Solution, len(b.parts))
-	err := b.each(func(k int) (err error) {
-		p := b.partsOf(learned)[k]
-		found[k], err = b.finder.find(p.TrainingOnly(), func() *data.ProblemData {
-			return p.moved().ProblemData
-		})
+	err = b.each(func(k int) (err error) {
+		p := b.partsOf(learned)[k].TrainingOnly()
+		found[k], err = b.finder.find(p, s.parts[k].ProblemData)
 		return err
 	})
 	if err == nil {
@@ -282,7 +279,7 @@ func (b *Bench) fault(text string) error {
 
 // space is the problem in the metric of a ridge.
 type space struct {
-	whole  inMetric
+	parts  []inMetric        // of the Bench
 	folds  *evidence.Folds   // nil where rows cannot be split
 	tuning evidence.Evidence // chooses hyperparameters
 }
@@ -292,49 +289,33 @@ func (b *Bench) in(site place) (*space, error) {
 	if s := b.spaces[site]; s != nil {
 		return s, nil
 	}
-	parts := make([]inMetric, len(b.parts))
+	s := &space{parts: make([]inMetric, len(b.parts))}
 	err := b.each(func(k int) error {
 		p := b.partsOf(site.learned)[k]
-		switch site.ridge {
-		case 0:
-			parts[k] = inMetric{p.ProblemData, nil}
-		case 1:
-			parts[k] = p.moved()
-		default:
+		s.parts[k] = inMetric{p.ProblemData, nil}
+		if site.ridge > 0 {
 			metric := p.scatter().Metric(site.ridge)
-			parts[k] = inMetric{metric.Problem(p.ProblemData), metric}
+			s.parts[k] = inMetric{metric.Problem(p.ProblemData), metric}
 		}
 		return nil
 	})
-	if err != nil {
-		return nil, err
+	whole := s.parts[len(b.folds)].ProblemData
+	var folds []data.Fold
+	for k, fold := range b.folds {
+		folds = append(folds, data.Fold{ProblemData: s.parts[k].ProblemData, Rows: fold.Rows})
 	}
-	s := &space{whole: parts[len(b.folds)]}
-	s.folds, err = b.evidence(s.whole.ProblemData, func(k int) *data.ProblemData {
-		return parts[k].ProblemData
-	})
+	if folds != nil {
+		s.folds, err = evidence.NewFolds(whole, folds, b.options.Together)
+	}
 	s.tuning = s.folds
 	if err == nil && b.few() {
-		s.tuning, err = evidence.NewLeaveOneOut(s.whole.ProblemData)
+		s.tuning, err = evidence.NewLeaveOneOut(whole)
 	}
 	if err != nil {
 		return nil, fmt.Errorf("problem %q: %w", b.problem.Name, err)
 	}
 	b.spaces[site] = s
 	return s, nil
-}
-
-// evidence holds out the rows of the folds, with the features that each part has made.
-func (b *Bench) evidence(whole *data.ProblemData,
-	problem func(k int) *data.ProblemData) (*evidence.Folds, error) {
-	if len(b.folds) == 0 {
-		return nil, nil
-	}
-	var folds []data.Fold
-	for k, fold := range b.folds {
-		folds = append(folds, data.Fold{ProblemData: problem(k), Rows: fold.Rows})
-	}
-	return evidence.NewFolds(whole, folds, b.options.Together)
 }
 
 // few says that rows are few enough to leave each out in turn. Without a fifth of few rows

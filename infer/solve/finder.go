@@ -93,18 +93,14 @@ func (f *Finder) Omega(p *data.ProblemData) (*infer.Solution, error) {
 	if err != nil {
 		return nil, err
 	}
-	return f.find(p, func() *data.ProblemData {
-		return view.InMetric(p.TrainingOnly())
-	})
+	return f.find(p, view.InMetric(p.TrainingOnly()))
 }
 
 // find is Omega with the features that the network works on, which may be asked about them in
 // the common metric. It minimises the estimated error: rho tr(Omega^2) + <Phi, Omega>. The network
 // is asked about the tasks that have different labels. The others say nothing of how they relate,
 // and have the mean row of Omega; of fewer than two tasks that tell it is I/m.
-func (f *Finder) find(
-	p *data.ProblemData, inMetric func() *data.ProblemData,
-) (*infer.Solution, error) {
+func (f *Finder) find(p, inMetric *data.ProblemData) (*infer.Solution, error) {
 	if err := checkFeatures(p); err != nil {
 		return nil, err
 	}
@@ -114,7 +110,7 @@ func (f *Finder) find(
 		return &infer.Solution{Omega: multitask.Uniform(m)}, nil
 	}
 	payload, err := model.PrepareIn(f.network.Config, only(p, tasks), func() *data.ProblemData {
-		return only(inMetric(), tasks)
+		return only(inMetric, tasks)
 	})
 	if err != nil {
 		return nil, err

@@ -12,7 +12,6 @@ import (
 
 	"l2mt/data"
 	"l2mt/data/datatest"
-	"l2mt/data/view"
 	"l2mt/infer"
 	"l2mt/infer/solve/solvetest"
 	"l2mt/model"
@@ -27,15 +26,10 @@ func random(t testing.TB, seed uint64, change func(c *model.Config)) *Finder {
 	return datatest.Must(NewFinder(solvetest.Network(t, seed, change)))(t)
 }
 
-// metricOf brings a problem into its tasks' common metric.
-func metricOf(p *data.ProblemData) func() *data.ProblemData {
-	return func() *data.ProblemData { return view.NewScatter(p).Metric(1).Problem(p.TrainingOnly()) }
-}
-
 // estimate is what the network says of a problem whose features it takes as they are.
 func estimate(t testing.TB, n *Finder, p *data.ProblemData) *model.Estimate {
 	t.Helper()
-	payload := datatest.Must(model.PrepareIn(n.network.Config, p, metricOf(p)))(t)
+	payload := datatest.Must(model.Prepare(n.network.Config, p))(t)
 	return datatest.Must(n.forward.Estimate(payload))(t)
 }
 
@@ -59,7 +53,7 @@ func TestNoModelHasABetterCovariance(t *testing.T) {
 			for _, link := range model.Pieces()["link"] {
 				n := random(t, seed, func(c *model.Config) { c.Estimator, c.Link = estimator, link })
 				for i, p := range problems {
-					e, found, direction := estimate(t, n, p), datatest.Must(n.find(p, metricOf(p)))(t), n.network.Direction()
+					e, found, direction := estimate(t, n, p), datatest.Must(n.Omega(p))(t), n.network.Direction()
 					if found.Rho > 0 {
 						positive++
 					} else {
@@ -153,7 +147,7 @@ func TestTasksTheNetworkIsNotAskedAbout(t *testing.T) {
 	}
 	p := silent(made(1, "p", data.Classification, 5), 1, 3)
 	telling := []int{0, 2, 4}
-	of, others := datatest.Must(n.find(p, metricOf(p)))(t), datatest.Must(n.Omega(only(p, telling)))(t)
+	of, others := datatest.Must(n.Omega(p))(t), datatest.Must(n.Omega(only(p, telling)))(t)
 	scale := of.Omega.At(0, 0) / others.Omega.At(0, 0)
 	for i, a := range telling {
 		mean := 0.0
@@ -168,7 +162,7 @@ func TestTasksTheNetworkIsNotAskedAbout(t *testing.T) {
 	datatest.Check(t, datatest.Err(data.ProjectCovariance(of.Omega)))
 	datatest.Equal(t, of.Omega.SymmetricDim(), 5, "tasks")
 	p = silent(made(1, "p", data.Classification, 3), 0, 1)
-	if found := datatest.Must(n.find(p, metricOf(p)))(t); !mat.Equal(found.Omega, multitask.Uniform(3)) {
+	if found := datatest.Must(n.Omega(p))(t); !mat.Equal(found.Omega, multitask.Uniform(3)) {
 		t.Errorf("of one task that tells the network says\n%v", mat.Formatted(found.Omega))
 	}
 }

@@ -91,7 +91,7 @@ func (b *Bench) tuned(ctx context.Context, j *Judged) (*multitask.Result, error)
 	if err != nil {
 		return nil, err
 	}
-	r = r.Restored(s.whole.metric)
+	r = r.Restored(s.parts[len(b.folds)].metric)
 	if j.Learned {
 		r = r.Restored(b.finder.network.Sigma.Metric)
 	}

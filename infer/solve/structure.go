@@ -116,12 +116,12 @@ type features struct {
 	landmarks         int
 	separate          bool // columns have variances of their own
 	units
-	loss              mixed.Loss
-	loading           []float64
-	kernelRows        [][]float64 // coordinates of every task's rows
-	mean              []float64   // a level and weights of the rows made, by an older model
-	root              [][]float64 // of their covariance
-	noise             float64     // of targets
+	loss       mixed.Loss
+	loading    []float64
+	kernelRows [][]float64 // coordinates of every task's rows
+	mean       []float64   // a level and weights of the rows made, by an older model
+	root       [][]float64 // of their covariance
+	noise      float64     // of targets
 }
 
 // feature tells the origin of a feature.
@@ -140,39 +140,39 @@ func (b *Bench) features(p *data.ProblemData, views ...string) (*features, error
 }
 
 // fitSteps fits the steps to the training rows of a problem, or takes the steps of an older model.
-func (b *Bench) fitSteps(p *data.ProblemData, views []string) (*features, error) {
+func (b *Bench) fitSteps(p *data.ProblemData, seen []string) (*features, error) {
 	names := table.Numbers(p.Features, p.Cols())
-	older := b.options.After
 	f := &features{names: names.Features(), loss: b.loss(p.Kind())}
 	var err error
-	if f.steps, err = steps(p, views, older); err != nil {
+	if f.steps, err = steps(p, seen, b.options.After); err != nil {
 		return nil, err
 	}
 	if f.ProblemData, err = f.steps.Problem(p); err != nil {
 		return nil, err
 	}
-	standardise := f.steps[0]
-	curves := f.steps[1].Parts[0]
-	for _, kernel := range f.steps[1].Parts[1:] {
+	views := f.steps[1].Parts
+	for _, kernel := range views[1:] {
 		f.landmarks = len(kernel.Landmarks)
 		f.coordinates = kernel.Coordinates()
 	}
-	f.columns = []feature{{view: Level}}
+	f.add(Level, 0, 1)
 	used := 0
-	for j, c := range curves.Curves {
-		f.columns = append(f.columns, feature{Straight, j})
-		for range c.Bends {
-			f.columns = append(f.columns, feature{Curves, j})
-		}
-		if standardise.Deviation[j] > 0 {
+	for j, c := range views[0].Curves {
+		f.add(Straight, j, 1)
+		f.add(Curves, j, len(c.Bends))
+		if f.steps[0].Deviation[j] > 0 {
 			used++
 		}
 	}
 	f.separate = used <= mostSeparate
-	for range f.landmarks {
-		f.columns = append(f.columns, feature{view: Kernel})
-	}
+	f.add(Kernel, 0, f.landmarks)
 	return f, nil
+}
+
+// add adds features of a column.
+func (f *features) add(view string, column, count int) {
+	origin := []feature{{view, column}}
+	f.columns = append(f.columns, slices.Repeat(origin, count)...)
 }
 
 // trained are the features of a problem whose rows the steps have made.
@@ -239,7 +239,7 @@ func (b *Bench) loss(k data.Kind) mixed.Loss {
 }
 
 // steps standardise columns, and make their views.
-func steps(p *data.ProblemData, names []string, older *saved.Prior) (view.Steps, error) {
+func steps(p *data.ProblemData, seen []string, older *saved.Prior) (view.Steps, error) {
 	x := p.TrainingRows()
 	var standardise view.Step
 	var views view.Steps
@@ -255,12 +255,12 @@ func steps(p *data.ProblemData, names []string, older *saved.Prior) (view.Steps,
 	}
 	if views == nil {
 		see := view.Straight
-		if x.Cols() <= mostCurved && slices.Contains(names, Curves) {
+		if x.Cols() <= mostCurved && slices.Contains(seen, Curves) {
 			see = view.FitCurves
 		}
 		views = view.Steps{see(x)}
 	}
-	if slices.Contains(names, Kernel) && len(views) == 1 {
+	if slices.Contains(seen, Kernel) && len(views) == 1 {
 		landmarks := manyLandmarks
 		if p.OwnUnits {
 			landmarks = mostLandmarks
@@ -281,8 +281,8 @@ func (f *features) recall(older *saved.Prior) {
 		row = slices.Clone(row)
 		floats.Scale(unit, row)
 		f.root = append(f.root, row)
-		f.columns = append(f.columns, feature{view: After})
 	}
+	f.add(After, 0, len(f.root))
 }
 
 // labels are the targets of the training rows of every task.
@@ -298,17 +298,17 @@ func labels(p *data.ProblemData) (y [][]float64) {
 func (f *features) leading() []float64 {
 	m := len(f.Tasks)
 	n := len(f.Tasks[0].TrainSet.Y)
-	y := mat.NewDense(m, max(1, n), nil)
+	var y []float64
 	for i, t := range f.Tasks {
 		if len(t.TrainSet.Y) != n || n == 0 {
 			return f.loading
 		}
-		for j, v := range t.TrainSet.Y {
-			y.Set(i, j, (v-f.center[i])/f.scale[i])
+		for _, v := range t.TrainSet.Y {
+			y = append(y, f.target(i, v, 0))
 		}
 	}
 	var products mat.SymDense
-	products.SymOuterK(1, y)
+	products.SymOuterK(1, mat.NewDense(m, n, y))
 	spectrum, err := linalg.Eigen(&products)
 	if err != nil {
 		return f.loading
@@ -726,20 +726,19 @@ func (f *features) embed(r *multitask.Result) *multitask.Result {
 
 // omega is the covariance of the tasks' scores without their levels.
 func (f *features) omega(fits []*mixed.Fit) *mat.SymDense {
-	omega := mat.NewSymDense(len(f.Tasks), nil)
+	m := len(f.Tasks)
+	omega := mat.NewSymDense(m, nil)
+	own := math.SmallestNonzeroFloat32
 	for _, fit := range fits {
 		common := 0.0
-		smallest := math.SmallestNonzeroFloat32
 		for _, c := range fit.Components[1:] {
 			common += c.Common * c.Size
-			smallest += c.Own * c.Size
+			own += c.Own * c.Size
 		}
-		for i, a := range f.loading {
-			omega.SetSym(i, i, omega.At(i, i)+smallest)
-			for j, b := range f.loading[:i+1] {
-				omega.SetSym(i, j, omega.At(i, j)+a*b*common)
-			}
-		}
+		omega.SymRankOne(omega, common, mat.NewVecDense(m, f.loading))
+	}
+	for i := range m {
+		omega.SetSym(i, i, omega.At(i, i)+own)
 	}
 	return multitask.Normalised(omega)
 }
