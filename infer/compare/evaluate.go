@@ -123,8 +123,11 @@ func Evaluate(ctx context.Context, networks []Network,
 		if len(networks) > 1 && n.Head() != "" {
 			return nil, infer.ErrInvalid.Errorf("network %q has a head, which makes the features of all models: evaluate this network alone", n.Name)
 		}
-		if problems, err = n.FeaturesOf(given); err != nil {
-			return nil, err
+		problems = slices.Clone(given)
+		for i, p := range given {
+			if problems[i], err = n.Features(p); err != nil {
+				return nil, err
+			}
 		}
 	}
 	cells := o.cells(networks, given, problems)

@@ -6,7 +6,6 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
-	"regexp"
 	"slices"
 	"strings"
 	"sync/atomic"
@@ -256,40 +255,12 @@ func TestJournalRefusesOtherLines(t *testing.T) {
 	}
 }
 
-// An outcome that was edited is refused with its line: by its checksum and, where somebody made
-// that right again, by what no outcome can be.
+// An outcome that was edited is refused with its line, by its checksum.
 func TestJournalRefusesEditedOutcomes(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "outcomes.jsonl")
-	o := quick(t)
-	o.Journal = journal(t, path)
-	evaluate(t, nil, easy(), o)
-	closed(t, o.Journal)
-	whole := string(datatest.Must(os.ReadFile(path))(t))
-	error1 := regexp.MustCompile(`"test":\{"task":\[[^,\]]*`)
-	for _, c := range []struct{ edited, says string }{
-		{error1.ReplaceAllString(whole, `"test":{"task":[0.9`), "line 1: "},
-		{strings.Replace(whole, `"seconds":`, `"seconds":1`, 1), "checksum"},
-		{resealed(t, whole, `"test":{"task":[`, `"test":{"task":[0.5,`), "error"},
-		{resealed(t, whole, `"omega":[[`, `"omega":[[-`), "omega"},
-		{resealed(t, whole, `"test":{"task":[`, `"test":{"task":[-`), "error"},
-		{resealed(t, whole, `},"seconds"`, `e1},"seconds"`), "mean"},
-		{resealed(t, whole, `"lambda1":`, `"lambda1":-`), "lambda1"},
-	} {
-		datatest.Need(t, c.edited != whole, "%s: nothing was edited", c.says)
-		datatest.Check(t, os.WriteFile(path, []byte(c.edited), 0o644))
-		j, err := OpenJournal(path)
-		if err == nil {
-			closed(t, j)
-		}
-		datatest.Says(t, err, infer.ErrInvalid, "line 1: ", c.says)
-	}
-}
-
-// resealed edits the first line, and makes its checksum right.
-func resealed(t *testing.T, text, old, with string) string {
-	first, others, _ := strings.Cut(text, "\n")
-	body := datatest.Must(files.Unseal([]byte(first)))(t)
-	return string(files.Seal([]byte(strings.Replace(string(body), old, with, 1)))) + others
+	edited := strings.Replace(string(outcome), `"seconds":`, `"seconds":1`, 1)
+	datatest.Check(t, os.WriteFile(path, []byte(edited), 0o644))
+	datatest.Refused(OpenJournal(path))(t, infer.ErrInvalid, "line 1: ", "checksum")
 }
 
 func TestEvaluateRefuses(t *testing.T) {
@@ -312,12 +283,14 @@ func TestFailureIsNamed(t *testing.T) {
 	datatest.Refused(Evaluate(t.Context(), nil, problems, quick(t)))(t, nil, `stl on problem "a"`)
 }
 
+// outcome is a line of a journal.
+var outcome = files.Seal([]byte(`{"problem":"p","model":"stl","params":{"lambda1":1},"omega":[[1]],"validation":{"task":[0],"mean":0},"test":{"task":[0],"mean":0},"seconds":1}`))
+
 // Whatever the file, it is refused and left alone, or opened up to its last
 // whole line.
 func FuzzJournal(f *testing.F) {
-	whole := files.Seal([]byte(`{"problem":"p","model":"stl","params":{"lambda1":1},"omega":[[1]],"validation":{"task":[0],"mean":0},"test":{"task":[0],"mean":0},"seconds":1}`))
-	f.Add(whole)
-	f.Add(slices.Concat(whole, whole[:len(whole)/2]))
+	f.Add(outcome)
+	f.Add(slices.Concat(outcome, outcome[:len(outcome)/2]))
 	f.Add(files.Seal([]byte(`{"problem":"p","model":"l2mt"}`)))
 	f.Add([]byte("\n"))
 	f.Add([]byte("null\n"))
@@ -344,10 +317,10 @@ func TestModelsHaveTheFeaturesOfTheHead(t *testing.T) {
 	without, err2 := solve.NewFinder(b)
 	datatest.Check(t, errors.Join(err1, err2))
 	problems := twoProblems()
-	made := datatest.Must(with.FeaturesOf(problems))(t)
+	made := datatest.Must(with.Features(problems[0]))(t)
 	o := quick(t)
 	outcomes := evaluate(t, with, problems[:1], o)
-	same(t, "outcomes", outcomes, evaluate(t, without, made[:1], o))
+	same(t, "outcomes", outcomes, evaluate(t, without, []*data.ProblemData{made}, o))
 	datatest.Refused(Evaluate(t.Context(), []Network{{"a", with}, {"b", without}}, problems, o))(t, infer.ErrInvalid, `"a" has a head`)
 	raw := evaluate(t, nil, problems[:1], o)
 	datatest.Holds(t, !slices.Equal(raw[0].Test.Task, outcomes[0].Test.Task),

@@ -77,18 +77,15 @@ type Paired struct {
 	Losses int `json:"losses"`
 }
 
-// Summarise makes the table of outcomes. Every method must have an outcome on
-// every problem, and single-task learning must be among them.
+// Summarise makes the table of outcomes. Every method must have an outcome on every problem, in the
+// order of Evaluate, and single-task learning must be among them.
 //
 // Errors are relative to the errors of single-task learning on all labelled rows. Methods come
 // first, the best on top, then the controls, and then methods that learn from the training rows
 // alone. One more row of each kind chooses, on each problem, the model with the lowest validation
 // error: the strongest rival that does not look at test rows.
 func Summarise(outcomes []Outcome) (*Table, error) {
-	problems, methods, err := collate(outcomes)
-	if err != nil {
-		return nil, err
-	}
+	problems, methods := collate(outcomes)
 	i := slices.IndexFunc(methods, func(m *Row) bool {
 		return m.Method == Method{Model: STL, Variant: Labelled}
 	})
@@ -152,7 +149,7 @@ func (r Row) Heading() string {
 
 // collate brings the outcomes of every method together, problems and methods
 // in the order of their first outcomes.
-func collate(outcomes []Outcome) (problems []string, methods []*Row, err error) {
+func collate(outcomes []Outcome) (problems []string, methods []*Row) {
 	names := map[string]bool{}
 	for _, o := range outcomes {
 		if !slices.Contains(problems, o.Problem) {
@@ -165,9 +162,6 @@ func collate(outcomes []Outcome) (problems []string, methods []*Row, err error) 
 			methods = append(methods, &Row{Title: title(o.Model, o.Variant), Method: o.Method})
 		}
 		m := methods[i]
-		if i := len(m.Test); i >= len(problems) || problems[i] != o.Problem {
-			return nil, nil, infer.ErrInvalid.Errorf("the outcomes of %s must have each problem once, in the order of the other methods; number %d is of problem %q", m.Title, i, o.Problem)
-		}
 		m.Validation = append(m.Validation, o.Validation.Mean)
 		m.Test = append(m.Test, o.Test.Mean)
 		m.Seconds += o.Seconds
@@ -181,13 +175,10 @@ func collate(outcomes []Outcome) (problems []string, methods []*Row, err error) 
 		if len(problems) > 1 {
 			m.Omega = nil
 		}
-		if len(m.Test) < len(problems) {
-			return nil, nil, infer.ErrInvalid.Errorf("there is no outcome of %s on problem %q", m.Title, problems[len(m.Test)])
-		}
 		m.Error = stat.Mean(m.Test, nil)
 		m.Seconds /= float64(len(problems))
 	}
-	return problems, methods, nil
+	return problems, methods
 }
 
 func title(model string, v Variant) string {

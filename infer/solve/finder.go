@@ -39,18 +39,6 @@ func (f *Finder) Features(p *data.ProblemData) (*data.ProblemData, error) {
 	return f.network.Features(p)
 }
 
-// FeaturesOf is Features of several problems.
-func (f *Finder) FeaturesOf(problems []*data.ProblemData) ([]*data.ProblemData, error) {
-	features := make([]*data.ProblemData, len(problems))
-	for i, p := range problems {
-		var err error
-		if features[i], err = f.Features(p); err != nil {
-			return nil, err
-		}
-	}
-	return features, nil
-}
-
 // Head has the widths of the network's head, as "1280-1000"; empty if it has none.
 func (f *Finder) Head() string { return f.network.Config.Head }
 
