@@ -5,13 +5,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"maps"
 	"slices"
 	"sync"
 	"time"
 
 	"golang.org/x/sync/errgroup"
-	"gonum.org/v1/gonum/mat"
 
 	"l2mt/data"
 	"l2mt/data/progress"
@@ -110,7 +108,7 @@ type Judged struct {
 	Seconds float64
 
 	subject evidence.Subject
-	start   *multitask.Result // on all rows, where there is one
+	start   *multitask.Result // on all rows, or on the first fold
 	first   []*mixed.Fit      // of a structure on the first fold, class by class
 }
 
@@ -388,11 +386,6 @@ func (b *Bench) CutOff(err error) bool {
 
 // judgeEach measures several candidates.
 func (b *Bench) judgeEach(ctx context.Context, candidates []Candidate) (judged []*Judged, err error) {
-	defer func() {
-		if err != nil { // candidates that were cut off are not known
-			maps.DeleteFunc(b.judged, func(_ string, j *Judged) bool { return j.HeldOut == nil })
-		}
-	}()
 	if len(candidates) == 0 {
 		return nil, b.fault("there are no candidates")
 	}
@@ -406,7 +399,6 @@ func (b *Bench) judgeEach(ctx context.Context, candidates []Candidate) (judged [
 		j := b.judged[c.Name()]
 		if j == nil || c.Model != nil { // covariances that are given have one name
 			j = &Judged{Candidate: c}
-			b.judged[c.Name()] = j
 			if c.View != "" {
 				structures = append(structures, j)
 			} else {
@@ -434,6 +426,9 @@ func (b *Bench) judgeEach(ctx context.Context, candidates []Candidate) (judged [
 	}
 	for _, j := range structures {
 		j.Seconds = time.Since(begin).Seconds() / float64(len(structures))
+	}
+	for _, j := range judged {
+		b.judged[j.Name()] = j
 	}
 	return judged, nil
 }
@@ -553,11 +548,13 @@ func (b *Bench) tune(ctx context.Context, j *Judged) (err error) {
 		return err
 	}
 	o := evidence.Options{Lambda1: b.options.Lambda1, Workers: b.options.Workers}
-	if j.Chosen, err = evidence.Held(ctx, j.subject, s.tuning, o); err != nil ||
-		s.folds == nil || s.tuning == evidence.Evidence(s.folds) {
+	if j.Chosen, err = evidence.Held(ctx, j.subject, s.tuning, o); err != nil {
 		return err
 	}
 	j.start = j.Fits[0]
+	if s.folds == nil || s.tuning == evidence.Evidence(s.folds) {
+		return nil
+	}
 	j.HeldOut, err = s.folds.Judge(ctx, j.subject,
 		j.Params, nil, evidence.Comparing(b.options.Workers))
 	return err
@@ -568,28 +565,24 @@ func (b *Bench) subject(c Candidate) (evidence.Subject, error) {
 	if c.Model != nil {
 		return evidence.Of(c.Model), nil
 	}
-	omegas := make([]*mat.SymDense, len(b.parts))
+	found := []*infer.Solution{{}}
 	if c.Network > 0 {
-		found, err := b.ask(c.Learned)
-		if err != nil {
+		var err error
+		if found, err = b.ask(c.Learned); err != nil {
 			return evidence.Subject{}, err
-		}
-		for k, f := range found {
-			omegas[k] = f.Omega
 		}
 	}
-	models := make([]multitask.Model, len(b.parts))
-	for k := range models {
-		var err error
-		models[k], err = multitask.GivenWith(c.omega(b.borrows, omegas[k]),
-			c.Drawn, c.Balanced)
+	var models []multitask.Model
+	for _, f := range found {
+		m, err := multitask.GivenWith(c.omega(b.borrows, f.Omega), c.Drawn, c.Balanced)
 		if err != nil {
 			return evidence.Subject{}, err
 		}
+		models = append(models, m)
+	}
+	if len(models) == 1 {
+		return evidence.Of(models[0]), nil
 	}
 	last := len(b.folds)
-	if c.Network == 0 {
-		return evidence.Of(models[last]), nil
-	}
 	return evidence.Subject{Model: models[last], Folds: models[:last]}, nil
 }

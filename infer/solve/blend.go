@@ -268,9 +268,11 @@ func (b *Bench) blended(parts []*evidence.HeldOut) [][]float64 {
 					scores[j] = e.center[i] + e.scale[i]*score
 				}
 			}
-			if b.counts > 0 && k == len(b.folds)-1 {
-				saved.Expect(scores, b.largest)
-			}
+		}
+	}
+	if b.counts > 0 {
+		for _, scores := range out {
+			saved.Expect(scores, b.largest)
 		}
 	}
 	return out

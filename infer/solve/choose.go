@@ -203,9 +203,8 @@ func (b *Bench) weigh(ctx context.Context, candidates []Candidate) (*Choice, err
 	return c, nil
 }
 
-// timely judges candidates while there is time. Where there is time for none they are the levels of
-// tasks, if these are a candidate, which are judged in any case, and straight columns; otherwise the
-// first.
+// timely judges candidates while there is time, first the levels of tasks and straight columns, if
+// these are among them. The first is judged in any case.
 func (b *Bench) timely(
 	ctx context.Context, candidates []Candidate,
 ) (judged []*Judged, left int, err error) {
@@ -213,18 +212,17 @@ func (b *Bench) timely(
 		judged, err = b.judgeEach(ctx, candidates)
 		return judged, 0, err
 	}
-	simplest := candidates[:1:1]
 	order := candidates
-	level := Candidate{Structure: Structure{View: Level}}
-	if slices.Contains(candidates, level) {
-		simplest = []Candidate{level}
-		straight := Candidate{Structure: Structure{View: Straight}}
-		order = slices.Concat([]Candidate{straight}, candidates)
+	for _, view := range []string{Straight, Level} {
+		c := Candidate{Structure: Structure{View: view}}
+		if slices.Contains(candidates, c) {
+			order = slices.Insert(slices.Clone(order), 0, c)
+		}
 	}
-	if _, err := b.judgeEach(ctx, simplest); err != nil {
+	if _, err := b.judgeEach(ctx, order[:1]); err != nil {
 		return nil, 0, err
 	}
-	var tried []Candidate
+	tried := map[string]bool{}
 	for _, c := range order {
 		_, err := b.Judge(ctx, c)
 		if ctx.Err() == nil && b.CutOff(err) {
@@ -233,19 +231,12 @@ func (b *Bench) timely(
 		if err != nil {
 			return nil, 0, err
 		}
-		tried = append(tried, c)
+		tried[c.Name()] = true
 	}
-	late := func(c Candidate) bool { return !slices.Contains(tried, c) }
+	late := func(c Candidate) bool { return !tried[c.Name()] }
 	timely := slices.DeleteFunc(slices.Clone(candidates), late)
-	if len(timely) == 0 {
-		timely = append(simplest, tried...)
-	}
-	left = len(candidates)
-	for _, c := range timely {
-		left -= btoi(slices.Contains(candidates, c))
-	}
 	judged, err = b.judgeEach(ctx, timely)
-	return judged, left, err
+	return judged, len(candidates) - len(timely), err
 }
 
 func newChoice(

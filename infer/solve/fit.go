@@ -1,7 +1,6 @@
 package solve
 
 import (
-	"cmp"
 	"context"
 	"fmt"
 	"math"
@@ -85,8 +84,7 @@ func (b *Bench) tuned(ctx context.Context, j *Judged) (*multitask.Result, error)
 	if err != nil {
 		return nil, err
 	}
-	o := multitask.Options{Workers: b.options.Workers,
-		Start: cmp.Or(j.start, j.Fits[0])}
+	o := multitask.Options{Workers: b.options.Workers, Start: j.start}
 	r, err := multitask.Fit(ctx, j.subject.Model, s.tuning.Training(), j.Params, o)
 	if err != nil {
 		return nil, err

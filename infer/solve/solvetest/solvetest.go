@@ -99,12 +99,11 @@ func Network(t testing.TB, seed uint64, change func(c *model.Config)) *model.Net
 func Poisoned(p *data.ProblemData) *data.ProblemData {
 	poisoned := &data.ProblemData{Problem: p.Problem, Tasks: slices.Clone(p.Tasks)}
 	for i := range poisoned.Tasks {
-		s := &poisoned.Tasks[i].TestSet
-		*s = data.Samples{X: p.Tasks[i].TrainSet.X.Take(
-			make([]int, len(s.Y))), Y: slices.Clone(s.Y)}
-		for j := range s.Y {
-			s.Y[j] = -s.Y[j]
-		}
+		t := &poisoned.Tasks[i]
+		y := slices.Clone(t.TestSet.Y)
+		floats.Scale(-1, y)
+		x := t.TrainSet.X.Take(make([]int, len(y)))
+		t.TestSet = data.Samples{X: x, Y: y}
 	}
 	return poisoned
 }
