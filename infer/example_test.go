@@ -25,12 +25,10 @@ func ExampleOmega() {
 	fmt.Printf("Omega = %.3f\n", mat.Formatted(s.Omega, mat.Prefix("        ")))
 	fmt.Printf("kappa = %.3f\n", s.Kappa)
 	fmt.Printf("mu    = %.3f\n", s.Mu)
-	fmt.Printf("objective %.3f\n", s.Objective)
 	// Output:
 	// Omega = ⎡ 0.350   0.350  -0.200⎤
 	//         ⎢ 0.350   0.350  -0.200⎥
 	//         ⎣-0.200  -0.200   0.300⎦
 	// kappa = [-2.093 -0.707 -0.200]
 	// mu    = [0.846 0.154 0.000]
-	// objective -1.140
 }

@@ -42,8 +42,6 @@ type Solution struct {
 	// Tau is the multiplier of the trace constraint: 2 Rho Omega + Phi + Tau I
 	// is positive semidefinite, and zero on the range of Omega.
 	Tau float64
-	// Objective is Rho tr(Omega^2) + <Phi, Omega>.
-	Objective float64
 	// Multiplicity is the dimension of the lowest eigenspace of Phi.
 	// Eigenvalues within 1e-10 max|Kappa| of the lowest belong to it.
 	Multiplicity int
@@ -108,8 +106,7 @@ func FromSpectrum(kappa []float64, rho float64,
 	switch {
 	case rho > 0:
 		var err error
-		s.Mu, s.Tau, s.Objective, err = DualScan(kappa, rho)
-		if err != nil {
+		if s.Mu, s.Tau, err = DualScan(kappa, rho); err != nil {
 			return nil, err
 		}
 		for k < len(kappa) && s.Mu[k] > 0 {
@@ -120,11 +117,9 @@ func FromSpectrum(kappa []float64, rho float64,
 			s.Mu[i] = 1 / float64(k)
 		}
 		s.Tau = -kappa[0]
-		s.Objective = kappa[0]
 	default:
 		s.Mu[0] = 1
 		s.Tau = -kappa[0] - 2*rho
-		s.Objective = kappa[0] + rho
 	}
 	u, ok := first(k)
 	if !ok {
@@ -188,9 +183,8 @@ func compose(u *mat.Dense, mu []float64) *mat.SymDense {
 //	minimise    rho ||mu||^2 + <mu, kappa>
 //	subject to  mu >= 0, sum(mu) = 1
 //
-// kappa must ascend, as an eigendecomposition returns it. With it come the
-// multiplier tau, for which mu_i = max(0, -(kappa_i + tau) / (2 rho)), and the
-// objective. DualScan returns an error that wraps ErrInvalid if kappa is empty,
+// kappa must ascend, as an eigendecomposition returns it. With mu comes the
+// multiplier tau, for which mu_i = max(0, -(kappa_i + tau) / (2 rho)). DualScan returns an error that wraps ErrInvalid if kappa is empty,
 // does not ascend or is not finite, or if rho is not positive and finite.
 //
 // The dual is a convex function of tau, quadratic between neighbouring -kappa_i,
@@ -210,12 +204,12 @@ func compose(u *mat.Dense, mu []float64) *mat.SymDense {
 //
 // so that all sums are of nonnegative numbers of at most theta <= 1, and the
 // scale of kappa and rho does not matter.
-func DualScan(kappa []float64, rho float64) (mu []float64, tau, objective float64, err error) {
+func DualScan(kappa []float64, rho float64) (mu []float64, tau float64, err error) {
 	if !(rho > 0) || !finite(rho) {
-		return nil, 0, 0, ErrInvalid.Errorf("rho: it is %v; the scan needs it positive and finite", rho)
+		return nil, 0, ErrInvalid.Errorf("rho: it is %v; the scan needs it positive and finite", rho)
 	}
 	if err := checkSpectrum(kappa); err != nil {
-		return nil, 0, 0, err
+		return nil, 0, err
 	}
 	mu = make([]float64, len(kappa)) // holds z until theta is known
 	lowest := kappa[0]
@@ -230,13 +224,10 @@ func DualScan(kappa []float64, rho float64) (mu []float64, tau, objective float6
 		sum += z
 	}
 	theta := (1 + sum) / float64(support)
-	squares := 0.0
 	for i := range support {
 		mu[i] = max(0, theta-mu[i])
-		squares += mu[i] * mu[i]
 	}
-	// rho ||mu||^2 + <mu, kappa> with kappa_i = lowest + 2 rho (theta - mu_i).
-	return mu, -(lowest + 2*rho*theta), lowest + rho*(2*theta-squares), nil
+	return mu, -(lowest + 2*rho*theta), nil
 }
 
 func checkSpectrum(kappa []float64) error {

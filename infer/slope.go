@@ -25,7 +25,7 @@ func Slopes(phi *mat.SymDense, rho float64, gradient mat.Symmetric) (
 		return nil, 0, ErrInvalid.Errorf("Phi: it has no eigendecomposition in float64")
 	}
 	kappa := e.Values(nil)
-	mu, _, _, err := DualScan(kappa, rho)
+	mu, _, err := DualScan(kappa, rho)
 	if err != nil {
 		return nil, 0, err
 	}
