@@ -54,11 +54,7 @@ func Slopes(phi *mat.SymDense, rho float64, gradient mat.Symmetric) (
 		}
 	}
 	half.Product(&u, &slope, u.T())
-	gradientPhi = mat.NewSymDense(m, nil)
-	for i := range m {
-		for j := i; j < m; j++ {
-			gradientPhi.SetSym(i, j, (half.At(i, j)+half.At(j, i))/2)
-		}
-	}
-	return gradientPhi, gradientRho, nil
+	slope.Add(&half, half.T())
+	slope.Scale(0.5, &slope)
+	return mat.NewSymDense(m, slope.RawMatrix().Data), gradientRho, nil
 }

@@ -55,12 +55,11 @@ func Correlation(omega *mat.SymDense) [][]float64 {
 	for i := range c {
 		c[i] = mat.Row(nil, i, omega)
 		for j := range c {
-			if scale := math.Sqrt(omega.At(i, i) * omega.At(j, j)); i == j {
-				c[i][j] = 1
-			} else if scale > 0 {
+			if scale := math.Sqrt(omega.At(i, i) * omega.At(j, j)); scale > 0 {
 				c[i][j] /= scale
 			}
 		}
+		c[i][i] = 1
 	}
 	return c
 }
@@ -97,7 +96,7 @@ func (c Curve) Marks() [5]int {
 	marks := [5]int{-1, -1, -1, -1, -1}
 	knots := c.Knots[:min(len(c.Knots), len(marks))]
 	if c.Days && len(knots) == len(marks) {
-		knots = slices.Concat(knots[:2], knots[3:])
+		knots = slices.Delete(slices.Clone(knots), 2, 3)
 	}
 	for i, knot := range knots {
 		marks[i] = slices.Index(c.X, knot)

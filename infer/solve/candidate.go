@@ -62,20 +62,20 @@ func (c Candidate) words() (name, title string) {
 		return c.Structure.Name(), c.Structure.Title()
 	}
 	add := func(is bool, between, word, what string) {
-		if is && name != "" {
-			name = name + "-"
-			title = title + between
+		if !is {
+			return
 		}
-		if is {
-			name = name + word
-			title = title + what
+		if name != "" {
+			name += "-"
+			title += between
 		}
+		name += word
+		title += what
 	}
 	share := func(share float64, word, whole, part string) {
 		p := math.Round(1e6*share) / 1e4
 		add(p == 100, " + ", word, whole)
-		add(p != 100 && p != 0, " + ",
-			fmt.Sprintf("%s%g", word, p), fmt.Sprintf(part, p))
+		add(p != 100 && p != 0, " + ", fmt.Sprint(word, p), fmt.Sprintf(part, p))
 	}
 	if c.Model != nil {
 		name = c.Model.Info().Name
@@ -87,11 +87,11 @@ func (c Candidate) words() (name, title string) {
 	}
 	one := c.Drawn >= multitask.OneIntercept
 	add(c.Learned, ", ", "learned", "columns as experience weighs them")
-	add(c.Ridge > 0, ", ", fmt.Sprintf("metric%g", c.Ridge),
+	add(c.Ridge > 0, ", ", fmt.Sprint("metric", c.Ridge),
 		fmt.Sprintf("columns weighed by how rows scatter (%g)", c.Ridge))
 	add(one, ", ", "one-intercept", "one intercept")
 	add(c.Drawn > 0 && !one, ", ",
-		fmt.Sprintf("drawn%g", c.Drawn), fmt.Sprintf("intercepts that lean on %g rows of the others", c.Drawn))
+		fmt.Sprint("drawn", c.Drawn), fmt.Sprintf("intercepts that lean on %g rows of the others", c.Drawn))
 	add(c.Balanced, ", ", "balanced", "classes that count the same")
 	return name, title
 }
@@ -105,12 +105,10 @@ func ParseCandidate(name string) (c Candidate, ok bool) {
 	}
 	for part := range strings.SplitSeq(name, "-") {
 		digit := strings.IndexAny(part+"0", "0123456789.")
-		number, err := strconv.ParseFloat(part[digit:], 64)
+		number, _ := strconv.ParseFloat(part[digit:], 64) // of nonsense nothing comes below
 		share := number / 100
 		if part[digit:] == "" {
 			share = 1
-		} else if err != nil {
-			return c, false
 		}
 		switch part[:digit] {
 		case "network":
@@ -129,7 +127,7 @@ func ParseCandidate(name string) (c Candidate, ok bool) {
 			c.Balanced = true
 		}
 	}
-	return c, c.Name() == name // so that nothing is passed over
+	return c, c.Name() == name
 }
 
 // omega mixes the covariance of the tasks, with the network's covariance where there is one. A task

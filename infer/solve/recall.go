@@ -31,14 +31,12 @@ func (b *Bench) recognise(c *Choice) error {
 		if !ok {
 			continue
 		}
-		first := sigma.Classes[classes[0]].Name
-		words := fmt.Sprintf("task %q: the experience has its classes %q and %q, and their rows there take part in the fit", t.Name, first, sigma.Classes[classes[1]].Name)
-		recalled = append(recalled, words)
+		recalled = append(recalled, fmt.Sprintf("task %q: the experience has its classes %q and %q, and their rows there take part in the fit",
+			t.Name, sigma.Classes[classes[0]].Name, sigma.Classes[classes[1]].Name))
 		var held []float64
 		for _, fold := range b.folds {
-			t := fold.Tasks[i]
-			scored := discriminant(sigma, classes, t).Scores(0, t.ValidationSet.X)
-			held = append(held, scored...)
+			r := discriminant(sigma, classes, fold.Tasks[i])
+			held = append(held, r.Scores(0, fold.Tasks[i].ValidationSet.X)...)
 		}
 		fitted := c.Scores[i]
 		for j, y := range c.Y[i] {
@@ -60,10 +58,10 @@ func (b *Bench) recognise(c *Choice) error {
 	}
 	c.known = known
 	c.Recalled = recalled
-	held, err := b.predicted(scores)
-	if err == nil {
-		held.Variance = c.Variance
-		c.HeldOut = held
+	variance := c.Variance
+	var err error
+	if c.HeldOut, err = b.predicted(scores); err == nil {
+		c.Variance = variance
 	}
 	return err
 }

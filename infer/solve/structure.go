@@ -640,10 +640,11 @@ func (f *features) doubts(p *posterior) (one *saved.Doubt, classes []*saved.Doub
 	if count == 1 {
 		return f.doubt(p, 0), nil
 	}
+	if count*d*d > mostDoubt {
+		return nil, nil
+	}
 	for class := range count {
-		if count*d*d <= mostDoubt {
-			classes = append(classes, f.doubt(p, class))
-		}
+		classes = append(classes, f.doubt(p, class))
 	}
 	return nil, classes
 }
@@ -717,9 +718,9 @@ func (f *features) embed(r *multitask.Result) *multitask.Result {
 				row[m] += row[i] / float64(m)
 			}
 		}
-		for i := range m {
-			embedded.B[m*classes+class] += embedded.B[i*classes+class] / float64(m)
-		}
+	}
+	for i, b := range embedded.B[:len(r.B)] {
+		embedded.B[len(r.B)+i%classes] += b / float64(m)
 	}
 	return &embedded
 }
