@@ -2,7 +2,6 @@ package solve
 
 import (
 	"fmt"
-	"math"
 	"slices"
 	"sync"
 
@@ -61,23 +60,13 @@ func only(p *data.ProblemData, tasks []int) *data.ProblemData {
 	return q
 }
 
-// checkFeatures refuses features that are not finite: the network would take
-// them for an answer.
-func checkFeatures(p *data.ProblemData) error {
-	for _, t := range p.Tasks {
-		for i, v := range t.TrainSet.X.SquaredNorms() {
-			if !(v <= math.MaxFloat64) { // or NaN
-				return infer.ErrInvalid.Errorf("problem %q, task %q, training row %d: its features must be finite", p.Name, t.Name, i)
-			}
-		}
-	}
-	return nil
-}
-
 // Omega finds the covariance that the network thinks best for a problem, from
 // the training rows alone.
 func (f *Finder) Omega(p *data.ProblemData) (*infer.Solution, error) {
 	p, err := f.Features(p)
+	if err == nil {
+		_, err = multitask.Training(p) // refuses features that are not finite
+	}
 	if err != nil {
 		return nil, err
 	}
@@ -89,9 +78,6 @@ func (f *Finder) Omega(p *data.ProblemData) (*infer.Solution, error) {
 // is asked about the tasks that have different labels. The others say nothing of how they relate,
 // and have the mean row of Omega; of fewer than two tasks that tell it is I/m.
 func (f *Finder) find(p, inMetric *data.ProblemData) (*infer.Solution, error) {
-	if err := checkFeatures(p); err != nil {
-		return nil, err
-	}
 	m := len(p.Tasks)
 	tasks := telling(p)
 	if len(tasks) < min(2, m) {
