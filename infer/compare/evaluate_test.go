@@ -59,11 +59,6 @@ func timeless(outcomes []Outcome) []Outcome {
 	return outcomes
 }
 
-func same(t *testing.T, what string, got, want []Outcome) {
-	t.Helper()
-	datatest.Equal(t, got, want, "%s", what)
-}
-
 // Every method has its outcomes, in order, and each is what the packages give
 // when they are called directly.
 func TestOutcomesAreThoseOfTheModels(t *testing.T) {
@@ -83,11 +78,15 @@ func TestOutcomesAreThoseOfTheModels(t *testing.T) {
 	again := datatest.Must(evidence.Refit(t.Context(), tuned.Omega, onAll, p))(t)
 	found := datatest.Must(n.Omega(p))(t)
 	paper := datatest.Must(evidence.Refit(t.Context(), found.Omega, split(p), p))(t)
-	check(t, outcomes, p, map[string]*evidence.Tuned{
+	for name, want := range map[string]*evidence.Tuned{
 		"snr2/": tuned, "snr2/labelled": labelled, "snr2/refit": again, "l2mt/paper": paper,
 		"l2mt/": chosen(t, n, p, solve.Parts{}), "l2mt/without": chosen(t, n, p, solve.Parts{NoNetwork: true}),
 		"l2mt/alone": candidate(t, n, p, solve.Candidate{Ridge: 1, Mixture: solve.Mixture{Network: 1}}),
-	})
+	} {
+		got := outcomes[slices.Index(names, name)]
+		datatest.Holds(t, cmp.Equal(got.Params, want.Params) && slices.Equal(got.Test.Task, want.Test.Task) && cmp.Equal(got.Validation, want.Validation) && cmp.Equal(got.Omega, Entries(want.Omega)),
+			"%s: %+v, want the errors %v and %v, Omega %v", name, got, want.Validation, want.Test, want.Omega)
+	}
 }
 
 // named is a list of the network, if there is one.
@@ -96,22 +95,6 @@ func named(n *solve.Finder) []Network {
 		return nil
 	}
 	return []Network{{"n", n}}
-}
-
-// check compares the outcomes on a problem with what the packages come to, by model and
-// variant.
-func check(t *testing.T, outcomes []Outcome, p *data.ProblemData, wanted map[string]*evidence.Tuned) {
-	t.Helper()
-	for name, want := range wanted {
-		i := slices.IndexFunc(outcomes, func(x Outcome) bool { return x.Problem == p.Name && x.Model+"/"+string(x.Variant) == name })
-		datatest.Need(t, i >= 0, "%s has no outcome", name)
-		got := outcomes[i]
-		datatest.Holds(t, cmp.Equal(got.Params, want.Params) && slices.Equal(got.Test.Task, want.Test.Task) && cmp.Equal(got.Validation, want.Validation),
-			"%s: %+v, want the errors %v and %v", name, got, want.Validation, want.Test)
-		if want := Entries(want.Omega); !cmp.Equal(got.Omega, want) {
-			t.Errorf("%s: Omega %v, want %v", name, got.Omega, want)
-		}
-	}
 }
 
 // chosen is the fit with what a bench of its own chooses, and candidate that with one.
@@ -138,9 +121,9 @@ func TestSeveralNetworks(t *testing.T) {
 		return slices.DeleteFunc(slices.Clone(all), func(x Outcome) bool { return x.Network != network || x.Model != L2MT })
 	}
 	onlyA, onlyB := timeless(datatest.Must(Evaluate(t.Context(), []Network{{"a", a}}, twoProblems(), o))(t)), timeless(datatest.Must(Evaluate(t.Context(), []Network{{"b", b}}, twoProblems(), o))(t))
-	same(t, "a", of("a", both), of("a", onlyA))
-	same(t, "b", of("b", both), of("b", onlyB))
-	same(t, "what asks none", of("", both), of("", onlyB))
+	datatest.Equal(t, of("a", both), of("a", onlyA), "a")
+	datatest.Equal(t, of("b", both), of("b", onlyB), "b")
+	datatest.Equal(t, of("", both), of("", onlyB), "what asks none")
 	table := summarise(t, both)
 	l2mt := func(network string) Row {
 		return table.Rows[slices.IndexFunc(table.Rows, func(r Row) bool { return r.Network == network && r.Variant == Plain })]
@@ -156,18 +139,15 @@ func TestSeveralNetworks(t *testing.T) {
 func TestEvaluationDoesNotLeak(t *testing.T) {
 	datatest.Long(t)
 	n, o := asking(t), quick(t)
-	clean := evaluate(t, n, twoProblems()[:1], o)
-	var others []*data.ProblemData
-	for _, p := range twoProblems()[:1] {
-		others = append(others, solvetest.Poisoned(p))
-	}
-	dirty := evaluate(t, n, others, o)
+	p := twoProblems()[0]
+	clean := evaluate(t, n, []*data.ProblemData{p}, o)
+	dirty := evaluate(t, n, []*data.ProblemData{solvetest.Poisoned(p)}, o)
 	for i := range clean {
 		datatest.Holds(t, clean[i].Test.Mean != dirty[i].Test.Mean,
 			"%s %s: the poison does not act", clean[i].Model, clean[i].Variant)
 		clean[i].Test, dirty[i].Test = evidence.Errors{}, evidence.Errors{}
 	}
-	same(t, "other test rows", dirty, clean)
+	datatest.Equal(t, dirty, clean, "other test rows")
 }
 
 // stopper cancels after some advances.
@@ -227,7 +207,7 @@ func TestInterruptedEvaluationGoesOn(t *testing.T) {
 		o.Journal, o.Progress, o.Workers = journal(t, path), c, 2
 		datatest.Holds(t, o.Journal.Len() == kept && !o.Journal.Torn,
 			"stopped after %d fits: %d outcomes come back of %d, torn %v", stop, o.Journal.Len(), kept, o.Journal.Torn)
-		same(t, "interrupted", evaluate(t, n, easy(), o), want)
+		datatest.Equal(t, evaluate(t, n, easy(), o), want, "interrupted")
 		closed(t, o.Journal)
 		if total, done := c.total.Load(), c.done.Load(); total != 8-stop || done != total {
 			t.Errorf("stopped after %d of 8 fits: then %d were announced and %d made", stop, total, done)
@@ -239,28 +219,19 @@ func TestInterruptedEvaluationGoesOn(t *testing.T) {
 	few.Models, few.Labelled, few.Journal = o.Models[:1], nil, journal(t, filepath.Join(t.TempDir(), "outcomes.jsonl"))
 	evaluate(t, n, easy(), few)
 	o.Journal = few.Journal
-	same(t, "grown", evaluate(t, n, easy(), o), want)
+	datatest.Equal(t, evaluate(t, n, easy(), o), want, "grown")
 }
 
+// Lines that are no outcomes, or that were edited, are refused by their number, and left as they are.
 func TestJournalRefusesOtherLines(t *testing.T) {
-	dir := t.TempDir()
-	for _, text := range []string{"{\"problem\":\"p\"}\n", "no JSON\n", "{\"problem\":\"p\",\"model\":\"m\"}\nhalf\n{\"problem\":\"p\",\"model\":\"n\"}\n"} {
-		path := filepath.Join(dir, "outcomes.jsonl")
-		datatest.Check(t, os.WriteFile(path, []byte(text), 0o644))
-		_, err := OpenJournal(path)
-		datatest.Holds(t, errors.Is(err, infer.ErrInvalid) && strings.Contains(err.Error(), "line "),
-			"%q: %v", text, err)
-		after, _ := os.ReadFile(path)
-		datatest.Holds(t, string(after) == text, "%q is now %q", text, after)
-	}
-}
-
-// An outcome that was edited is refused with its line, by its checksum.
-func TestJournalRefusesEditedOutcomes(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "outcomes.jsonl")
 	edited := strings.Replace(string(outcome), `"seconds":`, `"seconds":1`, 1)
-	datatest.Check(t, os.WriteFile(path, []byte(edited), 0o644))
-	datatest.Refused(OpenJournal(path))(t, infer.ErrInvalid, "line 1: ", "checksum")
+	for text, says := range map[string]string{"{\"problem\":\"p\"}\n": "line 1: ", "no JSON\n": "line 1: ", string(outcome) + "half\n" + string(outcome): "line 2: ", edited: "checksum"} {
+		datatest.Check(t, os.WriteFile(path, []byte(text), 0o644))
+		datatest.Refused(OpenJournal(path))(t, infer.ErrInvalid, "line ", says)
+		after := datatest.Must(os.ReadFile(path))(t)
+		datatest.Equal(t, string(after), text, "the file")
+	}
 }
 
 func TestEvaluateRefuses(t *testing.T) {
@@ -320,7 +291,7 @@ func TestModelsHaveTheFeaturesOfTheHead(t *testing.T) {
 	made := datatest.Must(with.Features(problems[0]))(t)
 	o := quick(t)
 	outcomes := evaluate(t, with, problems[:1], o)
-	same(t, "outcomes", outcomes, evaluate(t, without, []*data.ProblemData{made}, o))
+	datatest.Equal(t, outcomes, evaluate(t, without, []*data.ProblemData{made}, o), "outcomes")
 	datatest.Refused(Evaluate(t.Context(), []Network{{"a", with}, {"b", without}}, problems, o))(t, infer.ErrInvalid, `"a" has a head`)
 	raw := evaluate(t, nil, problems[:1], o)
 	datatest.Holds(t, !slices.Equal(raw[0].Test.Task, outcomes[0].Test.Task),

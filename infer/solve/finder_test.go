@@ -33,65 +33,39 @@ func estimate(t testing.TB, n *Finder, p *data.ProblemData) *model.Estimate {
 	return datatest.Must(n.forward.Estimate(payload))(t)
 }
 
-// The covariance found is at least as good, in the eyes of the network, as that
-// of every model, of single-task learning, and of chance, whatever the pieces
-// and the sign of rho.
-func TestNoModelHasABetterCovariance(t *testing.T) {
+// The covariance found is at least as good, in the eyes of the network, as that of single-task
+// learning, and of chance, whatever the pieces and the sign of rho.
+func TestNoOtherCovarianceIsBetter(t *testing.T) {
 	datatest.Long(t)
 	problems := []*data.ProblemData{made(1, "a", data.Classification, 4), made(2, "b", data.Regression, 3), made(3, "c", data.Classification, 1)}
-	rivals := make([][]*mat.SymDense, len(problems))
-	for i, p := range problems {
-		rivals[i] = modelCovariances(t, p)
-		r := data.Stream(4, "rivals", uint64(i))
-		for range 30 {
-			rivals[i] = append(rivals[i], covariance(r, len(p.Tasks)))
-		}
-	}
-	negative, positive, falling := 0, 0, 0
+	seen := map[string]bool{}
 	for seed := range uint64(6) {
 		for _, estimator := range model.Pieces()["estimator"] {
 			for _, link := range model.Pieces()["link"] {
 				n := random(t, seed, func(c *model.Config) { c.Estimator, c.Link = estimator, link })
+				direction := n.network.Direction()
 				for i, p := range problems {
-					e, found, direction := estimate(t, n, p), datatest.Must(n.Omega(p))(t), n.network.Direction()
-					if found.Rho > 0 {
-						positive++
-					} else {
-						negative++
-					}
-					if direction < 0 {
-						falling++
-					}
+					e, found := estimate(t, n, p), datatest.Must(n.Omega(p))(t)
+					seen[fmt.Sprint("rho is positive: ", found.Rho > 0)] = true
+					seen[fmt.Sprint("the link falls: ", direction < 0)] = true
 					value := func(omega *mat.SymDense) float64 {
 						flat := mat.DenseCopyOf(omega).RawMatrix().Data
 						return direction * (floats.Dot(e.Phi, flat) + e.C*floats.Dot(flat, flat))
 					}
 					best := value(found.Omega)
-					for k, rival := range rivals[i] {
-						if v := value(rival); v < best-1e-9*(1+math.Abs(best)) {
-							t.Fatalf("seed %d, %s, %s, problem %s: direction * f is %v at the covariance found, but %v at rival %d", seed, estimator, link, p.Name, best, v, k)
-						}
+					rival := multitask.Uniform(len(p.Tasks))
+					r := data.Stream(4, "rivals", uint64(i))
+					for k := range 30 {
+						v := value(rival)
+						datatest.Need(t, v >= best-1e-9*(1+math.Abs(best)),
+							"seed %d, %s, %s, problem %s: direction * f is %v at the covariance found, but %v at rival %d", seed, estimator, link, p.Name, best, v, k)
+						rival = covariance(r, len(p.Tasks))
 					}
 				}
 			}
 		}
 	}
-	datatest.Holds(t, positive != 0 && negative != 0 && falling != 0,
-		"rho was positive %d times and not %d times, and the link fell %d times; all must be tried", positive, negative, falling)
-}
-
-// modelCovariances are those of the paper's ten models, one of which has I/m.
-func modelCovariances(t *testing.T, p *data.ProblemData) []*mat.SymDense {
-	t.Helper()
-	training := datatest.Must(multitask.Training(p))(t)
-	var list []*mat.SymDense
-	for _, m := range multitask.Baselines() {
-		fit := datatest.Must(multitask.Fit(t.Context(), m, training, multitask.Params{Lambda1: 0.1}, multitask.Options{Tolerance: 1e-4}))(t)
-		omega := mat.NewSymDense(len(p.Tasks), nil)
-		omega.ScaleSym(1/mat.Trace(fit.Omega), fit.Omega)
-		list = append(list, omega)
-	}
-	return list
+	datatest.Holds(t, len(seen) == 4, "not all is tried: %v", seen)
 }
 
 // Tasks in another order give the covariance in that order.
