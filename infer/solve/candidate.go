@@ -85,12 +85,10 @@ func (c Candidate) words() (name, title string) {
 		share(c.Pooled, "pooled", "one model for all", "by %g %% one model for all")
 		add(name == "", "", "stl", "every task on its own")
 	}
-	one := c.Drawn >= multitask.OneIntercept
 	add(c.Learned, ", ", "learned", "columns as experience weighs them")
 	add(c.Ridge > 0, ", ", fmt.Sprint("metric", c.Ridge),
 		fmt.Sprintf("columns weighed by how rows scatter (%g)", c.Ridge))
-	add(one, ", ", "one-intercept", "one intercept")
-	add(c.Drawn > 0 && !one, ", ",
+	add(c.Drawn > 0, ", ",
 		fmt.Sprint("drawn", c.Drawn), fmt.Sprintf("intercepts that lean on %g rows of the others", c.Drawn))
 	add(c.Balanced, ", ", "balanced", "classes that count the same")
 	return name, title
@@ -119,8 +117,6 @@ func ParseCandidate(name string) (c Candidate, ok bool) {
 			c.Learned = true
 		case "metric":
 			c.Ridge = number
-		case "one":
-			c.Drawn = multitask.OneIntercept
 		case "drawn":
 			c.Drawn = number
 		case "balanced":

@@ -469,8 +469,9 @@ func (s Structure) has(view string) bool {
 type posterior struct {
 	// Result is for the rows that the steps make. Its last column is for a new task.
 	*multitask.Result
-	structure Structure
-	fits      []*mixed.Fit // class by class
+	parts  mixed.Problem // of the first class
+	chosen []int         // features
+	fits   []*mixed.Fit  // class by class
 }
 
 // fit fits a structure to the training rows. The search begins at the variances of another fit, if
@@ -484,7 +485,8 @@ func (f *features) fit(
 	r := &multitask.Result{Model: s.Name(), Status: multitask.Converged}
 	r.W = mat.NewDense(classes*wide, m+1, nil)
 	r.B = make([]float64, classes*(m+1))
-	result := &posterior{Result: r, structure: s}
+	result := &posterior{Result: r}
+	result.parts, result.chosen = f.components(s)
 	for class := range classes {
 		p := f.problem(s, class)
 		given := s.View == After
@@ -503,7 +505,7 @@ func (f *features) fit(
 				floats.Scale(f.loading[i], w)
 				floats.Add(w, fit.Own[i])
 			}
-			weights, level := f.pull(s, w)
+			weights, level := f.pull(result.chosen, w)
 			if s.View == After {
 				level += f.mean[0]
 				floats.Add(weights[:len(f.mean)-1], f.mean[1:])
@@ -659,17 +661,16 @@ func (f *features) doubt(p *posterior, class int) *saved.Doubt {
 	}
 	add := func(to *[]float64, w []float64) {
 		if floats.Norm(w, 1) > 0 {
-			weights, level := f.pull(p.structure, w)
+			weights, level := f.pull(p.chosen, w)
 			*to = append(append(*to, level), weights...)
 		}
 	}
 	for row := range slices.Chunk(fit.Root, d) {
 		add(&doubt.Common, row)
 	}
-	parts, _ := f.components(p.structure)
 	var correlated []int
-	for j, k := range parts.Part {
-		if parts.Components[k].Correlated {
+	for j, k := range p.parts.Part {
+		if p.parts.Components[k].Correlated {
 			correlated = append(correlated, j)
 			continue
 		}
@@ -744,17 +745,11 @@ func (f *features) omega(fits []*mixed.Fit) *mat.SymDense {
 	return multitask.Normalised(omega)
 }
 
-// pull turns weights of a structure's features into weights of the rows that the steps make, and
-// a level.
-func (f *features) pull(s Structure, w []float64) (weights []float64, level float64) {
-	d := len(f.columns)
-	full := make([]float64, d)
-	next := 0
-	for j, of := range f.columns {
-		if s.has(of.view) {
-			full[j] = w[next]
-			next++
-		}
+// pull turns weights of chosen features into weights of the rows that the steps make, and a level.
+func (f *features) pull(chosen []int, w []float64) (weights []float64, level float64) {
+	full := make([]float64, len(f.columns))
+	for next, j := range chosen {
+		full[j] = w[next]
 	}
 	wide := 1 + f.Cols()
 	kernel := slices.Clone(full[wide-f.landmarks : wide])
