@@ -118,8 +118,8 @@ func TestChoosesByRowsHeld(t *testing.T) {
 		c := choose(t, b, Parts{View: Curves})
 		for i := range p.Tasks {
 			want := make([]float64, 4)
-			for k, w := range c.Weighed {
-				floats.AddScaled(want, w.Weight, c.parts[k].Scores[i])
+			for _, w := range c.Weighed {
+				floats.AddScaled(want, w.Weight, w.judged.Scores[i])
 			}
 			// Of regressions the mean of all targets has what the weights leave.
 			datatest.Holds(t, kind != data.Classification || floats.EqualApprox(c.Scores[i], want, 1e-9),

@@ -1,6 +1,7 @@
 package solve
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"slices"
@@ -27,6 +28,8 @@ type Weighed struct {
 	Titled string  `json:"title"`
 	Loss   float64 `json:"loss"` // of rows held out
 	Weight float64 `json:"weight"`
+
+	judged *Judged
 }
 
 // Choice is a weighed sum of candidates, which predicts rows that folds held out best.
@@ -41,7 +44,6 @@ type Choice struct {
 	// Recalled says which tasks are of classes that the experience has.
 	Recalled []string
 
-	parts []*Judged
 	known []*multitask.Result // of recognised tasks, nil of others
 }
 
@@ -245,30 +247,24 @@ func newChoice(
 	c := &Choice{HeldOut: held, LeftOut: left}
 	for k, j := range judged {
 		c.Weighed = append(c.Weighed,
-			Weighed{j.Candidate, j.Name(), j.Title(), j.Loss, weights[k]})
-		c.parts = append(c.parts, j)
+			Weighed{j.Candidate, j.Name(), j.Title(), j.Loss, weights[k], j})
 	}
 	return c
 }
 
 // First is the candidate of the largest weight.
 func (c *Choice) First() *Judged {
-	first := 0
-	for k, w := range c.Weighed {
-		if w.Weight > c.Weighed[first].Weight {
-			first = k
-		}
-	}
-	return c.parts[first]
+	byWeight := func(a, b Weighed) int { return cmp.Compare(a.Weight, b.Weight) }
+	return slices.MaxFunc(c.Weighed, byWeight).judged
 }
 
 // surest is the structure of the largest weight, or nil.
 func (c *Choice) surest() (surest *Judged) {
 	largest := 0.0
-	for k, w := range c.Weighed {
-		if w.View != "" && c.counts(k) && w.Weight >= largest {
+	for _, w := range c.fitted() {
+		if w.View != "" && w.Weight >= largest {
 			largest = w.Weight
-			surest = c.parts[k]
+			surest = w.judged
 		}
 	}
 	return surest
@@ -277,9 +273,15 @@ func (c *Choice) surest() (surest *Judged) {
 // lowest is the weight of a candidate below which it is left out.
 const lowest = 1e-3
 
-// counts says whether a candidate is fitted.
-func (c *Choice) counts(k int) bool {
-	return c.Weighed[k].Weight > lowest || c.parts[k] == c.First()
+// fitted are the candidates that count.
+func (c *Choice) fitted() (fitted []Weighed) {
+	first := c.First()
+	for _, w := range c.Weighed {
+		if w.Weight > lowest || w.judged == first {
+			fitted = append(fitted, w)
+		}
+	}
+	return fitted
 }
 
 // Name joins the names of the candidates that count, the largest weight first.
@@ -303,9 +305,9 @@ func (c *Choice) Title() string {
 func (c *Choice) words(word func(*Judged) string) []string {
 	first := c.First()
 	words := []string{word(first)}
-	for k, j := range c.parts {
-		if j != first && c.counts(k) {
-			words = append(words, word(j))
+	for _, w := range c.fitted() {
+		if w.judged != first {
+			words = append(words, word(w.judged))
 		}
 	}
 	return words
@@ -318,7 +320,7 @@ func (b *Bench) Rivals(c *Choice) (single, pooled Candidate) {
 		return Candidate{}, Candidate{Mixture: Mixture{Pooled: 1}, Drawn: Drawn}
 	}
 	view := Straight
-	for _, j := range c.parts {
+	for _, j := range c.Weighed {
 		if j.View == Curves || j.View == Kernel && view == Straight {
 			view = j.View
 		}
@@ -367,12 +369,12 @@ func (b *Bench) mean(ctx context.Context) (*evidence.HeldOut, error) {
 
 // Shares says whether tasks share anything.
 func (c *Choice) Shares() bool {
-	for k, j := range c.parts {
-		shares := j.Sharing != Alone && j.View != Level
-		if j.View == "" {
-			shares = j.Model != nil || j.Mixture != (Mixture{})
+	for _, w := range c.fitted() {
+		shares := w.Sharing != Alone && w.View != Level
+		if w.View == "" {
+			shares = w.Model != nil || w.Mixture != (Mixture{})
 		}
-		if shares && c.counts(k) {
+		if shares {
 			return true
 		}
 	}

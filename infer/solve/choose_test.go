@@ -209,8 +209,8 @@ func TestRivalsAndMean(t *testing.T) {
 		b := bench(t, random(t, 1, nil), p, Options{})
 		c := choose(t, b, Parts{})
 		alone, pooled := b.Rivals(c)
-		seen := func(j *Judged) bool { return j.View == alone.View }
-		datatest.Holds(t, alone.View == pooled.View && slices.ContainsFunc(c.parts, seen) && alone != pooled,
+		seen := func(w Weighed) bool { return w.View == alone.View }
+		datatest.Holds(t, alone.View == pooled.View && slices.ContainsFunc(c.Weighed, seen) && alone != pooled,
 			"the rivals of %s are %s and %s", c.Name(), alone.Name(), pooled.Name())
 		mean := datatest.Must(b.Held(t.Context(), Candidate{Structure: Structure{View: Level}}))(t)
 		datatest.Holds(t, (c.Loss < mean.Loss || p.Kind() != data.Regression) && mean.Rows == c.Rows,

@@ -71,8 +71,8 @@ func (b *Bench) Fit(ctx context.Context, c *Choice) (*Fitted, error) {
 	if err != nil {
 		return nil, fmt.Errorf("problem %q: %w", b.problem.Name, err)
 	}
-	for _, j := range c.parts {
-		f.Seconds += j.Seconds
+	for _, w := range c.Weighed {
+		f.Seconds += w.judged.Seconds
 	}
 	f.Seconds += time.Since(begin).Seconds()
 	return f, nil
@@ -108,11 +108,8 @@ func (b *Bench) sum(ctx context.Context, f *Fitted) (*multitask.Result, error) {
 	sum := &multitask.Result{Model: c.Name(), Status: multitask.Converged}
 	sum.Omega = mat.NewSymDense(len(b.rows.Tasks), nil)
 	left := 1.0
-	for k, j := range c.parts {
-		weight := c.Weighed[k].Weight
-		if !c.counts(k) {
-			continue
-		}
+	for _, w := range c.fitted() {
+		j := w.judged
 		var r *multitask.Result
 		if j.View == "" {
 			r, err = b.tuned(ctx, j)
@@ -130,11 +127,11 @@ func (b *Bench) sum(ctx context.Context, f *Fitted) (*multitask.Result, error) {
 			sum.W = mat.NewDense(rows, cols, nil)
 			sum.B = make([]float64, len(r.B))
 		}
-		floats.AddScaled(sum.W.RawMatrix().Data, weight, r.W.RawMatrix().Data)
-		floats.AddScaled(sum.B, weight, r.B)
+		floats.AddScaled(sum.W.RawMatrix().Data, w.Weight, r.W.RawMatrix().Data)
+		floats.AddScaled(sum.B, w.Weight, r.B)
 		omega := multitask.Normalised(r.Omega).RawSymmetric().Data
-		floats.AddScaled(sum.Omega.RawSymmetric().Data, max(weight, lowest), omega)
-		left -= weight
+		floats.AddScaled(sum.Omega.RawSymmetric().Data, max(w.Weight, lowest), omega)
+		left -= w.Weight
 		if j == c.First() {
 			sum.Params = r.Params
 			sum.Status = r.Status
@@ -151,14 +148,12 @@ func (b *Bench) sum(ctx context.Context, f *Fitted) (*multitask.Result, error) {
 // seen makes the features of the mixed models, if any counts.
 func (b *Bench) seen(f *Fitted) (*features, error) {
 	views := []string{Curves} // older models have them in any case
-	mixed := false
-	for k, j := range f.Choice.parts {
-		if f.Choice.counts(k) && j.View != "" {
-			views = append(views, j.View)
-			mixed = true
+	for _, w := range f.Choice.fitted() {
+		if w.View != "" {
+			views = append(views, w.View)
 		}
 	}
-	if !mixed {
+	if len(views) == 1 {
 		return nil, nil
 	}
 	view, err := b.foldFeatures(data.Fold{ProblemData: b.problem}, views...)
