@@ -155,11 +155,8 @@ func Evaluate(ctx context.Context, networks []Network,
 			if err != nil {
 				return fmt.Errorf("%s on problem %q: %w", c.model, c.problem.Name, err)
 			}
-			if err := o.Journal.add(outcomes); err != nil {
-				return err
-			}
 			o.Progress.Advance(1, c.model+" on "+c.problem.Name)
-			return nil
+			return o.Journal.add(outcomes)
 		})
 	}
 	if err := group.Wait(); err != nil {

@@ -215,15 +215,15 @@ func pointsOf(h *evidence.HeldOut, p *data.ProblemData, temperature float64) (se
 	if p.Kind() == data.Regression {
 		var points [][2]float64
 		for i, y := range h.Y {
-			mean, deviation := stat.PopMeanStdDev(y, nil)
-			if !p.OwnUnits {
-				mean = 0
-				deviation = 1
+			mean := 0.0
+			deviation := 1.0
+			if p.OwnUnits {
+				mean, deviation = stat.PopMeanStdDev(y, nil)
 			}
 			for j, v := range y {
+				score := (h.Scores[i][j] - mean) / deviation
 				if deviation > 0 {
-					points = append(points,
-						[2]float64{(h.Scores[i][j] - mean) / deviation, (v - mean) / deviation})
+					points = append(points, [2]float64{score, (v - mean) / deviation})
 				}
 			}
 		}
@@ -254,9 +254,9 @@ func pointsOf(h *evidence.HeldOut, p *data.ProblemData, temperature float64) (se
 			}
 		}
 	}
-	for _, of := range parts {
+	for _, tenths := range parts {
 		var points [][2]float64
-		for _, part := range of {
+		for _, part := range tenths {
 			if part.rows > 0 {
 				points = append(points, [2]float64{part.predicted / part.rows, part.came / part.rows})
 			}

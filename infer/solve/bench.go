@@ -62,8 +62,7 @@ type Bench struct {
 	borrows []bool // the tasks that do, if there are others
 	scale
 
-	whole  map[[2]bool]*features      // of all rows, where these are many, with curves and a kernel or not
-	found  map[bool][]*infer.Solution // by the network for every part, as it is or learned
+	whole  map[[2]bool]*features // of all rows, where these are many, with curves and a kernel or not
 	spaces map[place]*space
 	judged map[string]*Judged
 }
@@ -138,7 +137,6 @@ func newBench(f *Finder, p *data.ProblemData, o Options, s scale) (*Bench, error
 	b := &Bench{finder: f, problem: p.Labelled(), options: o, scale: s}
 	b.judged = map[string]*Judged{}
 	b.spaces = map[place]*space{}
-	b.found = map[bool][]*infer.Solution{}
 	b.whole = map[[2]bool]*features{}
 	b.options.Progress = cmp.Or(o.Progress, progress.Silent())
 	var err error
@@ -252,12 +250,12 @@ func (b *Bench) ask(learned bool) ([]*infer.Solution, error) {
 		return nil, b.fault("it takes a network; none is given")
 	}
 	learned = learned && b.finder.network.Config.FeatureFree() // others have weights for the columns
-	if found := b.found[learned]; found != nil {
-		return found, nil
-	}
-	s, err := b.in(place{learned, 1}) // which the network sees too
+	s, err := b.in(place{learned, 1})                          // which the network sees too
 	if err != nil {
 		return nil, err
+	}
+	if s.found != nil {
+		return s.found, nil
 	}
 	found := make([]*infer.Solution, len(b.parts))
 	err = b.each(func(k int) (err error) {
@@ -266,7 +264,7 @@ func (b *Bench) ask(learned bool) ([]*infer.Solution, error) {
 		return err
 	})
 	if err == nil {
-		b.found[learned] = found
+		s.found = found
 	}
 	return found, err
 }
@@ -278,6 +276,7 @@ func (b *Bench) fault(text string) error {
 // space is the problem in the metric of a ridge.
 type space struct {
 	parts  []inMetric        // of the Bench
+	found  []*infer.Solution // by the network for every part, in the metric of ridge 1
 	folds  *evidence.Folds   // nil where rows cannot be split
 	tuning evidence.Evidence // chooses hyperparameters
 }
