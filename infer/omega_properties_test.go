@@ -60,10 +60,11 @@ var drawRho = rapid.Custom(func(t *rapid.T) float64 {
 func TestOmegaIsFeasibleAndOptimal(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		phi, rho := drawMatrix(t, "Phi"), drawRho.Draw(t, "rho")
+		given := mat.DenseCopyOf(phi)
 		s := datatest.Must(Omega(phi, rho))(t)
-		if r := matrixResidual(phi, s); r > kktTolerance {
-			t.Fatalf("KKT residual %g", r)
-		}
+		datatest.Need(t, mat.Equal(phi, given), "Phi is changed")
+		r := matrixResidual(phi, s)
+		datatest.Need(t, r <= kktTolerance, "KKT residual %g", r)
 		scale := math.Abs(rho) + mat.Norm(phi, 2)
 		best := objective(phi, s.Omega, rho)
 		m := phi.SymmetricDim()
@@ -179,14 +180,6 @@ func TestTiesAreRelativeToTheSpectrum(t *testing.T) {
 	}
 }
 
-func TestOmegaLeavesPhiAlone(t *testing.T) {
-	phi := mat.NewSymDense(2, []float64{1, 2, 2, -3})
-	for _, rho := range []float64{-1, 0, 1} {
-		datatest.Must(Omega(phi, rho))(t)
-	}
-	datatest.Equal(t, maxDifference(phi, mat.NewSymDense(2, []float64{1, 2, 2, -3})), 0, "Phi changed by")
-}
-
 func TestUnusableInput(t *testing.T) {
 	bad := func(v float64) *mat.SymDense { return mat.NewSymDense(2, []float64{1, v, v, 1}) }
 	for _, c := range []struct {
@@ -242,10 +235,7 @@ func TestFromSpectrumWantsFewVectors(t *testing.T) {
 		}
 		datatest.Equal(t, asked, k, "vectors are asked for")
 	})
-	for _, kappa := range [][]float64{nil, {2, 1}, {1, math.Inf(1)}} {
-		_, err := FromSpectrum(kappa, 1, none)
-		datatest.Holds(t, errors.Is(err, ErrInvalid), "kappa %v: %v", kappa, err)
-	}
+	datatest.Refused(FromSpectrum([]float64{2, 1}, 1, none))(t, ErrInvalid)
 }
 
 // The largest finite entries overflow inside the decomposition. That must end in
