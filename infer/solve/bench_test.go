@@ -109,17 +109,19 @@ func TestPredictionsHaveNotSeenTheRow(t *testing.T) {
 	}
 }
 
-// Rows that are held are one fold, which no other fold has weights for: they have their own, and the
-// choice is fitted.
-func TestChoosesByRowsHeld(t *testing.T) {
-	for _, kind := range []data.Kind{data.Regression, data.Classification} {
-		p := made(3, "p", kind, 3).Labelled()
+// Rows that are held are the only ones that candidates are judged by. They are one fold, which no
+// other fold has weights for: they have their own, and the choice is fitted.
+func TestHeldTakesThePlaceOfFolds(t *testing.T) {
+	var p *data.ProblemData
+	for _, kind := range []data.Kind{data.Classification, data.Regression} {
+		p = made(3, "p", kind, 3).Labelled()
 		b := bench(t, nil, p, Options{Held: firstHeld(p, 4)})
 		c := choose(t, b, Parts{View: Curves})
-		for i := range p.Tasks {
+		for i, task := range p.Tasks {
 			want := make([]float64, 4)
 			for _, w := range c.Weighed {
 				floats.AddScaled(want, w.Weight, w.judged.Scores[i])
+				datatest.Equal(t, w.judged.Y[i], task.TrainSet.Y[:4], "%s: task %d is judged by the rows", w.Called, i)
 			}
 			// Of regressions the mean of all targets has what the weights leave.
 			datatest.Holds(t, kind != data.Classification || floats.EqualApprox(c.Scores[i], want, 1e-9),
@@ -128,19 +130,9 @@ func TestChoosesByRowsHeld(t *testing.T) {
 		_, err := b.Fit(t.Context(), c)
 		datatest.Holds(t, err == nil && c.Loss < math.Inf(1), "%s: a loss of %v, %v", kind, c.Loss, err)
 	}
-}
-
-// Rows that are held are the only ones that candidates are judged by.
-func TestHeldTakesThePlaceOfFolds(t *testing.T) {
-	p := made(3, "p", data.Regression, 3).Labelled()
 	b := bench(t, random(t, 1, nil), p, Options{Held: firstHeld(p, 4)})
-	for _, c := range []Candidate{{Mixture: Mixture{Network: 1}}, {Structure: Structure{View: Curves}}} {
-		j := judge(t, b, c)
-		datatest.Equal(t, j.Rows, 3*4, "%s: rows are held out", c.Name())
-		for i, y := range j.Y {
-			datatest.Equal(t, y, p.Tasks[i].TrainSet.Y[:4], "%s: task %d is judged by the rows", c.Name(), i)
-		}
-	}
+	j := judge(t, b, Candidate{Mixture: Mixture{Network: 1}})
+	datatest.Equal(t, j.Y[1], p.Tasks[1].TrainSet.Y[:4], "the network is judged by the rows")
 	for what, o := range map[string]Options{
 		"fewer tasks":           {Held: [][]int{{0}}},
 		"no such row":           {Held: [][]int{{0}, {0}, {1000}}},
