@@ -120,39 +120,21 @@ func (x *shortRows) AddGram(dst, v, c []float64) (sum float64) {
 }
 
 // Gram returns the inner products of the rows of all parts, class by class, and the first row
-// of each part. A block of rows at a time becomes columns, which a cache holds.
+// of each part.
 func (p *TrainingSet) Gram() (gram *mat.Dense, first []int) {
 	first = []int{0}
 	for i, t := range p.tasks {
 		first = append(first, first[i]+len(t.y))
 	}
 	n := first[len(p.tasks)]
-	block := 64
-	if data.IsSparse(p.tasks[0].x) {
-		block = 16
-	}
 	gram = mat.NewDense(n, n, nil)
 	for i, t := range p.tasks {
-		for from := 0; from < len(t.y); from += block {
-			k := min(block, len(t.y)-from)
-			rows := make([]int, k)
-			one := make([]float64, k*k)
-			columns := make([]float64, p.cols*k)
-			for c := range k {
-				rows[c] = from + c
-				one[c*k+c] = 1
-			}
-			t.x.Take(rows).AddMulT(columns, one, k)
-			for j := i; j < len(p.tasks); j += p.classes {
-				u := p.tasks[j]
-				dst := make([]float64, len(u.y)*k)
-				u.x.Mul(dst, columns, k)
-				for b := range u.y {
-					for c, v := range dst[b*k:][:k] {
-						gram.Set(first[i]+from+c, first[j]+b, v)
-						gram.Set(first[j]+b, first[i]+from+c, v)
-					}
-				}
+		for k := range t.y {
+			row := make([]float64, p.cols)
+			t.x.Row(k).AddTo(row, 1)
+			products := gram.RawRowView(first[i] + k)
+			for j := i % p.classes; j < len(p.tasks); j += p.classes {
+				p.tasks[j].x.Mul(products[first[j]:first[j+1]], row, 1)
 			}
 		}
 	}
