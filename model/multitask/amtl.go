@@ -40,8 +40,8 @@ func (a amtl) Info() Info {
 		Name: a.name, Title: a.title,
 		Ranges: []Range{
 			lambda1Range,
-			logRange(Lambda2, 1e-2, 1e-4, 1),
-			logRange("floor", 1e-3, 1e-3, 1e-3),
+			{Lambda2, 1e-2, 1e-4, 1},
+			{"floor", 1e-3, 1e-3, 1e-3},
 		},
 	}
 }
@@ -55,12 +55,9 @@ func (a amtl) G(c *Covariance, _ int, _ Params) float64 {
 }
 
 func (a amtl) Step(s *mat.SymDense, _ int, p Params, h Hint) (*Covariance, error) {
-	if err := check(a, p); err != nil {
-		return nil, err
-	}
 	m := s.SymmetricDim()
-	columns := mat.NewDense(m, m, nil)
-	gap := 0.0 // A'
+	columns := mat.NewDense(m, m, nil) // A'
+	gap := 0.0
 	if h.From != nil && h.From.A != nil {
 		columns.Copy(h.From.A.T())
 	}
@@ -70,12 +67,18 @@ func (a amtl) Step(s *mat.SymDense, _ int, p Params, h Hint) (*Covariance, error
 		gap += p.Lambda1 * lasso(columns.RawRowView(j), s, j, a.free, threshold, enough)
 	}
 	combine := mat.DenseCopyOf(columns.T())
-	rest := mat.NewDense(m, m, nil)
-	rest.Sub(identity(m, 1), combine)
-	precision := identity(m, p.Get("floor"))
-	precision.SymRankK(precision, 1, rest)
-	omega, _, err := inverted(precision)
+	omega, _, err := inverted(transferred(combine, p.Get("floor")))
 	return &Covariance{Omega: omega, A: combine, Gap: gap}, err
+}
+
+// transferred returns (I - A)(I - A)' + floor I.
+func transferred(a *mat.Dense, floor float64) *mat.SymDense {
+	m, _ := a.Dims()
+	rest := mat.NewDense(m, m, nil)
+	rest.Sub(identity(m, 1), a)
+	precision := identity(m, floor)
+	precision.SymRankK(precision, 1, rest)
+	return precision
 }
 
 // lasso minimises 1/2 ||w_j - W a||^2 + threshold ||a||_1 from a start to within enough of the
@@ -121,7 +124,7 @@ func lasso(a []float64, s *mat.SymDense, j int, free bool, threshold, enough flo
 		}
 		met = advance(a, sign, rest, s, threshold)
 	}
-	return math.Max(gap, 0)
+	return max(gap, 0)
 }
 
 // advance moves the entries of a that have a sign to the minimum for these, or until one of

@@ -27,9 +27,9 @@ func init() {
 			Name: "cmtl", Title: "CMTL",
 			Ranges: []Range{
 				lambda1Range,
-				{Name: "a", Default: 1, Low: 1, High: 1},
-				logRange("low", 0.1, 0.03, 0.9),
-				{Name: "high", Default: 3, Low: 3, High: 3},
+				{"a", 1, 1, 1},
+				{"low", 0.1, 0.03, 0.9},
+				{"high", 3, 3, 3},
 			},
 		},
 		check: func(p Params) error {

@@ -19,17 +19,9 @@ func (p *TrainingSet) Evaluate(model Model, params Params,
 	if err != nil {
 		return v, err
 	}
-	m := p.Tasks()
-	rows, cols := w.Dims()
-	switch {
-	case rows != p.classes*p.cols, cols != m, len(b) != len(p.tasks):
-		return v, ErrInvalidData.Errorf("W is %d x %d with %d biases; it must be %d x %d with %d",
-			rows, cols, len(b), p.classes*p.cols, m, len(p.tasks))
-	case c.A == nil && c.Omega.SymmetricDim() != m:
-		return v, ErrInvalidOmega.Errorf("Omega: it is for %d tasks; there are %d", c.Omega.SymmetricDim(), m)
-	}
 	columns := rowsOf(w)
-	if v.Trace, err = traceTerm(gram(columns, m), c, params.Get("floor")); err != nil {
+	s := gram(columns, p.Tasks())
+	if v.Trace, err = traceTerm(s, c, params.Get("floor")); err != nil {
 		return v, err
 	}
 	v.G = model.G(c, p.features, params)
@@ -48,12 +40,7 @@ func (p *TrainingSet) Evaluate(model Model, params Params,
 // traceTerm is tr(S Omega^-1). Of AMTL Omega^-1 is (I - A)(I - A)' and a floor.
 func traceTerm(s *mat.SymDense, c *Covariance, floor float64) (float64, error) {
 	if c.A != nil {
-		m := s.SymmetricDim()
-		rest := mat.NewDense(m, m, nil)
-		rest.Sub(identity(m, 1), c.A)
-		precision := identity(m, floor)
-		precision.SymRankK(precision, 1, rest)
-		return dot(s, precision), nil
+		return dot(s, transferred(c.A, floor)), nil
 	}
 	e, err := linalg.Eigen(c.Omega)
 	if err != nil {

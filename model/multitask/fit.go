@@ -120,9 +120,6 @@ func Fit(ctx context.Context, model Model, problem *TrainingSet, p Params, opt O
 	if err != nil {
 		return nil, err
 	}
-	if opt.Tolerance < 0 || math.IsNaN(opt.Tolerance) || opt.MaxIterations < 0 {
-		return nil, ErrInvalidParams.Errorf("options: Tolerance %v and MaxIterations %d must not be negative", opt.Tolerance, opt.MaxIterations)
-	}
 	opt.Tolerance = cmp.Or(opt.Tolerance, 1e-8)
 	opt.MaxIterations = cmp.Or(opt.MaxIterations, 500)
 	begin := time.Now()

@@ -30,7 +30,7 @@ type glmtl struct{}
 func (glmtl) Info() Info {
 	return Info{
 		Name: "glmtl", Title: "glMTL",
-		Ranges: []Range{lambda1Range, logRange(Lambda2, 1e-3, 1e-5, 1e-1)},
+		Ranges: []Range{lambda1Range, {Lambda2, 1e-3, 1e-5, 1e-1}},
 	}
 }
 
@@ -43,9 +43,6 @@ func (glmtl) G(c *Covariance, d int, p Params) float64 {
 }
 
 func (k glmtl) Step(s *mat.SymDense, d int, p Params, h Hint) (*Covariance, error) {
-	if err := check(k, p); err != nil {
-		return nil, err
-	}
 	var scaled mat.SymDense
 	scaled.ScaleSym(1/float64(d), s)
 	unit := p.Lambda1 * float64(d) / 2
@@ -90,8 +87,7 @@ func graphicalLasso(c *mat.SymDense, alpha float64, h Hint) (omega *mat.SymDense
 			break
 		}
 		gap = g
-		omega = mat.NewSymDense(m, nil)
-		omega.CopySym(x)
+		omega = shifted(x, 0)
 		if gap <= max(1e-14*float64(m), h.Enough) {
 			break
 		}
@@ -113,5 +109,5 @@ func graphicalLasso(c *mat.SymDense, alpha float64, h Hint) (omega *mat.SymDense
 			}
 		}
 	}
-	return omega, math.Max(gap, 0), nil
+	return omega, max(gap, 0), nil
 }

@@ -46,17 +46,14 @@ func factor(omega *mat.SymDense) mat.Matrix {
 
 // multiply sets dst to Omega X.
 func multiply(dst []float64, omega mat.Matrix, x []float64) {
-	switch omega := omega.(type) {
-	case *mat.Dense:
-		m, _ := omega.Dims()
-		gemm(blas.NoTrans, blas.NoTrans, omega.RawMatrix(), general(m, x), general(m, dst))
-	case *mat.DiagDense:
-		m := omega.Diag()
-		d := len(x) / m
-		for i := range m {
-			row := x[i*d:][:d]
-			floats.ScaleTo(dst[i*d:][:d], omega.At(i, i), row)
-		}
+	m, _ := omega.Dims()
+	if full, ok := omega.(*mat.Dense); ok {
+		gemm(blas.NoTrans, blas.NoTrans, full.RawMatrix(), general(m, x), general(m, dst))
+		return
+	}
+	d := len(x) / m
+	for i := range m {
+		floats.ScaleTo(dst[i*d:][:d], omega.At(i, i), x[i*d:][:d])
 	}
 }
 

@@ -32,16 +32,15 @@ func (p *TrainingSet) weighted(params Params) *TrainingSet {
 	total := make([][2]float64, p.classes)
 	for i, t := range p.tasks {
 		for j, v := range t.y {
-			count[i][LabelOf(v, 1)] += t.weights[j] / t.share
-			total[i%p.classes][LabelOf(v, 1)] += t.weights[j] / t.share
+			label := LabelOf(v, 1)
+			weight := t.weights[j] / t.share
+			count[i][label] += weight
+			total[i%p.classes][label] += weight
 		}
 	}
 	w := *p
 	w.tasks = slices.Clone(p.tasks)
 	for i := range w.tasks {
-		if len(p.tasks[i].y) == 0 {
-			continue
-		}
 		rows := count[i]
 		if rows[0] == 0 || rows[1] == 0 {
 			rows = total[i%p.classes]

@@ -35,7 +35,7 @@ type Model interface {
 	// Step returns the covariance that minimises
 	//	Lambda1/2 tr(S Omega^-1) + Lambda2 g(Omega)
 	// for S = W'W. It accepts every positive semidefinite S. Hyperparameters are complete
-	// (see Complete); others are an error.
+	// (see Complete).
 	Step(s *mat.SymDense, d int, p Params, h Hint) (*Covariance, error)
 }
 
@@ -136,21 +136,16 @@ type Range struct {
 	Name string
 	// Default is its value where none is given.
 	Default float64
-	// Low and High bound the search. A range with Low equal to High is not
-	// searched. Larger and smaller values are allowed in a fit, but only positive ones.
+	// Low and High bound the search, which is uniform in the logarithm. A range with Low equal
+	// to High is not searched. Larger and smaller values are allowed in a fit, but only positive
+	// ones.
 	Low, High float64
-	// Log says that the search is uniform in the logarithm.
-	Log bool
 }
 
-// At returns the value at the fraction u of the range, from Low at 0 to High
+// At returns the value at the fraction u of the logarithmic range, from Low at 0 to High
 // at 1.
 func (r Range) At(u float64) float64 {
-	if r.Log {
-		low := math.Log(r.Low)
-		return math.Exp((1-u)*low + u*math.Log(r.High))
-	}
-	return (1-u)*r.Low + u*r.High
+	return math.Exp((1-u)*math.Log(r.Low) + u*math.Log(r.High))
 }
 
 // Complete returns p with the model's defaults where p has no value, after
@@ -162,26 +157,20 @@ func Complete(model Model, p Params) (Params, error) {
 			p = p.With(r.Name, r.Default)
 		}
 	}
-	return p, check(model, p)
-}
-
-// check refuses hyperparameters that are incomplete or that the model does not allow.
-func check(model Model, p Params) error {
-	info := model.Info()
 	for _, r := range info.Ranges {
 		if v := p.Get(r.Name); !(v > 0) || math.IsInf(v, 0) {
-			return ErrInvalidParams.Errorf("model %q, %s: it is %v but must be finite and above 0", info.Name, r.Name, v)
+			return p, ErrInvalidParams.Errorf("model %q, %s: it is %v but must be finite and above 0", info.Name, r.Name, v)
 		}
 	}
 	for _, name := range slices.Sorted(maps.Keys(p.Hyper)) {
 		if !slices.ContainsFunc(info.Ranges, func(r Range) bool { return r.Name == name }) {
-			return ErrInvalidParams.Errorf("model %q: it has no hyperparameter %q", info.Name, name)
+			return p, ErrInvalidParams.Errorf("model %q: it has no hyperparameter %q", info.Name, name)
 		}
 	}
 	if k, ok := model.(spectral); ok && k.check != nil {
-		return k.check(p)
+		return p, k.check(p)
 	}
-	return nil
+	return p, nil
 }
 
 // registry holds the models by name.
@@ -218,12 +207,7 @@ func Baselines() []Model {
 }
 
 // lambda1Range is in every model. The search takes Lambda1 from evidence.LambdaGrid.
-var lambda1Range = logRange(Lambda1, 0, 1e-6, 1e-1)
-
-// logRange is a range that is searched in its logarithm.
-func logRange(name string, value, low, high float64) Range {
-	return Range{Name: name, Default: value, Low: low, High: high, Log: true}
-}
+var lambda1Range = Range{Lambda1, 0, 1e-6, 1e-1}
 
 // feasible is how far, relative to its scale, a covariance may be outside of a
 // model's domain.

@@ -18,7 +18,7 @@ func init() {
 	Register(held{
 		info: Info{
 			Name: "rmtl", Title: "RMTL",
-			Ranges: []Range{lambda1Range, logRange("eps", 0.1, 1e-2, 10)},
+			Ranges: []Range{lambda1Range, {"eps", 0.1, 1e-2, 10}},
 		},
 		omega: func(m int, p Params) *mat.SymDense {
 			eps := p.Get("eps")

@@ -42,10 +42,10 @@ func init() {
 func schatten(info Info, fixed float64, squared bool) {
 	info.Ranges = []Range{lambda1Range}
 	if !squared {
-		info.Ranges = append(info.Ranges, logRange(Lambda2, 1e-2, 1e-2, 1e-2))
+		info.Ranges = append(info.Ranges, Range{Lambda2, 1e-2, 1e-2, 1e-2})
 	}
 	if fixed == 0 {
-		info.Ranges = append(info.Ranges, logRange("r", 1, 0.5, 4))
+		info.Ranges = append(info.Ranges, Range{"r", 1, 0.5, 4})
 	}
 	power := func(p Params) float64 { return cmp.Or(fixed, p.Get("r")) }
 	model := spectral{

@@ -13,13 +13,14 @@ import (
 // Omega, which strong convexity proves, and the gap over Omega given W add up. An iteration
 // is ten turns, about as long as one where the problem is convex.
 func solveLocal(ctx context.Context, set *TrainingSet, model Model, p Params, opt Options) (*Result, error) {
-	r := &Result{Model: model.Info().Name, Params: p, Status: IterationLimit}
-	r.Objective = math.Inf(1)
+	name := model.Info().Name
+	status := IterationLimit
+	objective := math.Inf(1)
 	held := Options{Tolerance: 0.1, MaxIterations: 10, Workers: opt.Workers}
 	start := opt.Start
 	if start == nil {
 		var err error
-		start, err = solveHeld(ctx, set, r.Model, Uniform(set.Tasks()), p, held)
+		start, err = solveHeld(ctx, set, name, Uniform(set.Tasks()), p, held)
 		if err != nil {
 			return nil, err
 		}
@@ -31,8 +32,8 @@ func solveLocal(ctx context.Context, set *TrainingSet, model Model, p Params, op
 	best := start
 	turns := 0.0 // turns since the objective rose
 	for turn := 0; ; turn++ {
-		r.Iterations = turn / 10
-		if r.Status == Stalled || r.Iterations == opt.MaxIterations {
+		iterations := turn / 10
+		if status == Stalled || iterations == opt.MaxIterations {
 			start = best
 			turns = 0
 			held.MaxIterations = 0
@@ -45,43 +46,42 @@ func solveLocal(ctx context.Context, set *TrainingSet, model Model, p Params, op
 			return nil, err
 		}
 		held.Start = start
-		next, err := solveHeld(ctx, set, r.Model, cov.Omega, p, held)
+		next, err := solveHeld(ctx, set, name, cov.Omega, p, held)
 		if err != nil {
 			return nil, err
 		}
 		value := next.Objective + p.Lambda2*model.G(cov, set.features, p)
-		if next.Iterations == 0 && (turns == 0 || value <= r.Objective) {
-			r.W = next.W
-			r.B = next.B
-			r.Omega = next.Omega
-			r.A = cov.A
-			r.set = set
-			step, err := certified(r.Model, cov.Gap, math.Abs(value))
+		if next.Iterations == 0 && (turns == 0 || value <= objective) {
+			step, err := certified(name, cov.Gap, math.Abs(value))
 			if err != nil {
 				return nil, err
 			}
-			r.Objective = value
-			r.Gap = next.Gap + step
-			if r.Gap <= opt.Tolerance*max(math.Abs(value), next.Objective) {
-				r.Status = Converged
+			next.Gap += step
+			if next.Gap <= opt.Tolerance*max(math.Abs(value), next.Objective) {
+				status = Converged
 			}
-			return r, nil
+			next.A = cov.A
+			next.a = nil
+			next.Objective = value
+			next.Iterations = iterations
+			next.Status = status
+			return next, nil
 		}
-		if !(value < r.Objective) {
+		if !(value < objective) {
 			if turns == 0 { // only rounding errors are left
-				r.Status = Stalled
+				status = Stalled
 			}
 			start = best
 			turns = 0
 			continue
 		}
-		r.Objective = value
+		objective = value
 		var further mat.Dense
 		further.Sub(next.W, best.W)
 		further.Scale(turns/(turns+3), &further)
 		further.Add(&further, next.W)
 		start = &Result{W: &further, B: next.B, Objective: next.Objective}
 		best = next
-		turns = turns + 1
+		turns++
 	}
 }

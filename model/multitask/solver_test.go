@@ -189,25 +189,6 @@ func TestIterationLimit(t *testing.T) {
 		"status %q, gap %g, %d iterations", r.Status, r.Gap, r.Iterations)
 }
 
-// Steps refuse hyperparameters that Complete has not filled in, instead of taking them for 0.
-func TestStepsNeedCompleteParams(t *testing.T) {
-	s := gramOf(datatest.Normals[float64](data.Stream(2, "complete"), 12), 3, 4)
-	for _, name := range Names() {
-		model := registry[name]
-		bad := []Params{{}, {Lambda1: math.NaN()}, {Lambda1: 0.1, Hyper: map[string]float64{"nonsense": 1}}}
-		if len(model.Info().Ranges) > 1 {
-			bad = append(bad, Params{Lambda1: 0.1})
-		}
-		for _, p := range bad {
-			c, err := model.Step(s, 4, p, Hint{})
-			datatest.Holds(t, errors.Is(err, ErrInvalidParams), "%s with %+v: %+v, %v", name, p, c, err)
-		}
-		complete := datatest.Must(Complete(model, Params{Lambda1: 0.1}))(t)
-		_, err := model.Step(s, 4, complete, Hint{})
-		datatest.Holds(t, err == nil, "%s: %v", name, err)
-	}
-}
-
 // A problem that is empty or nil is refused in a sentence.
 func TestTrainingOfNothing(t *testing.T) {
 	x := matrixOf([]float32{1, 2}, 2, 1, false)

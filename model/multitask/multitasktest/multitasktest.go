@@ -88,7 +88,6 @@ func newSuite(t *testing.T, model multitask.Model, seed uint64) *suite {
 }
 
 func (s *suite) run(t *testing.T) {
-	t.Run("an Omega step refuses hyperparameters that are not complete", s.incomplete)
 	t.Run("an Omega step takes every S", s.singular)
 	t.Run("no covariance is better than the step", s.least)
 	t.Run("a fit is within its gap of the least, whatever its tolerance", s.certificate)
@@ -107,13 +106,6 @@ func (s *suite) step(t *testing.T, w *mat.Dense, h multitask.Hint) *multitask.Co
 	var products mat.SymDense
 	products.SymOuterK(1, w.T())
 	return datatest.Must(s.model.Step(&products, features, s.params, h))(t)
-}
-
-func (s *suite) incomplete(t *testing.T) {
-	zero := mat.NewSymDense(tasks, nil)
-	_, err := s.model.Step(zero, features, multitask.Params{}, multitask.Hint{})
-	datatest.Holds(t, err != nil,
-		"without Lambda1 there is a step; it must be an error, such as Complete's")
 }
 
 func (s *suite) singular(t *testing.T) {
