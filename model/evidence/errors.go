@@ -24,37 +24,32 @@ type Errors struct {
 // where no task has rows. Link, if it is not nil, makes predictions of scores, in place.
 func Evaluate(
 	r *multitask.Result, kind data.Kind, tasks []data.Samples, link func([]float64),
-) (Errors, error) {
+) (e Errors, err error) {
 	if !slices.ContainsFunc(tasks, func(s data.Samples) bool { return len(s.Y) > 0 }) {
-		return Errors{}, nil
+		return e, nil
 	}
 	d, m := r.W.Dims()
-	e, y := Errors{Task: make([]float64, m)}, make([][]float64, m)
+	var y [][]float64
 	for i, s := range tasks {
-		y[i] = s.Y
+		if len(s.Y) == 0 || d%s.X.Cols() != 0 {
+			return e, multitask.ErrInvalidData.Errorf("task %d: it needs rows with %d features", i, d)
+		}
+		y = append(y, s.Y)
 	}
-	var scale []float64
+	scale := make([]float64, m)
 	if kind == data.Regression {
-		var err error
-		if scale, err = variances(y); err != nil {
-			return Errors{}, err
+		if scale, err = scales(y, true); err != nil {
+			return e, err
 		}
 	}
 	for i, s := range tasks {
-		if s.X == nil || s.X.Rows() == 0 ||
-			d%s.X.Cols() != 0 || len(s.Y) != s.X.Rows() {
-			return Errors{}, multitask.ErrInvalidData.Errorf("task %d: it needs rows with %d features and as many labels", i, d)
-		}
 		f := r.Scores(i, s.X)
 		if link != nil {
 			link(f)
 		}
-		if kind == data.Regression {
-			e.Task[i] = stat.Mean(squares(f, s.Y, scale[i]), nil)
-		} else {
-			e.Task[i] = stat.Mean(misclassified(f, s.Y), nil)
-		}
-		e.Mean += e.Task[i] / float64(m)
+		wrong := stat.Mean(rowErrors(kind, f, s.Y, scale[i]), nil)
+		e.Task = append(e.Task, wrong)
+		e.Mean += wrong / float64(m)
 	}
 	return e, nil
 }

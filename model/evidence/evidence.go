@@ -97,16 +97,17 @@ type heldRows struct {
 	units [][]int
 }
 
-// newHeldRows measures the targets y of the tasks. Some tasks may have none.
-func newHeldRows(p *data.ProblemData, y [][]float64) (heldRows, error) {
+// newHeldRows measures the targets y of the tasks, each by its own variance or all by one. Some
+// tasks may have none.
+func newHeldRows(p *data.ProblemData, y [][]float64, separate bool) (heldRows, error) {
 	train, err := multitask.Training(p)
 	if err != nil {
 		return heldRows{}, err
 	}
-	e := heldRows{train: train, kind: p.Kind(), y: y}
+	e := heldRows{train: train, kind: p.Kind(), y: y, scale: make([]float64, len(y))}
 	if e.kind == data.Regression {
 		e.same = p.OwnUnits
-		if e.scale, err = scales(y, p.OwnUnits); err != nil {
+		if e.scale, err = scales(y, separate); err != nil {
 			return e, fmt.Errorf("rows to hold out: %w", err)
 		}
 	}
@@ -127,7 +128,8 @@ func (e *heldRows) heldOut(
 	}
 	h.losses = make([][]float64, len(scores))
 	h.weights = make([]float64, len(scores))
-	var losses, weights, errs []float64
+	losses := make([]float64, len(scores))
+	var errs []float64
 	temperature := 1.0
 	if e.kind == data.Classification {
 		temperature = h.Temperature()
@@ -141,17 +143,14 @@ func (e *heldRows) heldOut(
 		if e.same {
 			h.weights[i] = 1
 		}
-		if e.kind == data.Regression {
-			h.losses[i] = squares(scores[i], y, e.scale[i])
-			errs = append(errs, stat.Mean(h.losses[i], h.Weight[i]))
-		} else {
+		h.losses[i] = rowErrors(e.kind, scores[i], y, e.scale[i])
+		errs = append(errs, stat.Mean(h.losses[i], h.Weight[i]))
+		if e.kind == data.Classification {
 			h.losses[i] = logLosses(scores[i], y, temperature)
-			errs = append(errs, stat.Mean(misclassified(scores[i], y), h.Weight[i]))
 		}
-		losses = append(losses, stat.Mean(h.losses[i], h.Weight[i]))
-		weights = append(weights, h.weights[i])
+		losses[i] = stat.Mean(h.losses[i], h.Weight[i])
 	}
-	h.Loss = stat.Mean(losses, weights)
+	h.Loss = stat.Mean(losses, h.weights)
 	h.Error = stat.Mean(errs, nil)
 	return h
 }
@@ -188,7 +187,7 @@ func NewSplit(p *data.ProblemData) (*Folds, error) {
 		rows[i] = t.ValidationSet
 		y[i] = t.ValidationSet.Y
 	}
-	held, err := newHeldRows(p, y)
+	held, err := newHeldRows(p, y, true)
 	if err != nil {
 		return nil, err
 	}
@@ -197,10 +196,7 @@ func NewSplit(p *data.ProblemData) (*Folds, error) {
 			return nil, multitask.ErrInvalidData.Errorf("task %q: it needs validation rows with %d features", t.Name, held.train.Cols())
 		}
 	}
-	if held.kind == data.Regression {
-		held.scale, err = variances(y)
-	}
-	return &Folds{held, []part{{held.train, rows}}, 1, true}, err
+	return &Folds{held, []part{{held.train, rows}}, 1, true}, nil
 }
 
 // enoughRows is how many rows held out tell hyperparameters apart as well as more do.
@@ -209,8 +205,9 @@ const enoughRows = 5000
 // NewFolds returns the evidence of parts of a problem's training rows. Rows with the same
 // number in together, where it is not nil, are one observation for standard errors.
 func NewFolds(p *data.ProblemData, folds []data.Fold, together [][]int) (*Folds, error) {
-	e, y, units := &Folds{}, make([][]float64, len(p.Tasks)),
-		make([][]int, len(p.Tasks))
+	e := &Folds{}
+	y := make([][]float64, len(p.Tasks))
+	units := make([][]int, len(p.Tasks))
 	rows := 0
 	var err error
 	for k, fold := range folds {
@@ -239,7 +236,7 @@ func NewFolds(p *data.ProblemData, folds []data.Fold, together [][]int) (*Folds,
 	if rows == 0 {
 		return nil, multitask.ErrInvalidData.Errorf("no fold has rows to validate")
 	}
-	if e.heldRows, err = newHeldRows(p, y); err != nil {
+	if e.heldRows, err = newHeldRows(p, y, p.OwnUnits); err != nil {
 		return nil, err
 	}
 	e.units = units

@@ -30,8 +30,8 @@ func (h *HeldOut) spread(s *saved.Fit) {
 		for _, v := range square[i] {
 			sums[i] += v
 		}
-		rows = rows + len(square[i])
-		total = total + sums[i]
+		rows += len(square[i])
+		total += sums[i]
 	}
 	if total == 0 {
 		return
@@ -56,8 +56,8 @@ func (h *HeldOut) spread(s *saved.Fit) {
 	if n := len(s.Residuals); n >= mostResiduals {
 		thin := make([]float64, mostResiduals-1)
 		for k := range thin {
-			thin[k] = s.Residuals[((k+1)*(n+1)+
-				mostResiduals-1)/mostResiduals-1]
+			above := (k+1)*(n+1) + mostResiduals - 1
+			thin[k] = s.Residuals[above/mostResiduals-1]
 		}
 		s.Residuals = thin
 	}
@@ -67,31 +67,19 @@ func (h *HeldOut) spread(s *saved.Fit) {
 const mostResiduals = 1000
 
 // drawnBy is the number of rows that the spread of all tasks counts for beside the rows of
-// one: the more, the less the spreads of the tasks differ beyond chance.
+// one: the more, the less the logarithms of the tasks' spreads differ beyond chance (Smyth 2004,
+// "Linear models and empirical Bayes methods"). Tasks of no squares do not count.
 func drawnBy(square [][]float64, sums []float64) float64 {
-	rows := make([]float64, len(square))
-	for i, v := range square {
-		rows[i] = float64(len(v))
-	}
-	const smallest = 1e-4 // below which spreads do not differ
-	_, excess, _ := apart(sums, rows)
-	return 1 + 2/max(smallest, excess) // where the trigamma function is that
-}
-
-// apart says how far apart the variances of tasks are, whose sums of squares have so many
-// degrees of freedom: the mean of their logarithms, and the variance of these beyond chance
-// (Smyth 2004, "Linear models and empirical Bayes methods"). Tasks of no squares do not count;
-// the variance is 0 where fewer than two do.
-func apart(squares, freedom []float64) (mean, excess float64, count int) {
 	var logs, chance []float64
-	for i, sum := range squares {
-		if half := freedom[i] / 2; sum > 0 {
+	for i, sum := range sums {
+		if half := float64(len(square[i])) / 2; sum > 0 {
 			logs = append(logs, math.Log(sum/2)-mathext.Digamma(half))
 			chance = append(chance, mathext.Zeta(2, half))
 		}
 	}
+	excess := 1e-4 // below which spreads do not differ
 	if len(logs) > 1 {
-		excess = max(0, stat.Variance(logs, nil)-stat.Mean(chance, nil))
+		excess = max(excess, stat.Variance(logs, nil)-stat.Mean(chance, nil))
 	}
-	return stat.Mean(logs, nil), excess, len(logs)
+	return 1 + 2/excess // where the trigamma function is that
 }

@@ -22,6 +22,7 @@ package evidence
 import (
 	"context"
 	"math"
+	"slices"
 
 	"gonum.org/v1/gonum/blas"
 	"gonum.org/v1/gonum/blas/blas64"
@@ -39,6 +40,7 @@ type leaveOneOut struct {
 	rows    []data.Samples // of every task
 	parts   []data.Samples // the rows of every task, class by class
 	first   []int          // where these begin, and the end
+	part    []int          // the part of every row
 	gram    *mat.Dense     // <x_a, x_b>, N x N
 }
 
@@ -58,13 +60,16 @@ func NewLeaveOneOut(p *data.ProblemData) (Evidence, error) {
 		y[i] = t.TrainSet.Y
 		rows[i] = t.TrainSet
 	}
-	h, err := newHeldRows(p, y)
+	h, err := newHeldRows(p, y, p.OwnUnits)
 	if err != nil {
 		return nil, err
 	}
 	e := &leaveOneOut{heldRows: h, classes: max(1, p.Several()),
 		rows: rows, parts: h.train.Parts()}
 	e.gram, e.first = e.train.Gram()
+	for i, part := range e.parts {
+		e.part = append(e.part, slices.Repeat([]int{i}, len(part.Y))...)
+	}
 	return e, nil
 }
 
@@ -80,7 +85,9 @@ func (e *leaveOneOut) Hold(ctx context.Context, subject Subject,
 	for i, t := range e.parts {
 		score := multitask.ClassScores(r.Scores(i/k, t.X), i%k, k)
 		slope, curvature := e.train.Derivatives(i, score, r.Params)
-		f, first, second = append(f, score...), append(first, slope...), append(second, curvature...)
+		f = append(f, score...)
+		first = append(first, slope...)
+		second = append(second, curvature...)
 	}
 	if err := e.leaveOut(f, first, second, r.Omega, r.Params); err != nil {
 		return nil, err
@@ -89,10 +96,8 @@ func (e *leaveOneOut) Hold(ctx context.Context, subject Subject,
 	for i, t := range e.rows { // for classes that a task lacks
 		scores[i] = r.Scores(i, t.X)
 	}
-	for i := range e.parts {
-		for j, v := range f[e.first[i]:e.first[i+1]] {
-			scores[i/k][j*k+i%k] = v
-		}
+	for a, i := range e.part {
+		scores[i/k][(a-e.first[i])*k+i%k] = f[a]
 	}
 	return e.heldOut(scores, e.rows, r), nil
 }
@@ -145,22 +150,16 @@ func (e *leaveOneOut) leaveOut(f, r, h []float64, omega *mat.SymDense, params mu
 func (e *leaveOneOut) weighted(root []float64,
 	omega *mat.SymDense, lambda1 float64, pull []float64) *mat.Dense {
 	lower := mat.NewDense(len(root), len(root), nil)
-	for i := range e.parts {
-		for a := e.first[i]; a < e.first[i+1]; a++ {
-			row := lower.RawRowView(a)
-			gram := e.gram.RawRowView(a)
-			for j := range i + 1 {
-				c := omega.At(i/e.classes, j/e.classes) / lambda1 * root[a]
-				for b := e.first[j]; b < min(e.first[j+1],
-					a+1); b++ {
-					row[b] = c * root[b] * gram[b]
-					if i == j && pull[0] > 0 {
-						row[b] += root[a] * root[b] / pull[i]
-					}
-				}
+	for a, i := range e.part {
+		row := lower.RawRowView(a)
+		for b, j := range e.part[:a+1] {
+			c := omega.At(i/e.classes, j/e.classes) / lambda1 * root[a]
+			row[b] = c * root[b] * e.gram.At(a, b)
+			if i == j && pull[0] > 0 {
+				row[b] += root[a] * root[b] / pull[i]
 			}
-			row[a]++
 		}
+		row[a]++
 	}
 	return lower
 }

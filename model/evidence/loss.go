@@ -24,26 +24,16 @@ func squares(f, y []float64, variance float64) []float64 {
 	return losses
 }
 
-// variances has the variance of every task's targets; equal ones have the variance of all.
-func variances(y [][]float64) ([]float64, error) {
-	scale, err := scales(y, false)
-	for i, v := range y {
-		if variance := stat.PopVariance(v, nil); err == nil && variance > 0 {
-			scale[i] = variance
-		}
-	}
-	return scale, err
-}
-
-// scales are the variance of all targets or, where tasks have units of their own, the variance of
-// each task's. A task of three rows tells its variance so badly that it would decide for all.
+// scales are the variance of all targets or, if separate, the variance of each task's targets,
+// unless these are equal. A task of three rows tells its variance so badly that it would decide
+// for all.
 func scales(y [][]float64, separate bool) ([]float64, error) {
 	targets := slices.Concat(y...)
 	total := stat.PopVariance(targets, nil)
-	if !(total > 0) && len(targets) > 0 && slices.Min(targets) < slices.Max(targets) {
-		return nil, multitask.ErrInvalidData.Errorf("targets differ by so little that their squares are zero; give them in a smaller unit")
-	}
 	if !(total > 0) {
+		if len(targets) > 0 && slices.Min(targets) < slices.Max(targets) {
+			return nil, multitask.ErrInvalidData.Errorf("targets differ by so little that their squares are zero; give them in a smaller unit")
+		}
 		return nil, multitask.ErrInvalidData.Errorf("all targets are equal, so that there is nothing to predict")
 	}
 	scale := make([]float64, len(y))
@@ -58,7 +48,8 @@ func scales(y [][]float64, separate bool) ([]float64, error) {
 
 // logLosses has the logarithmic loss of every row at its scores.
 func logLosses(scores, y []float64, temperature float64) []float64 {
-	k, losses := perRow(scores, y), make([]float64, len(y))
+	k := perRow(scores, y)
+	losses := make([]float64, len(y))
 	p := make([]float64, max(2, k))
 	for j, v := range y {
 		data.Probabilities(p, scores[j*k:][:k], temperature)
@@ -69,6 +60,14 @@ func logLosses(scores, y []float64, temperature float64) []float64 {
 
 // leastProbability is the probability of a class that is new to a task.
 const leastProbability = 1e-6
+
+// rowErrors are the errors of rows: squares over a variance, or 1 where the class is wrong.
+func rowErrors(kind data.Kind, f, y []float64, variance float64) []float64 {
+	if kind == data.Regression {
+		return squares(f, y, variance)
+	}
+	return misclassified(f, y)
+}
 
 // misclassified is 1 for rows whose predicted class is not y, and else 0.
 func misclassified(scores, y []float64) []float64 {

@@ -45,39 +45,34 @@ func (p Paired) Sign() int {
 
 // PairedLoss compares a with b, by the same evidence.
 func PairedLoss(a, b *HeldOut) Paired {
-	var means, weights []float64
+	means := make([]float64, len(a.losses))
 	gains := make([][]float64, len(a.losses))
 	for i, l := range a.losses {
-		if gains[i] = floats.SubTo(make([]float64, len(l)),
-			l, b.losses[i]); len(l) > 0 {
-			means = append(means, stat.Mean(gains[i], a.Weight[i]))
-			weights = append(weights, a.weights[i])
+		gains[i] = floats.SubTo(make([]float64, len(l)), l, b.losses[i])
+		if len(l) > 0 {
+			means[i] = stat.Mean(gains[i], a.Weight[i])
 		}
 	}
-	p := Paired{Loss: stat.Mean(means, weights), StandardError: math.NaN(),
+	p := Paired{Loss: stat.Mean(means, a.weights), StandardError: math.NaN(),
 		Low: files.Float(math.Inf(-1)), High: files.Float(math.Inf(1))}
 	// A row moves the mean by its distance from the mean of its task, or of all tasks where
 	// all rows of the task belong together, over the rows of the task and the tasks.
 	moves := map[int]float64{}
-	next := -1
 	for i, l := range gains {
 		n := float64(len(l))
 		mean := p.Loss
 		correction := 1.0
-		together := n < 2 || a.units != nil &&
-			slices.Min(a.units[i]) == slices.Max(a.units[i])
-		if !together {
-			mean = stat.Mean(l, a.Weight[i])
+		if n > 1 && (a.units == nil || slices.Min(a.units[i]) < slices.Max(a.units[i])) {
+			mean = means[i]
 			correction = math.Sqrt(n / (n - 1))
 		}
 		for j, v := range l {
-			unit := next
+			unit := len(moves)
 			if a.units != nil {
 				unit = a.units[i][j]
 			}
-			next--
 			share := a.Weight[i][j] / floats.Sum(a.Weight[i])
-			moves[unit] += (v - mean) * correction * share * a.weights[i] / floats.Sum(weights)
+			moves[unit] += (v - mean) * correction * share * a.weights[i] / floats.Sum(a.weights)
 		}
 	}
 	if p.units = len(moves); p.units > 1 {

@@ -245,16 +245,16 @@ func TestWeightsAreRowsRepeated(t *testing.T) {
 
 // differing are two sets of losses whose differences are given.
 func differing(differences [][]float64, units [][]int) (a, b *HeldOut) {
-	ones := slices.Repeat([]float64{1}, len(differences)) // of the tasks
-	a, b = &HeldOut{units: units, weights: ones}, &HeldOut{units: units, weights: ones}
+	a, b = &HeldOut{units: units}, &HeldOut{units: units}
 	for _, d := range differences {
+		a.weights = append(a.weights, float64(min(1, len(d))))
 		ones, sum := make([]float64, len(d)), make([]float64, len(d))
 		for j, v := range d {
 			ones[j], sum[j] = 1, 1+v
 		}
 		a.losses, b.losses = append(a.losses, sum), append(b.losses, ones)
 		a.Weight = append(a.Weight, ones)
-		b.Weight = a.Weight
+		b.Weight, b.weights = a.Weight, a.weights
 	}
 	return a, b
 }

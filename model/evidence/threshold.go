@@ -43,11 +43,11 @@ func cuts(f, y, w []float64, do func(hits, alarms, positives, cut float64)) {
 	}
 	hits := 0.0
 	alarms := 0.0
-	for k := len(order) - 1; k >= 0; k-- {
+	for k, row := range slices.Backward(order) {
 		if k == len(order)-1 {
 			do(0, 0, positives, scores[k]+1)
 		}
-		if row := order[k]; y[row] > 0 {
+		if y[row] > 0 {
 			hits += w[row]
 		} else {
 			alarms += w[row]

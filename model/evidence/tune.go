@@ -79,14 +79,15 @@ func Tune(ctx context.Context, subject Subject, e Evidence, problem *data.Proble
 	// fit may be another minimum.
 	r := held.Fits[0]
 	folds, parted := e.(*Folds)
-	if _, convex := subject.Model.(multitask.Convex); convex || parted && !folds.split {
+	split := parted && folds.split
+	if _, convex := subject.Model.(multitask.Convex); convex || parted && !split {
 		final := multitask.Options{Workers: o.Workers, Start: r}
-		if r, err = multitask.Fit(ctx, subject.Model,
-			e.Training(), held.Params, final); err != nil {
+		r, err = multitask.Fit(ctx, subject.Model, e.Training(), held.Params, final)
+		if err != nil {
 			return nil, err
 		}
 	}
-	if parted && folds.split {
+	if split {
 		held.HeldOut = nil
 	}
 	t, err := Report(r, problem, held.HeldOut, nil)
@@ -214,7 +215,7 @@ const limit = 6
 // start for the next. It goes on beyond the grid as long as each value is better than all
 // before.
 func (s *search) path(ctx context.Context, p multitask.Params) (path []trial, err error) {
-	last := (*HeldOut)(nil)
+	var last *HeldOut
 	lambda1 := 0.0
 	for left := len(s.Lambda1) - 1; ; left-- {
 		switch {
@@ -226,13 +227,15 @@ func (s *search) path(ctx context.Context, p multitask.Params) (path []trial, er
 			return path, nil
 		}
 		p = p.With(multitask.Lambda1, lambda1)
-		if last, err = s.evidence.Hold(ctx, s.subject, p, last,
-			s.fit); errors.Is(err, multitask.ErrInvalidParams) && left < 0 {
+		last, err = s.evidence.Hold(ctx, s.subject, p, last, s.fit)
+		if errors.Is(err, multitask.ErrInvalidParams) && left < 0 {
 			return path, nil // too small for the evidence
-		} else if err != nil {
+		}
+		if err != nil {
 			return nil, err
 		}
-		if path = append(path, trial{p, last.Loss, last}); !s.sharp && risen(path) {
+		path = append(path, trial{p, last.Loss, last})
+		if !s.sharp && risen(path) {
 			return path, nil
 		}
 	}
@@ -250,10 +253,11 @@ func falling(path []trial) bool {
 // the first half of the grid, where it may rise before it falls: with an Omega that
 // shares nearly all, until Lambda1 is so small that the rest counts.
 func risen(path []trial) bool {
-	n := len(path)
-	return n >= 8 && path[n-4].loss < path[n-3].loss &&
-		path[n-3].loss < path[n-2].loss &&
-		path[n-2].loss < path[n-1].loss
+	if len(path) < 8 {
+		return false
+	}
+	last := path[len(path)-4:]
+	return last[0].loss < last[1].loss && last[1].loss < last[2].loss && last[2].loss < last[3].loss
 }
 
 // smooth replaces the losses of a path by their means along ln(Lambda1) under a Gaussian as wide as
