@@ -2,6 +2,7 @@ package mixed
 
 import (
 	"math"
+	"slices"
 
 	"gonum.org/v1/gonum/floats"
 	"gonum.org/v1/gonum/mat"
@@ -31,14 +32,20 @@ func (s *search) correlate() {
 	}
 }
 
-// covary multiplies a row of features with the covariance of own weights.
-func (s *search) covary(to, row []float64) {
-	floats.MulTo(to, row, s.c)
-	for i, j := range s.correlated {
-		for k, l := range s.correlated {
-			to[j] += s.covariance.At(i, k) * row[l]
+// covaried are rows of features times the covariance of own weights, in a place.
+func (s *search) covaried(place, rows []float64) []float64 {
+	products := room(place, len(rows))
+	for first := 0; first < len(rows); first += s.d {
+		row := rows[first:][:s.d]
+		product := products[first:][:s.d]
+		floats.MulTo(product, row, s.c)
+		for i, j := range s.correlated {
+			for k, l := range s.correlated {
+				product[j] += s.covariance.At(i, k) * row[l]
+			}
 		}
 	}
+	return products
 }
 
 // expectProducts finds what chance alone would make of the products of slopes of a task, from the
@@ -88,13 +95,8 @@ func (s *search) moveCovariance(prior float64) (moved float64) {
 	l := Root(s.covariance)
 	var product mat.Dense
 	product.Product(l, expected, l)
-	for i := range q {
-		for k := range i + 1 {
-			expected.SetSym(i, k, product.At(i, k))
-		}
-	}
 	var k mat.SymDense
-	if k.PowPSD(expected, -0.5) != nil {
+	if k.PowPSD(mat.NewSymDense(q, product.RawMatrix().Data), -0.5) != nil {
 		return 0
 	}
 	product.Mul(l, &k)
@@ -103,9 +105,9 @@ func (s *search) moveCovariance(prior float64) (moved float64) {
 	product.Mul(&product, l)
 	slope := mat.NewVecDense(q, nil)
 	for _, b := range s.blocks {
-		for t := range b.twins {
+		for row := range slices.Chunk(b.slope, s.d) {
 			for i, j := range s.correlated {
-				slope.SetVec(i, b.slope[t*s.d+j])
+				slope.SetVec(i, row[j])
 			}
 			var to mat.VecDense
 			to.MulVec(&product, slope)

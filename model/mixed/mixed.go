@@ -199,7 +199,8 @@ type search struct {
 type block struct {
 	Task
 	twins    []Task        // all q of them
-	loading  float64       // root of their squared loadings' sum
+	loadings []float64     // of the twins
+	loading  float64       // root of their squares' sum
 	score    []float64     // f of every row, less its offset
 	doubts   []float64     // variances of the scores, given w
 	rows     int           // k
@@ -242,6 +243,7 @@ func newSearch(p Problem, o Options) *search {
 		}
 		b := &s.blocks[len(s.blocks)-1]
 		b.twins = append(b.twins, t)
+		b.loadings = append(b.loadings, t.Loading)
 		b.loading = math.Hypot(b.loading, t.Loading)
 	}
 	s.measure(o.Given)
@@ -283,10 +285,8 @@ func (s *search) measure(given bool) {
 	rows := 0
 	for _, t := range s.Tasks {
 		rows += len(t.Y)
-		for row := range slices.Chunk(t.Features, max(1, s.d)) {
-			for j, v := range row {
-				sums[s.Part[j]] += v * v
-			}
+		for i, v := range t.Features {
+			sums[s.Part[i%s.d]] += v * v
 		}
 	}
 	for k := range s.Components {
@@ -337,30 +337,33 @@ func (s *search) whiten(b *block, f, z []float64) {
 		return
 	}
 	gram := s.atb(nil, f, d, f, d)
-	size := 0.0
-	for j := range d {
-		size += gram[j*d+j]
-	}
-	for j := range d {
-		gram[j*d+j] += jitter * size / float64(d)
-	}
-	if !linalg.Cholesky(s.ker, d, gram, d) {
+	root := s.rooted(gram, d)
+	if root == nil {
 		return
 	}
-	rows := make([]float64, d*d)
-	for i := range d {
-		for j := range i + 1 {
-			rows[j*d+i] = gram[i*d+j]
-		}
-	}
-	linalg.Invert(s.ker, d, gram, d)
-	targets := s.atb(nil, f, d, z, q)
-	targets = s.ab(nil, gram, d, targets, q)
-	b.lost = max(0, floats.Dot(z, z)-floats.Dot(targets, targets))
+	b.z = s.ab(nil, gram, d, s.atb(nil, f, d, z, q), q)
+	b.lost = max(0, floats.Dot(z, z)-floats.Dot(b.z, b.z))
 	b.rows = d
-	b.f = rows
-	b.z = targets
+	b.f = mat.DenseCopyOf(root.T()).RawMatrix().Data
 	b.replaced = n - d
+}
+
+// rooted returns L, where L L' are n x n products, and leaves L^-1 in their place. It is nil where
+// products are not finite.
+func (s *search) rooted(products []float64, n int) *mat.Dense {
+	size := 0.0
+	for i := range n {
+		size += products[i*n+i] / float64(n)
+	}
+	for i := range n {
+		products[i*n+i] += jitter*size + tiny
+	}
+	if !linalg.Cholesky(s.ker, n, products, n) {
+		return nil
+	}
+	root := mat.DenseCopyOf(mat.NewTriDense(n, mat.Lower, products))
+	linalg.Invert(s.ker, n, products, n)
+	return root
 }
 
 // posterior finds w and u_t under the variances. Where there is a Loss it takes steps of Newton's
@@ -420,11 +423,7 @@ func (s *search) slope(b *block, row int) (slope, curvature float64) {
 func (s *search) factor(b *block, t *scratch) {
 	k := b.rows
 	d := s.d
-	t.scaled = room(t.scaled, k*d)
-	for i := range k {
-		scaled := t.scaled[i*d:][:d]
-		s.covary(scaled, b.f[i*d:][:d])
-	}
+	t.scaled = s.covaried(t.scaled, b.f)
 	b.inverse = s.abt(b.inverse, t.scaled, d, b.f, d)
 	for i := range k {
 		b.inverse[i*k+i] += s.Noise
@@ -435,13 +434,9 @@ func (s *search) factor(b *block, t *scratch) {
 	b.v = s.ab(b.v, b.inverse, k, b.z, len(b.twins))
 }
 
-const (
-	// tasksStacked is the number of tasks whose rows are multiplied at a time. Products of one
-	// task's rows would spend their time on packing, and rows of all tasks would take room.
-	tasksStacked = 128
-	// panel is the number of columns of a triangle that are multiplied at a time.
-	panel = 128
-)
+// tasksStacked is the number of tasks whose rows are multiplied at a time. Products of one task's
+// rows would spend their time on packing, and rows of all tasks would take room.
+const tasksStacked = 128
 
 // stacks gathers the rows r of some blocks after others, of shared features, times their loadings.
 func (s *search) stacks(do func(blocks []block)) {
@@ -466,13 +461,6 @@ func (s *search) stacks(do func(blocks []block)) {
 	}
 }
 
-// triangle does something for panels of columns of the shared features, up to a last one.
-func (s *search) triangle(do func(first, last int)) {
-	for first := 0; first < len(s.shared); first += panel {
-		do(first, min(len(s.shared), first+panel))
-	}
-}
-
 // together finds the posterior of w, whose precision is I + A^1/2 (sum r'r) A^1/2 in units of
 // A^1/2.
 func (s *search) together() {
@@ -483,18 +471,10 @@ func (s *search) together() {
 		var v []float64
 		for _, b := range blocks {
 			for row := range slices.Chunk(b.v, len(b.twins)) {
-				sum := 0.0
-				for i, t := range b.twins {
-					sum += t.Loading * row[i]
-				}
-				v = append(v, sum/(b.loading+tiny))
+				v = append(v, floats.Dot(row, b.loadings)/(b.loading+tiny))
 			}
 		}
-		s.triangle(func(first, last int) {
-			linalg.Gemm(s.ker, linalg.Trans, linalg.NoTrans, last-first, last, len(v),
-				1, s.stacked[first:], p, s.stacked, p,
-				1, precision[first*p:], p)
-		})
+		floats.Add(precision, s.atb(nil, s.stacked, p, s.stacked, p))
 		floats.Add(q, s.atb(nil, s.stacked, p, v, 1))
 	})
 	for i, ji := range s.shared {
@@ -522,13 +502,7 @@ func (s *search) together() {
 func (s *search) reached(do work) {
 	p := len(s.shared)
 	s.stacks(func(blocks []block) {
-		s.reach = room(s.reach, len(s.stacked))
-		n := len(s.stacked) / max(1, p)
-		s.triangle(func(first, last int) {
-			linalg.Gemm(s.ker, linalg.NoTrans, linalg.Trans, n, last-first, last,
-				1, s.stacked, p, s.root[first*p:], p,
-				0, s.reach[first:], p)
-		})
+		s.reach = s.abt(s.reach, s.stacked, p, s.root, p)
 		s.each(blocks, do)
 	})
 }
@@ -542,9 +516,7 @@ func (s *search) apart(b *block, t *scratch) {
 	rest := append(t.rows[:0], b.v...)
 	t.rows = rest
 	for row, v := range t.taken {
-		for i, twin := range b.twins {
-			rest[row*q+i] -= twin.Loading * v
-		}
+		floats.AddScaled(rest[row*q:][:q], -v, b.loadings)
 	}
 	b.slope = s.atb(b.slope, rest, q, b.r, d)
 	t.restored = s.atb(t.restored, b.inverse, k, rest, q)
@@ -552,8 +524,7 @@ func (s *search) apart(b *block, t *scratch) {
 	if s.Loss == nil {
 		return
 	}
-	t.restored = room(t.restored, d)
-	s.covary(t.restored, b.slope)
+	t.restored = s.covaried(t.restored, b.slope)
 	floats.AddScaled(t.restored, b.Loading, s.common)
 	b.move = s.ab(b.move, b.Features, d, t.restored, 1)
 	floats.Sub(b.move, b.score)
@@ -565,17 +536,12 @@ func (s *search) apart(b *block, t *scratch) {
 // doubt finds the variance of each score, phi' diag(c) phi - |r diag(c) phi|^2.
 func (s *search) doubt(b *block, t *scratch) {
 	d := s.d
-	t.scaled = room(t.scaled, len(b.Features))
-	for i := range b.doubts {
-		row := b.Features[i*d:][:d]
-		scaled := t.scaled[i*d:][:d]
-		s.covary(scaled, row)
-		b.doubts[i] = floats.Dot(row, scaled)
-	}
+	t.scaled = s.covaried(t.scaled, b.Features)
 	t.rows = s.abt(t.rows, t.scaled, d, b.r, d)
 	for i := range b.doubts {
+		variance := floats.Dot(b.Features[i*d:][:d], t.scaled[i*d:][:d])
 		row := t.rows[i*b.rows:][:b.rows]
-		b.doubts[i] = max(0, b.doubts[i]-floats.Dot(row, row))
+		b.doubts[i] = max(0, variance-floats.Dot(row, row))
 	}
 }
 
@@ -609,12 +575,9 @@ func (s *search) expect(b *block, t *scratch) {
 	}
 	t.rows = s.ab(t.rows, t.taken, k, b.r, d)
 	floats.AddScaled(t.rows, -q, b.r)
-	b.expected = room(b.expected, d)
-	clear(b.expected)
-	for i := range k {
-		for j, r := range b.r[i*d:][:d] {
-			b.expected[j] -= r * t.rows[i*d+j]
-		}
+	b.expected = make([]float64, d)
+	for i, r := range b.r {
+		b.expected[i%d] -= r * t.rows[i]
 	}
 	s.expectProducts(b, t.rows)
 	t.restored = s.ab(t.restored, t.taken, k, b.inverse, k)
@@ -636,14 +599,12 @@ func (s *search) move() (moved float64) {
 	expected := make([]float64, len(s.Components))
 	alpha := 0.0
 	trace := 0.0
-	for i := range s.blocks {
-		b := &s.blocks[i]
-		for j, k := range s.Part {
-			for i := range b.twins {
-				slope := b.slope[i*s.d+j]
-				slopes[k] += slope * slope
-			}
-			expected[k] += b.expected[j]
+	for _, b := range s.blocks {
+		for i, slope := range b.slope {
+			slopes[s.Part[i%s.d]] += slope * slope
+		}
+		for j, v := range b.expected {
+			expected[s.Part[j]] += v
 		}
 		alpha += b.alpha
 		trace += b.trace
@@ -724,9 +685,7 @@ func (s *search) fit() *Fit {
 	s.reached(s.remain)
 	for _, b := range s.blocks {
 		for i := range b.twins {
-			weights := make([]float64, s.d)
-			s.covary(weights, b.slope[i*s.d:][:s.d])
-			f.Own = append(f.Own, weights)
+			f.Own = append(f.Own, s.covaried(nil, b.slope[i*s.d:][:s.d]))
 		}
 		f.Left = append(f.Left, b.left...)
 	}
@@ -744,9 +703,8 @@ func (s *search) explained() []float64 {
 			for j, v := range row {
 				parts[s.Part[j]] += b.loading * v * s.common[j]
 			}
-			for k, v := range parts {
-				squares[k] += v * v
-			}
+			floats.Mul(parts, parts)
+			floats.Add(squares, parts)
 		}
 	}
 	floats.Scale(1/float64(max(1, rows)), squares)
@@ -762,19 +720,15 @@ func (s *search) remain(b *block, t *scratch) {
 	k := b.rows
 	p := len(s.shared)
 	reach := s.reach[b.first*p:][:k*p]
-	specific := 0.0
-	t.scaled = room(t.scaled, s.d)
-	for row := range slices.Chunk(b.f, s.d) {
-		s.covary(t.scaled, row)
-		specific += floats.Dot(row, t.scaled)
-	}
+	t.scaled = s.covaried(t.scaled, b.f)
+	specific := floats.Dot(b.f, t.scaled)
 	t.restored = s.ab(t.restored, b.inverse, k, reach, p)
 	t.taken = s.atb(t.taken, b.inverse, k, t.restored, p)
 	specificLeft := float64(k) - s.Noise*floats.Dot(b.inverse, b.inverse)
 	common := floats.Dot(reach, reach)
 	commonLeft := s.Noise * floats.Dot(t.taken, t.taken)
-	for _, twin := range b.twins {
-		share := twin.Loading / (b.loading + tiny)
+	for _, loading := range b.loadings {
+		share := loading / (b.loading + tiny)
 		share *= share
 		former := specific + share*common
 		left := 1.0
@@ -787,10 +741,7 @@ func (s *search) remain(b *block, t *scratch) {
 
 // room is a slice of n numbers to be written, in the place of another if it is long enough.
 func room(place []float64, n int) []float64 {
-	if n > cap(place) {
-		return make([]float64, n)
-	}
-	return place[:n]
+	return slices.Grow(place[:0], n)[:n]
 }
 
 // ab, atb and abt are the products A B, A'B and A B' of matrices with so many columns, in the

@@ -57,8 +57,8 @@ var shapes = []shape{
 	{name: "one task", rows: []int{9}, wide: []int{1, 3}, components: []Component{both(1, .3), both(.6, .2)}},
 }
 
-// many is a shape of more tasks and features than a product takes.
-var many = shape{rows: slices.Repeat([]int{1}, tasksStacked+12), wide: []int{1, panel + 2}, components: []Component{both(1, .3), both(.02, .01)}}
+// many is a shape of more tasks than a product takes.
+var many = shape{rows: slices.Repeat([]int{1}, tasksStacked+12), wide: []int{1, 130}, components: []Component{both(1, .3), both(.02, .01)}}
 
 // firstNoise is the noise where searches begin.
 const firstNoise = 0.3

@@ -11,10 +11,10 @@ import (
 
 // narrowing has for each component of more features than there are rows as many features as rows,
 //
-//	F = L Q',   L L' = F F'
+//	F = L Q,   L L' = F F'
 //
 // with the rows F in all tasks, of twins once. Its weights w have one variance, and so have the
-// weights Q'w of the features L.
+// weights Q w of the features L.
 type narrowing struct {
 	narrowed Problem
 	wide     Problem
@@ -26,103 +26,76 @@ type narrowing struct {
 type turn struct {
 	features []int     // before
 	first    int       // feature after
-	q        []float64 // one row for each feature before; nil where features stay
+	q        []float64 // one column for each feature before; nil where features stay
 }
 
 // narrow narrows the components of a problem.
 func narrow(p Problem, workers int) *narrowing {
 	n := &narrowing{narrowed: p, wide: p}
 	n.ker = linalg.Default()
-	n.turns = make([]turn, len(p.Components))
 	n.ker.Threads = workers
+	turns := make([]turn, len(p.Components))
 	for j, k := range p.Part {
-		n.turns[k].features = append(n.turns[k].features, j)
+		turns[k].features = append(turns[k].features, j)
 	}
-	rows := 0
+	var rows [][]float64 // of all tasks
 	for i, t := range p.Tasks {
 		if !p.Twin(i) {
-			rows += len(t.Y)
+			rows = slices.AppendSeq(rows, slices.Chunk(t.Features, max(1, len(p.Part))))
 		}
 	}
-	wide := func(t turn) bool { return len(t.features) > rows }
-	if rows == 0 || !slices.ContainsFunc(n.turns, wide) {
-		n.turns = nil
+	wide := func(t turn) bool { return len(t.features) > len(rows) }
+	if len(rows) == 0 || !slices.ContainsFunc(turns, wide) {
 		return n
 	}
+	n.turns = turns
 	n.narrowed.Part = nil
-	var parts [][]float64 // features after, of the rows of all tasks
-	for k := range n.turns {
-		t := &n.turns[k]
-		t.first = len(n.narrowed.Part)
-		parts = append(parts, n.turn(t, rows))
-		for range len(parts[k]) / rows {
-			n.narrowed.Part = append(n.narrowed.Part, k)
+	after := make([][]float64, len(rows))
+	for k := range turns {
+		turns[k].first = len(n.narrowed.Part)
+		part := n.turn(&turns[k], rows)
+		wide := len(part) / len(rows)
+		n.narrowed.Part = append(n.narrowed.Part, slices.Repeat([]int{k}, wide)...)
+		for i := range after {
+			after[i] = append(after[i], part[i*wide:][:wide]...)
 		}
 	}
 	n.narrowed.Tasks = slices.Clone(p.Tasks)
-	row := 0
 	for i := range n.narrowed.Tasks {
 		t := &n.narrowed.Tasks[i]
 		if p.Twin(i) {
 			t.Features = n.narrowed.Tasks[i-1].Features
 			continue
 		}
-		t.Features = nil
-		for range t.Y {
-			for _, part := range parts {
-				wide := len(part) / rows
-				t.Features = append(t.Features, part[row*wide:][:wide]...)
-			}
-			row++
-		}
+		t.Features = slices.Concat(after[:len(t.Y)]...)
+		after = after[len(t.Y):]
 	}
 	return n
 }
 
 // turn makes the features of a component.
-func (n *narrowing) turn(t *turn, rows int) []float64 {
-	d := len(t.features)
-	f := make([]float64, 0, rows*d)
-	for i, task := range n.wide.Tasks {
-		if n.wide.Twin(i) {
-			continue
-		}
-		for row := range slices.Chunk(task.Features, len(n.wide.Part)) {
-			for _, j := range t.features {
-				f = append(f, row[j])
-			}
+func (n *narrowing) turn(t *turn, rows [][]float64) []float64 {
+	var f []float64
+	for _, row := range rows {
+		for _, j := range t.features {
+			f = append(f, row[j])
 		}
 	}
-	if d <= rows {
+	d := len(t.features)
+	if d <= len(rows) {
 		return f
 	}
 	gram := n.abt(nil, f, d, f, d)
-	size := 0.0
-	for i := range rows {
-		size += gram[i*rows+i] / float64(rows)
+	root := n.rooted(gram, len(rows))
+	if root == nil {
+		return f
 	}
-	for i := range rows {
-		gram[i*rows+i] += jitter*size + tiny
-	}
-	linalg.Cholesky(n.ker, rows, gram, rows)
-	part := lower(gram, rows)
-	linalg.Invert(n.ker, rows, gram, rows)
-	t.q = n.product(make([]float64, d*rows), linalg.Trans, linalg.Trans,
-		d, rows, rows, f, d, gram, rows)
-	return part
-}
-
-// lower is a matrix with zeros above its diagonal.
-func lower(a []float64, n int) []float64 {
-	l := slices.Clone(a)
-	for i := range n {
-		clear(l[i*n+i+1 : (i+1)*n])
-	}
-	return l
+	t.q = n.ab(nil, gram, len(rows), f, d)
+	return root.RawMatrix().Data
 }
 
 // widen turns a fit of the narrowed problem into one of the problem. The covariance of w is wider
-// by the variance of the weights that no row has a say in, which is (I - Q Q') a.
+// by the variance of the weights that no row has a say in, which is (I - Q'Q) a.
 func (n *narrowing) widen(f *Fit) *Fit {
 	if n.turns == nil {
 		return f
@@ -140,12 +113,12 @@ func (n *narrowing) widen(f *Fit) *Fit {
 		if t.q == nil || f.Components[k].Common == 0 {
 			continue
 		}
-		rows := len(t.q) / len(t.features)
-		q := n.abt(nil, t.q, rows, t.q, rows)
+		wide := len(t.features)
+		q := n.atb(nil, t.q, wide, t.q, wide)
 		for i := range t.features {
 			row := make([]float64, d)
 			for j, to := range t.features {
-				row[to] = -q[i*len(t.features)+j]
+				row[to] = -q[i*wide+j]
 			}
 			row[t.features[i]]++
 			floats.Scale(math.Sqrt(f.Components[k].Common), row)
@@ -160,17 +133,14 @@ func (n *narrowing) widen(f *Fit) *Fit {
 func (n *narrowing) back(w []float64) []float64 {
 	wide := make([]float64, len(n.wide.Part))
 	for _, t := range n.turns {
-		rows := 1
+		part := w[t.first:]
 		if t.q != nil {
-			rows = len(t.q) / len(t.features)
+			d := len(t.features)
+			rows := len(t.q) / d
+			part = n.ab(nil, part[:rows], rows, t.q, d)
 		}
 		for i, j := range t.features {
-			if t.q == nil {
-				wide[j] = w[t.first+i]
-			} else {
-				turned := w[t.first:][:rows]
-				wide[j] = floats.Dot(t.q[i*rows:][:rows], turned)
-			}
+			wide[j] = part[i]
 		}
 	}
 	return wide
