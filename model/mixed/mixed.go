@@ -576,8 +576,10 @@ func (s *search) expect(b *block, t *scratch) {
 	t.rows = s.ab(t.rows, t.taken, k, b.r, d)
 	floats.AddScaled(t.rows, -q, b.r)
 	b.expected = make([]float64, d)
-	for i, r := range b.r {
-		b.expected[i%d] -= r * t.rows[i]
+	for i := range k {
+		for j, r := range b.r[i*d:][:d] {
+			b.expected[j] -= r * t.rows[i*d+j]
+		}
 	}
 	s.expectProducts(b, t.rows)
 	t.restored = s.ab(t.restored, t.taken, k, b.inverse, k)
