@@ -13,8 +13,6 @@ import (
 
 	"gonum.org/v1/gonum/floats"
 	"gonum.org/v1/gonum/mat"
-
-	"l2mt/layers/linalg"
 )
 
 // A battery that a model passes by being registered. Exceptions are declared
@@ -184,39 +182,6 @@ func convex(model Model, p Params) bool {
 	return ok && err == nil
 }
 
-// TestStationary moves W, b and, for convex models, everything: no point nearby
-// is better than the gap allows.
-func TestStationary(t *testing.T) {
-	battery(t, func(t *testing.T, model Model, s shape, tasks []data.Samples) {
-		problem := mustProblem(t, s.loss, tasks)
-		r := mustFit(t, model, problem, batteryParams(model), Options{})
-		if r.Status == IterationLimit {
-			t.Skip("the model is not convex and has not converged; it says so")
-		}
-		random := data.Stream(1, "stationary")
-		e := datatest.Must(linalg.Eigen(r.Omega))(t)
-		root := e.Rebuild(powered(e.Values, 0.5))
-		size := mat.Norm(r.W, 2) + 0.1
-		for trial := range 10 {
-			z := mat.NewDense(s.d, s.m, datatest.Normals[float64](random, s.d*s.m))
-			var move mat.Dense
-			move.Mul(z, root)
-			move.Scale(size*math.Pow(10, -float64(trial)/2)/mat.Norm(&move, 2), &move)
-			move.Add(&move, r.W)
-			b := slices.Clone(r.B)
-			for i := range b {
-				b[i] += 1e-3 * random.NormFloat64()
-			}
-			at := func(w *mat.Dense, b []float64) float64 {
-				return objective(t, fixed(r.Omega, 0), problem, w, b, &Covariance{Omega: r.Omega}, Params{Lambda1: r.Params.Lambda1}).Objective
-			}
-			if here, there := at(r.W, r.B), at(&move, b); there < here-r.Gap-1e-12*here {
-				t.Errorf("trial %d: moving W and b lowers the objective from %v to %v; the gap is %g", trial, here, there, r.Gap)
-			}
-		}
-	})
-}
-
 // TestSymmetries: fits of a problem that is another in disguise are the same in disguise.
 func TestSymmetries(t *testing.T) {
 	battery(t, func(t *testing.T, model Model, s shape, tasks []data.Samples) {
@@ -303,26 +268,4 @@ func TestSameBytes(t *testing.T) {
 			}
 		}
 	}
-}
-
-// TestGapsAgree: the minimum lies between objective minus gap and objective
-// whatever the accuracy, so that these intervals overlap.
-func TestGapsAgree(t *testing.T) {
-	battery(t, func(t *testing.T, model Model, s shape, tasks []data.Samples) {
-		p := batteryParams(model)
-		if !convex(model, p) {
-			t.Skip("the gap of a model that is not convex bounds something else")
-		}
-		problem := mustProblem(t, s.loss, tasks)
-		for _, l := range []float64{1e-3, 1} {
-			p.Lambda1 = l
-			above, below := math.Inf(1), math.Inf(-1)
-			for _, tol := range []float64{1e-3, 1e-5, 1e-8, 1e-11} {
-				r := mustFit(t, model, problem, p, Options{Tolerance: tol})
-				above, below = min(above, r.Objective), max(below, r.Objective-r.Gap)
-			}
-			datatest.Holds(t, below <= above*(1+1e-10),
-				"Lambda1 = %g: one fit reaches %.12g, another proves that %.12g is the least", l, above, below)
-		}
-	})
 }

@@ -344,14 +344,6 @@ func TestFitsInTheSpan(t *testing.T) {
 	}
 }
 
-// What is outside of the span is lost on the way there and back, and nothing else.
-func TestThereAndBack(t *testing.T) {
-	s := shape{3, 160, 6, Square, false}
-	n := mustProblem(t, s.loss, samples(s, 3)).narrowed()
-	w := mat.NewDense(n.cols, 3, datatest.Normals[float64](data.Stream(3, "span"), n.cols*3))
-	nearMatrix(t, "there and back", n.span.enter(n.span.leave(w)), w, 1e-8)
-}
-
 // Rows that nearly depend on those before them, as those of pictures do, are fitted as
 // they are. Here pairs of rows differ by 3e-6 of their length, and in their labels.
 func TestRowsThatNearlyDepend(t *testing.T) {

@@ -21,17 +21,6 @@ func objective(t *testing.T, model Model, problem *TrainingSet, w *mat.Dense, b 
 	return datatest.Must(problem.Evaluate(model, p, w, b, c))(t)
 }
 
-// powered returns v^r, 0 for rounding errors.
-func powered(values []float64, r float64) []float64 {
-	out := make([]float64, len(values))
-	for i, v := range values {
-		if v > rankTolerance*values[len(values)-1] {
-			out[i] = math.Pow(v, r)
-		}
-	}
-	return out
-}
-
 // The best bias of the squared loss is the mean of what scores leave, however far
 // from zero that is: rounding errors of the sum of the slopes are no direction.
 func TestBiasFarFromZero(t *testing.T) {

@@ -55,42 +55,6 @@ func TestJointFits(t *testing.T) {
 	}
 }
 
-// Steps under a shift are minima: compared with points around them, which are those of
-// other S, and with the step itself where the shift is small.
-func TestShiftedSteps(t *testing.T) {
-	datatest.Long(t)
-	const m, d = 6, 4
-	random := data.Stream(14, "shifted")
-	draw := func() *mat.SymDense { return gramOf(datatest.Normals[float64](random, m*(m-1)), m, m-1) }
-	for _, name := range []string{"cmtl", "snr1", "snr2", "mtrl", "ssnr2", "spats", "spats-literal"} {
-		model := registry[name]
-		p := datatest.Must(Complete(model, Params{Lambda1: 0.1}))(t)
-		step := func(s *mat.SymDense, c float64) *Covariance {
-			return datatest.Must(model.Step(s, d, p, Hint{Shift: c}))(t)
-		}
-		for range 30 {
-			s, c := draw(), math.Exp(2*random.NormFloat64()-1)
-			value := func(cov *Covariance) float64 {
-				moved := identity(m, c)
-				addSym(moved, 1, cov.Omega)
-				v := p.Lambda1 / 2 * datatest.Must(traceTerm(s, &Covariance{Omega: moved}, 0))(t)
-				if g := model.G(&Covariance{Omega: cov.Omega}, d, p); g != 0 {
-					v += p.Lambda2 * g
-				}
-				return v
-			}
-			at := step(s, c)
-			least, blend := value(at), identity(m, 0)
-			addSym(blend, 0.99, at.Omega)
-			addSym(blend, 0.01, step(draw(), c).Omega)
-			if v := value(&Covariance{Omega: blend}); !(least-at.Gap <= v+1e-8*math.Abs(v)) {
-				t.Errorf("%s, c = %g: %v at the step and %v beside it", name, c, least, v)
-			}
-			nearMatrix(t, name, step(s, 1e-9).Omega, step(s, 0).Omega, 1e-3)
-		}
-	}
-}
-
 // skewed is a model whose g or whose support is off by a constant, so that they contradict
 // each other.
 type skewed struct {
