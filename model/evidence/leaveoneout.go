@@ -24,8 +24,6 @@ import (
 	"math"
 	"slices"
 
-	"gonum.org/v1/gonum/blas"
-	"gonum.org/v1/gonum/blas/blas64"
 	"gonum.org/v1/gonum/floats"
 	"gonum.org/v1/gonum/mat"
 
@@ -165,11 +163,10 @@ func (e *leaveOneOut) weighted(root []float64,
 }
 
 // project takes m biases, of the tasks or of all, out of L^-1, which becomes F: with
-// P = Z'H^(1/2) L^-T and R'R = P P', U = R'^-1 P. It returns false where P P' is singular.
+// P = Z'H^(1/2) L^-T, U'U = P'(P P')^-1 P. It returns false where P P' is singular.
 func (e *leaveOneOut) project(inverse *mat.Dense, root []float64, m int) bool {
 	n := len(root)
 	p := mat.NewDense(m, n, nil)
-	ul := make([]float64, m*n)
 	for i := range n {
 		row := inverse.RawRowView(i)
 		for t := range e.parts {
@@ -189,13 +186,10 @@ func (e *leaveOneOut) project(inverse *mat.Dense, root []float64, m int) bool {
 	if !chol.Factorize(&c) {
 		return false
 	}
-	blas64.Trsm(blas.Left, blas.Trans, 1,
-		chol.RawU().(*mat.TriDense).RawTriangular(), p.RawMatrix())
-	u := p.RawMatrix().Data
-	f := inverse.RawMatrix().Data
-	linalg.Gemm(linalg.Default(), linalg.NoTrans, linalg.NoTrans, m,
-		n, n, 1, u, n, f, n, 0, ul, n)
-	linalg.Gemm(linalg.Default(), linalg.Trans, linalg.NoTrans, n,
-		n, m, -1, u, n, ul, n, 1, f, n)
+	var shares, taken mat.Dense
+	shares.Mul(p, inverse)
+	_ = chol.SolveTo(&shares, &shares) // nearly, where it is ill-conditioned
+	taken.Mul(p.T(), &shares)
+	inverse.Sub(inverse, &taken)
 	return true
 }
