@@ -554,7 +554,7 @@ func (b *Bench) tune(ctx context.Context, j *Judged) (err error) {
 	if s.folds == nil || s.tuning == evidence.Evidence(s.folds) {
 		return nil
 	}
-	j.HeldOut, err = s.folds.Judge(ctx, j.subject,
+	j.HeldOut, err = s.folds.Whole().Hold(ctx, j.subject,
 		j.Params, nil, evidence.Comparing(b.options.Workers))
 	return err
 }

@@ -357,7 +357,7 @@ func (b *Bench) mean(ctx context.Context) (*evidence.HeldOut, error) {
 	defer cancel()
 	hold := s.tuning.Hold
 	if s.folds != nil {
-		hold = s.folds.Judge
+		hold = s.folds.Whole().Hold
 	}
 	p := multitask.Params{Lambda1: noFeatures}
 	held, err := hold(ctx, subject, p, nil, evidence.Comparing(b.workers()))

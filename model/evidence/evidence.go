@@ -244,12 +244,11 @@ func NewFolds(p *data.ProblemData, folds []data.Fold, together [][]int) (*Folds,
 	return e, nil
 }
 
-// Judge fits all folds.
-func (e *Folds) Judge(ctx context.Context, subject Subject,
-	p multitask.Params, from *HeldOut, o multitask.Options) (*HeldOut, error) {
+// Whole is the evidence of all folds.
+func (e *Folds) Whole() *Folds {
 	whole := *e
 	whole.deciding = len(e.parts)
-	return whole.Hold(ctx, subject, p, from, o)
+	return &whole
 }
 
 // Hold fits the first folds, side by side, until they hold out enough rows, and predicts these

@@ -92,13 +92,13 @@ func TestHeldOutIsPredictedByOtherRows(t *testing.T) {
 			hold  func() (*HeldOut, error)
 		}{
 			"all folds": {stl, true, folds, func() (*HeldOut, error) {
-				return e.Judge(t.Context(), stl, multitask.Params{Lambda1: 0.1}, nil, close)
+				return e.Whole().Hold(t.Context(), stl, multitask.Params{Lambda1: 0.1}, nil, close)
 			}},
 			"first folds": {mtrl, true, folds[:2], func() (*HeldOut, error) {
 				return e.Hold(t.Context(), mtrl, multitask.Params{Lambda1: 0.1}, nil, close)
 			}},
 			"a model each": {each, true, folds, func() (*HeldOut, error) {
-				return e.Judge(t.Context(), each, multitask.Params{Lambda1: 0.1}, nil, close)
+				return e.Whole().Hold(t.Context(), each, multitask.Params{Lambda1: 0.1}, nil, close)
 			}},
 			"split": {mtrl, false, []data.Fold{{ProblemData: p}}, func() (*HeldOut, error) {
 				return split.Hold(t.Context(), mtrl, multitask.Params{Lambda1: 0.1}, nil, close)
@@ -310,7 +310,7 @@ func TestPredictedIsMeasuredAlike(t *testing.T) {
 	for seed, s := range sizes {
 		p := made(s, uint64(seed))
 		e := datatest.Must(NewFolds(p, datatest.Must(p.Folds(4, 1, nil))(t), nil))(t)
-		want := datatest.Must(e.Judge(t.Context(), named(t, "stl"), multitask.Params{Lambda1: 0.1}, nil, close))(t)
+		want := datatest.Must(e.Whole().Hold(t.Context(), named(t, "stl"), multitask.Params{Lambda1: 0.1}, nil, close))(t)
 		got := e.Predicted(want.Scores)
 		got.Fits = want.Fits
 		datatest.Equal(t, got, want, "%v", s)

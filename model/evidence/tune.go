@@ -127,11 +127,10 @@ func Held(ctx context.Context, subject Subject, e Evidence, o Options) (c Chosen
 	if c.Params, err = multitask.Complete(subject.Model, c.Params); err != nil || s.sharp {
 		return c, err
 	}
-	judge := e.Hold
 	if folds, parted := e.(*Folds); parted {
-		judge = folds.Judge
+		e = folds.Whole()
 	}
-	c.HeldOut, err = judge(ctx, subject, c.Params, c.HeldOut, s.fit)
+	c.HeldOut, err = e.Hold(ctx, subject, c.Params, c.HeldOut, s.fit)
 	return c, err
 }
 

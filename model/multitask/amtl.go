@@ -177,18 +177,17 @@ func advance(a, sign, rest []float64, s *mat.SymDense, threshold float64) (met b
 // dual's domain.
 func lassoGap(a, rest []float64, j int, free bool, threshold float64) float64 {
 	top := threshold
-	norm := 0.0
-	for i, v := range a {
+	for i, v := range rest {
 		if i != j || free {
-			top = max(top, math.Abs(rest[i]))
+			top = max(top, math.Abs(v))
 		}
-		norm += math.Abs(v)
 	}
 	cross := rest[j] // <w_j, residual>
 	square := max(0, cross-floats.Dot(a, rest))
 	c := threshold / top
-	gap := square/2 + threshold*norm - c*(cross-c/2*square)
-	if gap <= 1e-15*(square/2+threshold*norm) { // rounding errors
+	value := square/2 + threshold*floats.Norm(a, 1)
+	gap := value - c*(cross-c/2*square)
+	if gap <= 1e-15*value { // rounding errors
 		return 0
 	}
 	return gap

@@ -26,9 +26,7 @@ func (p *TrainingSet) lower(model Convex, params Params, v *point, last *Covaria
 		t := append(make([]float64, m-side.SymmetricDim()), eigenvalues(side)...)
 		scaled := make([]float64, m)
 		return highest(func(c float64) float64 {
-			clear(scaled)
-			add(c*c, t, scaled)
-			return c*free - model.support(scaled, params)
+			return c*free - model.support(floats.ScaleTo(scaled, c*c, t), params)
 		})
 	}
 	t := gram(g, m)

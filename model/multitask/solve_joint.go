@@ -158,8 +158,7 @@ func (x *splitting) sweep(adapt bool) error {
 // eigenvectors of Omega, or of its counterpart for the features where these are fewer, V is a
 // share of W + U.
 func (x *splitting) penaltyStep() error {
-	copy(x.goal, x.u)
-	add(overshoot, x.w, x.goal)
+	floats.AddScaledTo(x.goal, x.u, overshoot, x.w)
 	add(1-overshoot, x.v, x.goal)
 	shares, err := x.shrink()
 	if err != nil {
@@ -174,8 +173,7 @@ func (x *splitting) penaltyStep() error {
 	} else {
 		gemm(blas.NoTrans, blas.NoTrans, goal, move, v)
 	}
-	copy(x.u, x.goal)
-	add(-1, x.v, x.u)
+	floats.SubTo(x.u, x.goal, x.v)
 	return nil
 }
 
@@ -221,9 +219,8 @@ func (x *splitting) shrink() (*mat.SymDense, error) {
 
 // lossStep moves W toward the minimum given V, by a step of Newton's method.
 func (x *splitting) lossStep() {
-	copy(x.a, x.w)
-	add(-1, x.v, x.a)
-	add(1, x.u, x.a)
+	floats.SubTo(x.a, x.w, x.v)
+	floats.Add(x.a, x.u)
 	rest, norm := x.downhill()
 	x.descend(x.conjugate(rest, 0.01*norm))
 }
