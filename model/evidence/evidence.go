@@ -104,7 +104,8 @@ func newHeldRows(p *data.ProblemData, y [][]float64, separate bool) (heldRows, e
 	if err != nil {
 		return heldRows{}, err
 	}
-	e := heldRows{train: train, kind: p.Kind(), y: y, scale: make([]float64, len(y))}
+	e := heldRows{train: train, kind: p.Kind(), y: y}
+	e.scale = make([]float64, len(y))
 	if e.kind == data.Regression {
 		e.same = p.OwnUnits
 		if e.scale, err = scales(y, separate); err != nil {

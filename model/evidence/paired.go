@@ -62,7 +62,11 @@ func PairedLoss(a, b *HeldOut) Paired {
 		n := float64(len(l))
 		mean := p.Loss
 		correction := 1.0
-		if n > 1 && (a.units == nil || slices.Min(a.units[i]) < slices.Max(a.units[i])) {
+		apart := n > 1
+		if apart && a.units != nil {
+			apart = slices.Min(a.units[i]) < slices.Max(a.units[i])
+		}
+		if apart {
 			mean = means[i]
 			correction = math.Sqrt(n / (n - 1))
 		}

@@ -256,7 +256,9 @@ func risen(path []trial) bool {
 		return false
 	}
 	last := path[len(path)-4:]
-	return last[0].loss < last[1].loss && last[1].loss < last[2].loss && last[2].loss < last[3].loss
+	return last[0].loss < last[1].loss &&
+		last[1].loss < last[2].loss &&
+		last[2].loss < last[3].loss
 }
 
 // smooth replaces the losses of a path by their means along ln(Lambda1) under a Gaussian as wide as

@@ -341,7 +341,8 @@ func (s *search) whiten(b *block, f, z []float64) {
 	if root == nil {
 		return
 	}
-	b.z = s.ab(nil, gram, d, s.atb(nil, f, d, z, q), q)
+	targets := s.atb(nil, f, d, z, q)
+	b.z = s.ab(nil, gram, d, targets, q)
 	b.lost = max(0, floats.Dot(z, z)-floats.Dot(b.z, b.z))
 	b.rows = d
 	b.f = mat.DenseCopyOf(root.T()).RawMatrix().Data
@@ -539,7 +540,8 @@ func (s *search) doubt(b *block, t *scratch) {
 	t.scaled = s.covaried(t.scaled, b.Features)
 	t.rows = s.abt(t.rows, t.scaled, d, b.r, d)
 	for i := range b.doubts {
-		variance := floats.Dot(b.Features[i*d:][:d], t.scaled[i*d:][:d])
+		features := b.Features[i*d:][:d]
+		variance := floats.Dot(features, t.scaled[i*d:][:d])
 		row := t.rows[i*b.rows:][:b.rows]
 		b.doubts[i] = max(0, variance-floats.Dot(row, row))
 	}
@@ -687,7 +689,8 @@ func (s *search) fit() *Fit {
 	s.reached(s.remain)
 	for _, b := range s.blocks {
 		for i := range b.twins {
-			f.Own = append(f.Own, s.covaried(nil, b.slope[i*s.d:][:s.d]))
+			slope := b.slope[i*s.d:][:s.d]
+			f.Own = append(f.Own, s.covaried(nil, slope))
 		}
 		f.Left = append(f.Left, b.left...)
 	}

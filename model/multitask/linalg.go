@@ -53,7 +53,8 @@ func multiply(dst []float64, omega mat.Matrix, x []float64) {
 	}
 	d := len(x) / m
 	for i := range m {
-		floats.ScaleTo(dst[i*d:][:d], omega.At(i, i), x[i*d:][:d])
+		row := x[i*d:][:d]
+		floats.ScaleTo(dst[i*d:][:d], omega.At(i, i), row)
 	}
 }
 

@@ -145,7 +145,8 @@ type Range struct {
 // At returns the value at the fraction u of the logarithmic range, from Low at 0 to High
 // at 1.
 func (r Range) At(u float64) float64 {
-	return math.Exp((1-u)*math.Log(r.Low) + u*math.Log(r.High))
+	low := math.Log(r.Low)
+	return math.Exp((1-u)*low + u*math.Log(r.High))
 }
 
 // Complete returns p with the model's defaults where p has no value, after

@@ -45,7 +45,8 @@ func newPoint(p *TrainingSet) point {
 	m := len(p.tasks)
 	v := point{w: make([]float64, m*p.cols)}
 	v.b = make([]float64, m+p.classes)
-	for _, rows := range []*[][]float64{&v.score, &v.r, &v.h} {
+	vectors := []*[][]float64{&v.score, &v.r, &v.h}
+	for _, rows := range vectors {
 		for _, t := range p.tasks {
 			*rows = append(*rows, make([]float64, len(t.y)))
 		}

@@ -195,7 +195,8 @@ func (x *barrier) hessian(place *interior) *mat.SymDense {
 	for a, e := range x.entries {
 		for b, f := range x.entries[:a+1] {
 			cross := func(p, q *mat.SymDense) float64 {
-				return p.At(e.i, f.i)*q.At(e.j, f.j) + p.At(e.i, f.j)*q.At(e.j, f.i)
+				straight := p.At(e.i, f.i) * q.At(e.j, f.j)
+				return straight + p.At(e.i, f.j)*q.At(e.j, f.i)
 			}
 			sum := x.mu * cross(place.inverse, place.inverse)
 			sum += x.params.Lambda1 / 2 * (cross(place.shifted, k) + cross(k, place.shifted))
