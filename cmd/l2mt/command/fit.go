@@ -211,8 +211,8 @@ func readOmega(path string, m int) (multitask.Model, error) {
 		}
 	}
 	omega, invalid := data.NewCovariance(numbers)
-	if err = cmp.Or(err, invalid); err == nil {
-		err = data.CheckCovariance(omega, m)
+	if err = cmp.Or(err, invalid); err == nil && len(numbers) != m {
+		err = data.Mismatch("it is for %d tasks; there are %d", len(numbers), m)
 	}
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", path, err)
