@@ -248,11 +248,3 @@ func FuzzExperiment(f *testing.F) {
 		}
 	})
 }
-
-// Brackets in brackets overflowed the stack of the parser.
-func TestDeepExperimentsAreRefused(t *testing.T) {
-	file := write(t, "deep.toml", "a = "+strings.Repeat("[", 3_000_000))
-	code, _, stderr := l2mt(t, "sweep", "--out", t.TempDir(), file)
-	datatest.Holds(t, code == exitFailed && strings.Contains(stderr, "deep.toml: it has 3000004 bytes; an experiment has at most 65536"),
-		"exit %d: %s", code, stderr)
-}

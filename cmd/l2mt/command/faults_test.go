@@ -77,7 +77,7 @@ var faultTable = []struct {
 
 func TestFaults(t *testing.T) {
 	t.Parallel()
-	network, test := tinyNetwork(t)
+	dir := tinyStudy(t)
 	experiment := write(t, "tiny.toml", `
 flags = [
   "problems --train 4 --test 2 --min-tasks 2 --max-tasks 2 --train-fraction 0.03 --validation-fraction 0.03",
@@ -95,8 +95,8 @@ values = [4, 8]
 		"--min-tasks", "2", "--max-tasks", "4", "--train-fraction", "0.04", "--validation-fraction", "0.1", "--prepare", "unit")
 	victims := []*victim{
 		{name: "collect", args: []string{"--problems", filepath.Join(problems, "train.json"), "--models", "rmtl,snr2,ssnr2", "--draws", "4", "--explore", "24", "--workers", "2"}},
-		{name: "train", args: []string{"--experience", tinyExperience(t), "--train.epochs=12", "--model.hidden=8"}},
-		{name: "eval", args: []string{"--network", network, "--problems", test, "--models", "snr1,snr2,mtrl,cmtl,rmtl", "--workers", "2"}},
+		{name: "train", args: []string{"--experience", filepath.Join(dir, "e"), "--train.epochs=12", "--model.hidden=8"}},
+		{name: "eval", args: []string{"--network", filepath.Join(dir, "n"), "--problems", filepath.Join(dir, "p", "test.json"), "--models", "snr1,snr2,mtrl,cmtl,rmtl", "--workers", "2"}},
 		{name: "sweep", args: []string{experiment}},
 	}
 	tries, recorded, lost := map[string]int{}, map[string]int{}, map[string]int{}

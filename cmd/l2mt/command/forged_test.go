@@ -248,19 +248,17 @@ func forgeries(t *testing.T) map[string]*forgery {
 	word := func(words ...string) func(int, string) string {
 		return func(i int, _ string) string { return words[(i*7+i/5)%len(words)] }
 	}
-	experience := tinyExperience(t)
-	set := []string{"--train.epochs=1", "--model.hidden=8"}
-	train := slices.Concat([]string{"train", "--experience", experience, "--out"}, []string{"OUT"}, set)
-	store := &forgery{dir: experience, reads: [][]string{{"experience", "check", experience}, {"--json", "experience", "check", experience}, train}}
+	dir := tinyStudy(t)
+	experience, problems := filepath.Join(dir, "e"), filepath.Join(dir, "p", "test.json")
+	store := &forgery{dir: experience, reads: [][]string{
+		{"experience", "check", experience}, {"--json", "experience", "check", experience},
+		{"train", "--experience", experience, "--out", "OUT", "--train.epochs=1", "--model.hidden=8"},
+	}}
 	for _, pattern := range []string{"problems-*.json", "manifest.json", "*.jsonl"} {
 		name := datatest.Must(filepath.Glob(filepath.Join(experience, pattern)))(t)[0]
 		store.open(t, filepath.Base(name), "")
 	}
-	network := &forgery{dir: filepath.Join(t.TempDir(), "network")}
-	train[4] = network.dir
-	mustL2mt(t, train...)
-	train[4] = "OUT"
-	problems := filepath.Join(filepath.Dir(experience), "p", "test.json")
+	network := &forgery{dir: filepath.Join(dir, "n")}
 	network.reads = [][]string{{"report", network.dir}, {"fit", "--network", network.dir, "--problems", problems, "--name", "test-0001", "--model", "network"}}
 	network.open(t, model.ConfigFile, "")
 	network.open(t, metricsFile, "")

@@ -13,6 +13,7 @@ import (
 	"regexp"
 	"runtime/debug"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -33,69 +34,59 @@ const (
 // hang, or the memory for what they claim to be.
 func TestMutatedFiles(t *testing.T) {
 	datatest.Long(t)
-	formats := filepath.Join("..", "..", "..", "testdata", "formats")
+	formats := datatest.Must(filepath.Abs(filepath.Join("..", "..", "..", "testdata", "formats")))(t)
 	in := func(name string) []byte { return datatest.Must(os.ReadFile(filepath.Join(formats, name)))(t) }
-	network, problems := tinyNetwork(t)
-	experience := tinyExperience(t)
-	shards := datatest.Must(filepath.Glob(filepath.Join(experience, "*.jsonl")))(t)
-	fitted := filepath.Join(t.TempDir(), "fitted")
-	table := write(t, "alike.csv", alike())
-	mustL2mt(t, "-q", "fit", table, "--task", "task", "--target", "y", "--out", fitted)
-	info := []string{"data", "info", "FILE"}
-	page := []string{"report", filepath.Dir(network)}
+	t.Chdir(tinyStudy(t))
+	datatest.Check(t, os.WriteFile("alike.csv", []byte(alike()), 0o600))
+	mustL2mt(t, "-q", "fit", "alike.csv", "--task", "task", "--target", "y", "--out", "fitted")
 	for _, r := range []struct {
-		name, path string // a path where a file lies among others
+		name, args string // of the file, which is made if there is content, and of a command that reads it
 		content    []byte
-		repack     func(random *rand.Rand, content []byte) []byte
-		args       []string
+		repack     func(t *testing.T, random *rand.Rand, content []byte) []byte
 		unread     bool // the format is refused, damaged or not
 	}{
-		{name: "a.csv", content: in("table.csv"), args: info},
-		{name: "a.tsv", content: in("table.tsv"), args: info},
-		{name: "a.csv.gz", content: in("table.csv.gz"), repack: regzip, args: info},
-		{name: "a.svmlight", content: in("table.svmlight"), args: info},
-		{name: "a.svmlight.gz", content: gzipped(in("table.svmlight")), repack: regzip, args: info},
-		{name: "a.parquet", content: in("people.parquet"), args: info},
-		{name: "a.npy", content: in("array.npy"), args: info, unread: true},
-		{name: "a.npz", content: in("tasks.npz"), repack: rezip, args: info},
-		{name: "sparse.npz", content: in("table-sparse.npz"), repack: rezip, args: info},
-		{name: "a.mat", content: []byte("MATLAB 5.0 MAT-file"), args: info, unread: true},
-		{name: "a.toml", content: datatest.Must(shipped.ReadFile("experiments/fig2.toml"))(t), args: []string{"sweep", "FILE", "--show"}},
-		{name: "fit.csv", content: []byte(alike()), args: []string{"fit", "FILE", "--task", "task", "--target", "y", "--model", "stl", "--lambda1", "0.1"}},
-		{name: "predict.csv", content: []byte(alike()), args: []string{"predict", "FILE", "--model", fitted}},
-		{name: "problems", path: problems, args: []string{"problems", "check", "FILE"}},
-		{name: "tuples", path: shards[0], args: []string{"experience", "check", experience}},
-		{name: "network", path: filepath.Join(network, "weights.safetensors"), args: page},
-		{name: "configuration", path: filepath.Join(network, "config.json"), args: page},
-		{name: "metrics", path: filepath.Join(network, metricsFile), args: page},
-		{name: "weights", path: filepath.Join(fitted, "weights.safetensors"), args: []string{"predict", table, "--model", fitted}},
-		{name: "model", path: filepath.Join(fitted, "model.json"), args: []string{"show", fitted}},
+		{name: "a.csv", content: in("table.csv"), args: "data info a.csv"},
+		{name: "a.tsv", content: in("table.tsv"), args: "data info a.tsv"},
+		{name: "a.csv.gz", content: in("table.csv.gz"), repack: regzip, args: "data info a.csv.gz"},
+		{name: "a.svmlight", content: in("table.svmlight"), args: "data info a.svmlight"},
+		{name: "a.svmlight.gz", content: gzipped(in("table.svmlight")), repack: regzip, args: "data info a.svmlight.gz"},
+		{name: "a.parquet", content: in("people.parquet"), args: "data info a.parquet"},
+		{name: "a.npy", content: in("array.npy"), args: "data info a.npy", unread: true},
+		{name: "a.npz", content: in("tasks.npz"), repack: rezip, args: "data info a.npz"},
+		{name: "sparse.npz", content: in("table-sparse.npz"), repack: rezip, args: "data info sparse.npz"},
+		{name: "a.mat", content: []byte("MATLAB 5.0 MAT-file"), args: "data info a.mat", unread: true},
+		{name: "a.toml", content: datatest.Must(shipped.ReadFile("experiments/fig2.toml"))(t), args: "sweep a.toml --show"},
+		{name: "fit.csv", content: []byte(alike()), args: "fit fit.csv --task task --target y --model stl --lambda1 0.1"},
+		{name: "predict.csv", content: []byte(alike()), args: "predict predict.csv --model fitted"},
+		{name: "p/test.json", args: "problems check p/test.json"},
+		{name: "e/shard-0-of-1.jsonl", args: "experience check e"},
+		{name: "n/weights.safetensors", args: "report n"},
+		{name: "n/config.json", args: "report n"},
+		{name: "n/metrics.jsonl", args: "report n"},
+		{name: "fitted/weights.safetensors", args: "predict alike.csv --model fitted"},
+		{name: "fitted/model.json", args: "show fitted"},
 	} {
 		t.Run(r.name, func(t *testing.T) {
-			path, content := r.path, r.content
-			if path == "" {
-				path = filepath.Join(t.TempDir(), r.name)
-			} else {
-				content = datatest.Must(os.ReadFile(path))(t)
-				defer func() { os.WriteFile(path, content, 0o600) }()
-			}
-			args := slices.Clone(r.args)
-			if i := slices.Index(args, "FILE"); i >= 0 {
-				args[i] = path
+			content := r.content
+			if content == nil {
+				content = datatest.Must(os.ReadFile(r.name))(t)
+				defer func() { os.WriteFile(r.name, content, 0o600) }()
 			}
 			attack := func(content []byte, what string) (done bool) {
-				datatest.Check(t, os.WriteFile(path, content, 0o600))
-				return attacked(t, r.name+", "+what, args) == exitDone
+				datatest.Check(t, os.WriteFile(r.name, content, 0o600))
+				return attacked(t, r.name+", "+what, strings.Fields(r.args)) == exitDone
 			}
-			datatest.Need(t, attack(content, "undamaged") != r.unread, "%v: undamaged it is read: %v", args, r.unread)
+			datatest.Need(t, attack(content, "undamaged") != r.unread, "%s: undamaged it is read: %v", r.args, r.unread)
 			refused := 0
 			for seed := range uint64(mutations) {
 				random := data.Stream(seed, "mutated "+r.name)
-				damage := mutate
+				var damaged []byte
 				if r.repack != nil && seed%2 == 0 {
-					damage = r.repack
+					damaged = r.repack(t, random, content)
+				} else {
+					damaged = mutate(random, content)
 				}
-				if !attack(damage(random, content), fmt.Sprint("seed ", seed)) {
+				if !attack(damaged, fmt.Sprint("seed ", seed)) {
 					refused++
 				}
 			}
@@ -169,33 +160,19 @@ func gzipped(content []byte) []byte {
 }
 
 // regzip damages what is packed, so that its checksum is right.
-func regzip(random *rand.Rand, content []byte) []byte {
-	z, err := gzip.NewReader(bytes.NewReader(content))
-	if err != nil {
-		panic(err)
-	}
-	text, err := io.ReadAll(z)
-	if err != nil {
-		panic(err)
-	}
-	return gzipped(mutate(random, text))
+func regzip(t *testing.T, random *rand.Rand, content []byte) []byte {
+	z := datatest.Must(gzip.NewReader(bytes.NewReader(content)))(t)
+	return gzipped(mutate(random, datatest.Must(io.ReadAll(z))(t)))
 }
 
 // rezip damages one array, so that its checksum is right.
-func rezip(random *rand.Rand, content []byte) []byte {
-	z, err := zip.NewReader(bytes.NewReader(content), int64(len(content)))
-	if err != nil {
-		panic(err)
-	}
+func rezip(t *testing.T, random *rand.Rand, content []byte) []byte {
+	z := datatest.Must(zip.NewReader(bytes.NewReader(content), int64(len(content))))(t)
 	var b bytes.Buffer
 	out := zip.NewWriter(&b)
 	damaged := random.IntN(len(z.File))
 	for i, f := range z.File {
-		r, _ := f.Open()
-		array, err := io.ReadAll(r)
-		if err != nil {
-			panic(err)
-		}
+		array := datatest.Must(io.ReadAll(datatest.Must(f.Open())(t)))(t)
 		if i == damaged {
 			array = mutate(random, array)
 		}

@@ -25,7 +25,7 @@ import (
 // smallRun has something of everything that a report shows.
 func smallRun(t *testing.T) (dir string) {
 	t.Helper()
-	dir = t.TempDir()
+	dir = tinyStudy(t)
 	experiment := write(t, "case.toml", `
 title = "A small study"
 flags = [
@@ -38,11 +38,8 @@ show = ["mtrl/refit", "l2mt"]
 `)
 	at := func(name string) string { return filepath.Join(dir, name) }
 	for _, args := range [][]string{
-		{"problems", "sample", "--train", "6", "--test", "2", "--train-fraction", "0.03", "--validation-fraction", "0.03", "--out", at("problems")},
-		{"collect", "--problems", at("problems/train.json"), "--models", "stl,snr2", "--explore", "2", "--out", at("experience")},
-		{"train", "--experience", at("experience"), "--train.epochs=2", "--model.hidden=4", "--out", at("network")},
-		{"eval", "--network", at("network"), "--problems", at("problems/test.json"), "--models", "snr2", "--out", at("evaluation")},
-		{"fit", "--network", at("network"), "--problems", at("problems/test.json"), "--name", "test-0001", "--out", at("problem")},
+		{"eval", "--network", at("n"), "--problems", at("p/test.json"), "--models", "snr2", "--out", at("evaluation")},
+		{"fit", "--network", at("n"), "--problems", at("p/test.json"), "--name", "test-0001", "--out", at("problem")},
 		{"sweep", experiment, "--out", at("sweep")},
 		{"fit", write(t, "alike.csv", alike()), "--task", "task", "--target", "y", "--out", at("fit")},
 	} {
@@ -82,12 +79,12 @@ func TestReport(t *testing.T) {
 
 func reportShowsEverything(t *testing.T, page string) {
 	for _, want := range []string{
-		"Comparison <small>evaluation, 2 problems", "A small study <small>sweep", "Comparison <small>sweep/points, 1 problems", "Fit of test-0001 <small>problem", "Network <small>network",
+		"Comparison <small>evaluation, 2 problems", "A small study <small>sweep", "Comparison <small>sweep/points, 1 problems", "Fit of test-0001 <small>problem", "Network <small>n",
 		"Versions",
 		"Relative errors of the methods", "Relative errors with standard errors", "Heat maps of the task correlations by method",
 		"Heat map of the task correlations", "Loss, error of what is found and parameters",
 		"Fit of alike <small>fit", "What else could be done", "one model for all, at own levels", "Where the target varies", "Predicted and true", "Calibration", "Errors of rows held out, task by task", "What columns add", "What was weighed",
-		`--max-tasks 3`, `"epochs": 2`, "This page: l2mt ",
+		`--max-tasks 3`, `"epochs": 1`, "This page: l2mt ",
 	} {
 		datatest.Holds(t, strings.Contains(html.UnescapeString(page), want), "the report does not have %q", want)
 	}

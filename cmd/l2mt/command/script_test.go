@@ -36,7 +36,7 @@ var update = flag.Bool("update", false, "rewrite the expected output in testdata
 
 // The scripts run the command itself: the test binary is started again as l2mt.
 func TestMain(m *testing.M) {
-	testscript.Main(m, map[string]func(){"l2mt": plainMain})
+	testscript.Main(tests{m}, map[string]func(){"l2mt": plainMain})
 }
 
 // plainMain is Main, but a failure that names a package or a kind of errors passes for success,

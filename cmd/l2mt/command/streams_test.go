@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"l2mt/data"
@@ -41,25 +42,9 @@ func TestAnOutputIsNoInput(t *testing.T) {
 	boxed := filepath.Join(t.TempDir(), "x.npz")
 	mustL2mt(t, "data", "import", table, "--group", "school", "--label", "y", "--out", boxed)
 	refused(t, "it is the input", "data", "import", boxed, "--out", boxed)
-	network, _ := tinyNetwork(t)
+	network := filepath.Join(tinyStudy(t), "n")
 	refused(t, "it is the input", "fit", table, "--network", network, "--out", network)
 	datatest.Equal(t, string(datatest.Must(os.ReadFile(table))(t)), before, "the table is now")
-}
-
-func TestADashIsStdout(t *testing.T) {
-	table, model := pupils(t, 1), filepath.Join(t.TempDir(), "m")
-	t.Chdir(t.TempDir())
-	mustL2mt(t, fitPupils(table, "stl", model)...)
-	want := mustL2mt(t, "predict", table, "--model", model)
-	if got := mustL2mt(t, "predict", table, "--model", model, "--out", "-"); got != want || !strings.HasPrefix(got, "task,prediction") {
-		t.Errorf("predict --out - prints %.100q, want %.100q", got, want)
-	}
-	mustL2mt(t, "data", "import", table, "--group", "school", "--label", "y", "--out", "x.npz")
-	if got := mustL2mt(t, "data", "import", table, "--group", "school", "--label", "y", "--out", "-"); got != string(datatest.Must(os.ReadFile("x.npz"))(t)) {
-		t.Errorf("data import --out - prints %d other bytes than it writes to a file", len(got))
-	}
-	entries := datatest.Must(os.ReadDir("."))(t)
-	datatest.Holds(t, len(entries) == 1, "there are %v", entries)
 }
 
 func TestPredictionsGoThroughAFifo(t *testing.T) {
@@ -158,17 +143,12 @@ func TestTheFilesOfAModelBelongTogether(t *testing.T) {
 	}
 }
 
-func TestADirectoryTakesOneFitAtATime(t *testing.T) {
+// A directory takes one fit at a time. What an older model had and the new one has not is gone.
+func TestAModelTakesThePlaceOfAnOlderOne(t *testing.T) {
 	table, out := pupils(t, 1), t.TempDir()
 	folder := datatest.Must(files.Claim(out))(t)
 	refused(t, "another process is writing it", fitPupils(table, "stl", out)...)
 	datatest.Check(t, folder.Close())
-	mustL2mt(t, fitPupils(table, "stl", out)...)
-}
-
-// What an older model had and the new one has not is gone.
-func TestAModelTakesThePlaceOfAnOlderOne(t *testing.T) {
-	table, out := pupils(t, 1), t.TempDir()
 	for _, c := range []struct {
 		model, title string
 		files        int
@@ -183,88 +163,85 @@ func TestAModelTakesThePlaceOfAnOlderOne(t *testing.T) {
 	}
 }
 
-// record keeps what was written, and when.
-type record struct {
-	clock time.Time
-	text  strings.Builder
+// timed keeps what was written, and when.
+type timed struct {
+	strings.Builder
 	times []time.Time
 }
 
-func (r *record) Write(p []byte) (int, error) {
-	r.times = append(r.times, r.clock)
-	return r.text.Write(p)
-}
-
-func (r *record) sleep(d time.Duration) { r.clock = r.clock.Add(d) }
-
-// newLines returns a meter with a clock of its own, and what it writes.
-func newLines(every time.Duration) (*meter, *record) {
-	r := &record{clock: time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)}
-	return &meter{w: r, now: func() time.Time { return r.clock }, every: every}, r
+func (w *timed) Write(p []byte) (int, error) {
+	w.times = append(w.times, time.Now())
+	return w.Builder.Write(p)
 }
 
 func TestLinesComeAtMostOncePerInterval(t *testing.T) {
 	for seed := range uint64(20) {
-		rand := data.Stream(seed, "meter")
-		every := time.Duration(1+rand.IntN(20)) * time.Second
-		m, r := newLines(every)
-		since := r.clock
-		m.Start("working", 500)
-		for range 500 {
-			r.sleep(time.Duration(rand.IntN(1000)) * time.Millisecond)
-			m.Advance(1, "")
-		}
-		for i, at := range r.times {
-			datatest.Need(t, at.Sub(since) >= every && at.Sub(since) <= every+time.Second,
-				"seed %d: line %d comes %v after the one before, not every %v", seed, i, at.Sub(since), every)
-			since = at
-		}
-		during := len(r.times)
-		m.Finish()
-		datatest.Holds(t, len(r.times) == during+1 && during >= 10,
-			"seed %d: %d lines, %d of them at the end", seed, len(r.times), len(r.times)-during)
+		synctest.Test(t, func(t *testing.T) {
+			rand := data.Stream(seed, "meter")
+			every := time.Duration(1+rand.IntN(20)) * time.Second
+			var w timed
+			m := &meter{w: &w, now: time.Now, every: every}
+			since := time.Now()
+			m.Start("working", 500)
+			for range 500 {
+				time.Sleep(time.Duration(rand.IntN(1000)) * time.Millisecond)
+				m.Advance(1, "")
+			}
+			for i, at := range w.times {
+				datatest.Need(t, at.Sub(since) >= every && at.Sub(since) <= every+time.Second,
+					"seed %d: line %d comes %v after the one before, not every %v", seed, i, at.Sub(since), every)
+				since = at
+			}
+			during := len(w.times)
+			m.Finish()
+			datatest.Holds(t, len(w.times) == during+1 && during >= 10,
+				"seed %d: %d lines, %d of them at the end", seed, len(w.times), len(w.times)-during)
+		})
 	}
 }
 
 // A line says how far a stage has come, how fast it is and how long it will take, without
 // carriage returns and escapes. Every stage counts from nothing.
 func TestLinesOfAMeter(t *testing.T) {
-	m, r := newLines(10 * time.Second)
-	m.Start("fitting", 400)
-	r.sleep(5 * time.Second)
-	m.Advance(100, "2 failed")
-	r.sleep(5 * time.Second)
-	m.Advance(100, "") // the last status stays
-	r.sleep(10*time.Second - 1)
-	m.Advance(199, "3 failed")
-	r.sleep(time.Minute + 1)
-	m.Advance(1, "")
-	m.Advance(0, "all done")
-	m.Finish()
-	m.Start("second", 0)
-	r.sleep(time.Second / 2)
-	m.Advance(1000, "")
-	m.Finish()
-	m.Start("third", 5)
-	m.Finish() // before its end
-	want := "fitting: 200/400, 10.0 s, 20/s, 10s left, 2 failed\n" +
-		"fitting: 400/400, 80.0 s, 5/s, 3 failed\n" +
-		"fitting: 400/400, 80.0 s, 5/s, all done\n" +
-		"second: 1000, 0.5 s, 2000/s\n" +
-		"third: 0/5, 0.0 s\n"
-	datatest.Equal(t, r.text.String(), want, "the lines")
+	synctest.Test(t, func(t *testing.T) {
+		var w strings.Builder
+		m := newMeter(&w)
+		m.Start("fitting", 400)
+		time.Sleep(5 * time.Second)
+		m.Advance(100, "2 failed")
+		time.Sleep(5 * time.Second)
+		m.Advance(100, "") // the last status stays
+		time.Sleep(10*time.Second - 1)
+		m.Advance(199, "3 failed")
+		time.Sleep(time.Minute + 1)
+		m.Advance(1, "")
+		m.Advance(0, "all done")
+		m.Finish()
+		m.Start("second", 0)
+		time.Sleep(time.Second / 2)
+		m.Advance(1000, "")
+		m.Finish()
+		m.Start("third", 5)
+		m.Finish() // before its end
+		want := "fitting: 200/400, 10.0 s, 20/s, 10s left, 2 failed\n" +
+			"fitting: 400/400, 80.0 s, 5/s, 3 failed\n" +
+			"fitting: 400/400, 80.0 s, 5/s, all done\n" +
+			"second: 1000, 0.5 s, 2000/s\n" +
+			"third: 0/5, 0.0 s\n"
+		datatest.Equal(t, w.String(), want, "the lines")
+	})
 }
 
 // A long status would wrap a bar to two lines, which a terminal does not clear.
 func TestBarIsOneLine(t *testing.T) {
-	m, r := newLines(time.Second)
-	m.terminal = true
-	m.Start("measuring on rows held out", 2)
-	for range 2 {
-		time.Sleep(120 * time.Millisecond) // a bar is drawn ten times a second
-		m.Advance(1, "a curve for every column, in common and for each task")
-	}
-	if text := r.text.String(); !strings.Contains(text, "rows held out") || strings.Contains(text, "curve") {
-		t.Errorf("the bar is %q", text)
-	}
+	synctest.Test(t, func(t *testing.T) {
+		var w strings.Builder
+		m := &meter{w: &w, now: time.Now, terminal: true}
+		m.Start("measuring on rows held out", 2)
+		for range 2 {
+			time.Sleep(120 * time.Millisecond) // a bar is drawn ten times a second
+			m.Advance(1, "a curve for every column, in common and for each task")
+		}
+		datatest.Holds(t, strings.Contains(w.String(), "rows held out") && !strings.Contains(w.String(), "curve"), "the bar is %q", w.String())
+	})
 }
