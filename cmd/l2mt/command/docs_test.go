@@ -3,6 +3,7 @@ package command
 import (
 	"fmt"
 	"go/ast"
+	"go/doc"
 	"go/parser"
 	"go/token"
 	"io"
@@ -31,91 +32,69 @@ func TestEverythingExportedIsExplained(t *testing.T) {
 		if name := entry.Name(); name == "testdata" || name == ".git" || name == "runs" {
 			return filepath.SkipDir
 		}
-		code, tests := parseDir(t, dir)
-		if len(code) == 0 {
+		pkg, examples := readPackage(t, dir)
+		if pkg == nil {
 			return nil
 		}
 		packages++
-		explained, shown := false, false
-		for _, f := range code {
-			explained = explained || f.Doc != nil
-			for _, d := range f.Decls {
-				for _, name := range unexplained(d) {
-					t.Errorf("%s: %s has no comment", dir, name)
-				}
-			}
+		datatest.Holds(t, pkg.Doc != "", "%s: the package has no comment", dir)
+		for _, name := range unexplained(pkg) {
+			t.Errorf("%s: %s has no comment", dir, name)
 		}
-		for _, f := range tests {
-			for _, d := range f.Decls {
-				d, ok := d.(*ast.FuncDecl)
-				shown = shown || ok && strings.HasPrefix(d.Name.Name, "Example")
-			}
-		}
-		datatest.Holds(t, explained, "%s: the package has no comment", dir)
-		program := code[0].Name.Name == "main"
 		internal := strings.Contains(dir, "internal") || strings.HasSuffix(dir, "test")
-		datatest.Holds(t, shown || internal || program, "%s: there is no example", dir)
+		datatest.Holds(t, examples > 0 || internal || pkg.Name == "main", "%s: there is no example", dir)
 		return nil
 	}))
 	datatest.Holds(t, packages >= 15, "only %d packages seen", packages)
 }
 
-func parseDir(t *testing.T, dir string) (code, tests []*ast.File) {
+// readPackage reads what the package in a folder says of itself, if there is one, and counts its examples.
+func readPackage(t *testing.T, dir string) (pkg *doc.Package, examples int) {
 	t.Helper()
-	entries := datatest.Must(os.ReadDir(dir))(t)
-	for _, e := range entries {
-		if e.IsDir() || filepath.Ext(e.Name()) != ".go" {
-			continue
-		}
-		f := datatest.Must(parser.ParseFile(token.NewFileSet(), filepath.Join(dir, e.Name()), nil, parser.ParseComments))(t)
-		if strings.HasSuffix(e.Name(), "_test.go") {
+	files := token.NewFileSet()
+	var code, tests []*ast.File
+	for _, path := range datatest.Must(filepath.Glob(filepath.Join(dir, "*.go")))(t) {
+		f := datatest.Must(parser.ParseFile(files, path, nil, parser.ParseComments))(t)
+		if strings.HasSuffix(path, "_test.go") {
 			tests = append(tests, f)
 		} else {
 			code = append(code, f)
 		}
 	}
-	return code, tests
+	if code == nil {
+		return nil, 0
+	}
+	return datatest.Must(doc.NewFromFiles(files, code, dir))(t), len(doc.Examples(tests...))
 }
 
-// unexplained lists the exported names of a declaration that have no comment of
-// their own, of their line or of their group.
-func unexplained(d ast.Decl) (names []string) {
-	switch d := d.(type) {
-	case *ast.FuncDecl:
-		if d.Name.IsExported() && d.Doc == nil && exportedReceiver(d) {
-			names = append(names, d.Name.Name)
+// unexplained lists the exported names of a package that have no comment of their own, of
+// their line or of their group.
+func unexplained(p *doc.Package) (names []string) {
+	explain := func(name, text string) {
+		if text == "" {
+			names = append(names, name)
 		}
-	case *ast.GenDecl:
-		for _, s := range d.Specs {
-			switch s := s.(type) {
-			case *ast.TypeSpec:
-				if s.Name.IsExported() && d.Doc == nil && s.Doc == nil {
-					names = append(names, s.Name.Name)
-				}
-			case *ast.ValueSpec:
-				for _, name := range s.Names {
-					if name.IsExported() && d.Doc == nil && s.Doc == nil && s.Comment == nil {
-						names = append(names, name.Name)
-					}
+	}
+	functions, values := p.Funcs, slices.Concat(p.Consts, p.Vars)
+	for _, t := range p.Types {
+		explain(t.Name, t.Doc)
+		functions = slices.Concat(functions, t.Funcs, t.Methods)
+		values = slices.Concat(values, t.Consts, t.Vars)
+	}
+	for _, f := range functions {
+		explain(f.Name, f.Doc)
+	}
+	for _, v := range values {
+		for _, spec := range v.Decl.Specs {
+			spec := spec.(*ast.ValueSpec)
+			for _, name := range spec.Names {
+				if name.IsExported() {
+					explain(name.Name, v.Doc+spec.Doc.Text()+spec.Comment.Text())
 				}
 			}
 		}
 	}
 	return names
-}
-
-// exportedReceiver reports whether a function belongs to no type or to an
-// exported one.
-func exportedReceiver(d *ast.FuncDecl) bool {
-	if d.Recv == nil {
-		return true
-	}
-	of := d.Recv.List[0].Type
-	if star, ok := of.(*ast.StarExpr); ok {
-		of = star.X
-	}
-	name, ok := of.(*ast.Ident)
-	return !ok || name.IsExported()
 }
 
 // The files for clusters run commands of l2mt, in as many shards as there are pods.

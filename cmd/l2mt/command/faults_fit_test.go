@@ -6,6 +6,7 @@ import (
 	"math/rand/v2"
 	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -45,11 +46,12 @@ func newReplacement(t *testing.T) *replacement {
 	return r
 }
 
-// begin puts the older model back and starts a fit over it.
-func (r *replacement) begin() *process {
+// begin puts the older model back, does what is to happen before, and starts a fit over it.
+func (r *replacement) begin(before func()) *process {
 	r.t.Helper()
 	datatest.Check(r.t, os.RemoveAll(r.out))
 	datatest.Check(r.t, os.CopyFS(r.out, os.DirFS(r.old)))
+	before()
 	p := newProcess(r.args...)
 	datatest.Check(r.t, p.begin(r.t))
 	return p
@@ -91,11 +93,11 @@ func TestFaultsOfFitKilled(t *testing.T) {
 	t.Parallel()
 	r := newReplacement(t)
 	begin := time.Now()
-	r.begin().wait()
+	r.begin(func() {}).wait()
 	span := time.Since(begin)
 	random := data.Stream(1, "killed fits")
 	for i := range 200 {
-		p := r.begin()
+		p := r.begin(func() {})
 		if i%2 == 0 {
 			time.Sleep(span * time.Duration(i) / 200)
 		} else {
@@ -128,26 +130,35 @@ func (r *replacement) awaitWriting(p *process, random *rand.Rand) {
 	}
 }
 
+// until fits under more and more room, from none on, until the new model is there. A fit that has
+// too little fails, says so, and leaves the older model.
+func (r *replacement) until(says string, start func(room int64) *process) {
+	r.t.Helper()
+	for room := int64(0); r.newThere == 0; room++ {
+		p := start(room)
+		code := p.wait()
+		_ = os.Remove(filepath.Join(filepath.Dir(r.out), ".filler")) // the page needs room
+		r.whole(says)
+		datatest.Need(r.t, (code == exitDone) == (r.newThere == 1),
+			"exit code %d with %d new models: %s", code, r.newThere, &p.stderr)
+		datatest.Holds(r.t, code != exitFailed || regexp.MustCompile(says).Match(p.stderr.Bytes()),
+			"with room %d it says %s", room, &p.stderr)
+	}
+	r.t.Logf("%s: %d times the old model is left", says, r.oldLeft)
+	r.finish()
+}
+
 // No file may be longer than a limit, up to the longest file of the model.
 func TestFaultsOfFitThatMayNotWrite(t *testing.T) {
 	t.Parallel()
-	r := newReplacement(t)
 	const step = 150
-	for limit := uint64(0); r.newThere == 0; limit += step {
-		datatest.Check(t, os.RemoveAll(r.out))
-		datatest.Check(t, os.CopyFS(r.out, os.DirFS(r.old)))
-		p := newProcess(r.args...)
-		datatest.Check(t, p.begin(t))
+	r := newReplacement(t)
+	r.until("^l2mt: .*file too large\n$", func(room int64) *process {
+		limit := step * uint64(room)
+		p := r.begin(func() {})
 		datatest.Check(t, unix.Prlimit(p.Process.Pid, unix.RLIMIT_FSIZE, &unix.Rlimit{Cur: limit, Max: limit}, nil))
-		code := p.wait()
-		r.whole("may not write")
-		datatest.Need(t, (code == exitDone) == (r.newThere == 1),
-			"exit code %d with %d new models: %s", code, r.newThere, &p.stderr)
-		datatest.Holds(t, code != exitFailed || strings.Count(p.stderr.String(), "\n") == 1 && strings.Contains(p.stderr.String(), "file too large"),
-			"with %d bytes a file it says %s", limit, &p.stderr)
-	}
-	t.Logf("%d limits left the old model", r.oldLeft)
-	r.finish()
+		return p
+	})
 }
 
 // The disk has room for so many blocks more, until there are enough.
@@ -155,28 +166,10 @@ func TestFaultsOfFitOnAFullDisk(t *testing.T) {
 	t.Parallel()
 	r := newReplacement(t)
 	disk := t.TempDir()
-	if err := unix.Mount("tmpfs", disk, "tmpfs", 0, "size=1m"); err != nil {
-		t.Skipf("no file system can be mounted: %v", err)
-	}
-	t.Cleanup(func() { datatest.Check(t, unix.Unmount(disk, 0)) })
+	mount(t, disk, "size=1m")
 	r.out = filepath.Join(disk, "model")
 	r.args[len(r.args)-1] = r.out
-	for blocks := int64(0); r.newThere == 0; blocks++ {
-		datatest.Check(t, os.RemoveAll(r.out))
-		datatest.Check(t, os.CopyFS(r.out, os.DirFS(r.old)))
-		var room unix.Statfs_t
-		datatest.Check(t, unix.Statfs(disk, &room))
-		filler := filepath.Join(disk, "filler")
-		datatest.Check(t, os.WriteFile(filler, make([]byte, (int64(room.Bavail)-blocks)*room.Bsize), 0o644))
-		p := newProcess(r.args...)
-		datatest.Check(t, p.begin(t))
-		code := p.wait()
-		datatest.Check(t, os.Remove(filler)) // the page needs room
-		r.whole("full disk")
-		if (code == exitDone) != (r.newThere == 1) || code == exitFailed && !strings.Contains(p.stderr.String(), "no space left on device") {
-			t.Fatalf("exit code %d with %d new models: %s", code, r.newThere, &p.stderr)
-		}
-	}
-	t.Logf("%d sizes of the disk left the old model", r.oldLeft)
-	r.finish()
+	r.until("no space left on device", func(room int64) *process {
+		return r.begin(func() { fillDisk(t, disk, room) })
+	})
 }

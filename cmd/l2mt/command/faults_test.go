@@ -310,19 +310,30 @@ func (v *victim) copyOfHalf() string {
 	return dir
 }
 
+// mount makes a small file system, which ends with the test, at a directory.
+func mount(t *testing.T, dir, size string) {
+	t.Helper()
+	if err := unix.Mount("tmpfs", dir, "tmpfs", 0, size); err != nil {
+		t.Skipf("no file system can be mounted: %v", err)
+	}
+	t.Cleanup(func() { datatest.Check(t, unix.Unmount(dir, 0)) })
+}
+
+// fillDisk leaves so many blocks of a file system, and returns the file that takes the others.
+func fillDisk(t *testing.T, dir string, blocks int64) (filler string) {
+	t.Helper()
+	var disk unix.Statfs_t
+	datatest.Check(t, unix.Statfs(dir, &disk))
+	filler = filepath.Join(dir, ".filler")
+	datatest.Check(t, os.WriteFile(filler, make([]byte, (int64(disk.Bavail)-blocks)*disk.Bsize), 0o644))
+	return filler
+}
+
 func (v *victim) fullDisk() int {
 	dir := v.t.TempDir()
-	if err := unix.Mount("tmpfs", dir, "tmpfs", 0, "size=4m"); err != nil {
-		v.t.Skipf("no file system can be mounted: %v", err)
-	}
-	v.t.Cleanup(func() {
-		datatest.Check(v.t, unix.Unmount(dir, 0))
-	})
-	var disk unix.Statfs_t
-	datatest.Check(v.t, errors.Join(os.CopyFS(dir, os.DirFS(v.half)), unix.Statfs(dir, &disk)))
-	const left = 2 // blocks
-	before, filler := records(v.t, dir), filepath.Join(dir, ".filler")
-	datatest.Check(v.t, os.WriteFile(filler, make([]byte, (int64(disk.Bavail)-left)*disk.Bsize), 0o644))
+	mount(v.t, dir, "size=4m")
+	datatest.Check(v.t, os.CopyFS(dir, os.DirFS(v.half)))
+	before, filler := records(v.t, dir), fillDisk(v.t, dir, 2)
 	v.fails(v.start(dir), "no space left on device", dir)
 	v.keeps(dir, before)
 	datatest.Check(v.t, os.Remove(filler))
