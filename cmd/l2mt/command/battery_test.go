@@ -33,13 +33,8 @@ func ten(n int) []int { return []int{n, n, n, n} }
 var awkwardTables = []awkward{
 	{name: "constant features", rows: ten(10), row: func(_ *rand.Rand, x []float64) []float64 { return append(x, 7, 1e6, 0) }},
 	{name: "only constant features", rows: ten(10), row: func(*rand.Rand, []float64) []float64 { return []float64{3, 1e6} }},
-	{name: "duplicate rows", rows: ten(10), row: func(_ *rand.Rand, x []float64) []float64 {
-		for j := range x {
-			x[j] = math.Round(x[j] / 3)
-		}
-		return x
-	}},
-	{name: "all-zero rows", rows: ten(10), row: func(_ *rand.Rand, x []float64) []float64 { return make([]float64, len(x)) }},
+	{name: "duplicate rows", rows: ten(10), row: each(func(v float64) float64 { return math.Round(v / 3) })},
+	{name: "all-zero rows", rows: ten(10), row: each(func(float64) float64 { return 0 })},
 	{name: "some all-zero rows", rows: ten(10), row: func(r *rand.Rand, x []float64) []float64 {
 		if r.IntN(3) == 0 {
 			clear(x)
@@ -47,20 +42,12 @@ var awkwardTables = []awkward{
 		return x
 	}},
 	{name: "400 features and 10 rows", rows: []int{5, 5}, row: func(r *rand.Rand, x []float64) []float64 {
-		for len(x) < 400 {
-			x = append(x, r.NormFloat64())
-		}
-		return x
+		return append(x, datatest.Normals[float64](r, 400-len(x))...)
 	}},
 	{name: "a feature of 1e6", rows: ten(10), row: func(_ *rand.Rand, x []float64) []float64 { x[0] *= 1e6; return x }},
-	{name: "features of 1e6", rows: ten(10), row: times(1e6)},
-	{name: "features of 1e-30", rows: ten(10), row: times(1e-30)},
-	{name: "features far from zero", rows: ten(10), row: func(_ *rand.Rand, x []float64) []float64 {
-		for j := range x {
-			x[j] += 1e4
-		}
-		return x
-	}},
+	{name: "features of 1e6", rows: ten(10), row: each(func(v float64) float64 { return 1e6 * v })},
+	{name: "features of 1e-30", rows: ten(10), row: each(func(v float64) float64 { return 1e-30 * v })},
+	{name: "features far from zero", rows: ten(10), row: each(func(v float64) float64 { return v + 1e4 })},
 	{name: "two rows in one task of many", rows: []int{2, 16, 16, 16}},
 	{name: "tasks of five rows", rows: ten(5)},
 	{name: "one task", rows: []int{12}},
@@ -85,10 +72,11 @@ var awkwardTables = []awkward{
 	{name: "one row a class", rows: ten(2)},
 }
 
-func times(factor float64) func(*rand.Rand, []float64) []float64 {
+// each changes every feature alike.
+func each(change func(v float64) float64) func(*rand.Rand, []float64) []float64 {
 	return func(_ *rand.Rand, x []float64) []float64 {
 		for j := range x {
-			x[j] *= factor
+			x[j] = change(x[j])
 		}
 		return x
 	}

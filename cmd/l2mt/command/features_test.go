@@ -12,6 +12,8 @@ import (
 	"strings"
 	"testing"
 
+	"gonum.org/v1/gonum/floats"
+
 	"l2mt/data"
 	"l2mt/data/datatest"
 	"l2mt/data/images"
@@ -42,11 +44,9 @@ func tinyWeights(t *testing.T, seed uint64) string {
 			for _, n := range shape {
 				size *= n
 			}
-			w := safetensors.Tensor{Name: x.layer + "." + part, DType: safetensors.F32, Shape: shape}
-			for range size {
-				w.Value = append(w.Value, r.NormFloat64()/8)
-			}
-			all = append(all, w)
+			w := datatest.Normals[float64](r, size)
+			floats.Scale(1./8, w)
+			all = append(all, safetensors.Tensor{Name: x.layer + "." + part, DType: safetensors.F32, Shape: shape, Value: w})
 		}
 	}
 	path := filepath.Join(t.TempDir(), "tiny.safetensors")

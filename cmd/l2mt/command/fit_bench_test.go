@@ -6,6 +6,8 @@ import (
 	"path/filepath"
 	"testing"
 
+	"gonum.org/v1/gonum/floats"
+
 	"l2mt/data"
 	"l2mt/data/datatest"
 	"l2mt/data/format"
@@ -32,22 +34,16 @@ func BenchmarkFitTasks(b *testing.B) {
 func manyTasks(b *testing.B, m int) *data.Dataset {
 	const n, d = 50, 200
 	r := data.Stream(1, "tasks")
-	draw := func(around []float64, deviation float64) []float64 {
-		w := make([]float64, d)
-		for j := range w {
-			w[j] = around[j] + deviation*r.NormFloat64()
-		}
-		return w
-	}
 	kinds := make([][]float64, 10)
 	for k := range kinds {
-		kinds[k] = draw(make([]float64, d), 1)
+		kinds[k] = datatest.Normals[float64](r, d)
 	}
 	made := &data.Dataset{Name: "tasks"}
 	var value []float32
 	for i := range m {
 		made.Groups = append(made.Groups, fmt.Sprint("task ", i))
-		w := draw(kinds[i%len(kinds)], 0.5)
+		w := datatest.Normals[float64](r, d)
+		floats.AddScaledTo(w, kinds[i%len(kinds)], 0.5, w)
 		for range n {
 			y := 0.5 * r.NormFloat64()
 			for j := range w {

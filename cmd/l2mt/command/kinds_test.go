@@ -67,9 +67,9 @@ func (t tab) text(separator string) string {
 }
 
 // commas writes the numbers of x and y with decimal commas.
-func (t tab) commas(quote string) tab {
+func (t tab) commas() tab {
 	for _, name := range []string{"x", "y"} {
-		t.set(name, func(_ int, was string) string { return quote + strings.ReplaceAll(was, ".", ",") + quote })
+		t.set(name, func(_ int, was string) string { return strings.ReplaceAll(was, ".", ",") })
 	}
 	return t
 }
@@ -101,8 +101,6 @@ func TestTablesOfAllKinds(t *testing.T) {
 		want             string // of an error; empty if it works
 	}{
 		{"plain", plain, "", ""},
-		{"CRLF", strings.ReplaceAll(plain, "\n", "\r\n"), "", ""},
-		{"CR", strings.ReplaceAll(plain, "\n", "\r"), "", ""},
 		{"a mark", "\ufeff" + plain, "", ""},
 		{"no last line break", strings.TrimSpace(plain), "", ""},
 		{"blank lines", strings.ReplaceAll(plain, "\n", "\n\n"), "", ""},
@@ -111,33 +109,24 @@ func TestTablesOfAllKinds(t *testing.T) {
 		{"quotes", `"` + strings.ReplaceAll(strings.ReplaceAll(strings.TrimSpace(plain), ",", `","`), "\n", "\"\n\"") + `"`, "", ""},
 		{"gzip", packed.String(), "", ""},
 		{"tabs", newTab().text("\t"), "", ""},
-		{"semicolons", newTab().text(";"), "", ""},
-		{"bars", newTab().text("|"), "", ""},
 		{"a separator that is said", newTab().text("#"), "--separator #", ""},
 		{"a separator that is not there", plain, "--separator ; --target 0", `t.csv: --task: there is no column "task"; there are task,x,z,y`},
 		{"a separator of two", plain, "--separator ;;", `separator ";;": it must be a character, or tab`},
-		{"decimal commas", newTab().commas("").text(";"), "", ""},
-		{"decimal commas in quotes", csv(newTab().commas(`"`)), "", ""},
-		{"decimal commas after tabs", newTab().commas("").text("\t"), "", ""},
+		{"decimal commas", newTab().commas().text(";"), "", ""},
 		{"decimals that are said", newTab().of("x", "1,234", "2,345", "3,456").text("\t"), "--decimal ,", ""},
 		{"decimals that cannot be", plain, "--decimal ;", `decimal ";": it must be a point or a comma`},
-		{"thousands by points", newTab().of("x", "1.000,5", "2.500,25", "7,5").text(";"), "", ""},
 		{"numbers", csv(newTab().of("thousands", `"1,000"`, `"2,500.5"`, `"12,345,678"`, "7").of("percent", "1%", "2.5%", "7 %", "3%").of("exponents", "1e-3", "2E2", "3.5e+1", "4").
 			of("signs", "+1", "-2", "-0", "+3.5").of("zeros", "007", "01", "0.50").of("constant", "7").of("bit", "0", "1", "1").of("large", "1e12", "2e12", "5e11").of("small", "1e-12", "2e-12", "5e-11")), "", ""},
 		{"words", csv(newTab().of("c", "red", "green", "blue", "red", "blue").gaps("gaps", "").of("two", "TRUE", "FALSE", "FALSE").of("one", "red").of("scripts", "赤", "青", "naïve", "🙂")), "", ""},
 		{"words for nothing", csv(newTab().of("a", "", "1", "2", "4").of("b", "NA", "1", "2", "4").of("c", "NaN", "1", "2", "4").of("d", "null", "1", "2", "4").of("e", "#N/A", "1", "2", "4").of("f", "?", "1", "2", "4")), "", ""},
 		{"dates", csv(newTab().set("day", date("2024-%02[2]d-%02[1]d")).set("points", date("%d.%d.2024")).set("first", date("%d/%d/2024")).set("short", date("%d/%d/24")).set("times", date("2024-%02[2]d-%02[1]d %02[2]d:30:00")).
 			of("minutes", "2024-01-05 10:30", "2024-01-05 12:00", "2024-01-06 23:59").of("web", "2024-01-05T10:30:00Z", "2023-01-05T12:00:00+02:00").of("gaps", "2024-01-05", "", "2024-02-07")), "", ""},
-		{"words refused", csv(newTab().of("c", "red", "blue")), "--strict", `t.csv: line 2: column "c": "red" is not a number; correct it`},
-		{"a number that is a word", csv(newTab().gaps("x", "old")), "", `t.csv: line 3: column "x": "old" is not a number; correct it, say --na if it means`},
 		{"a word that means nothing", csv(newTab().gaps("x", "old")), "--na old", ""},
 		{"mixed by wish", csv(newTab().gaps("x", "old")), "--categorical x", ""},
 		{"numbers as categories", csv(newTab().of("zip", "101", "202", "303")), "--categorical zip", ""},
-		{"an identifier", csv(newTab().set("id", func(i int, _ string) string { return fmt.Sprint("id", i) })), "", `column "id": 24 of its 24 values are different words; leave it out with --ignore if it is an identifier`},
 		{"an identifier left out", csv(newTab().set("id", func(i int, _ string) string { return fmt.Sprint("id", i) })), "--ignore id", ""},
 		{"-999", csv(newTab().gaps("x", "-999")), "--na=-999", ""},
 		{"blanks refused", csv(newTab().gaps("x", "")), "--strict", `t.csv: line 3: column "x": the value is missing (""); fill it in, or fit without --strict`},
-		{"a column of blanks", csv(newTab().of("x", "")), "", `column "x": all its values are missing; leave it out with --ignore`},
 		{"a class none", csv(newTab().of("y", "none", "some")), "--na=", ""},
 		{"a class none, unsaid", csv(newTab().of("y", "none", "some")), "", `t.csv: line 2: column "y", the target: it is missing ("none"); fill it in, leave such rows out with --skip-unlabelled, or say with --na`},
 		{"a task NA", csv(newTab().of("task", "NA", "SA", "EU")), "--na=", ""},
@@ -157,7 +146,6 @@ func TestTablesOfAllKinds(t *testing.T) {
 		{"many columns", csv(wide), "", ""},
 		{"a column called prediction", replace("x,z", "prediction,low", 1), "", ""},
 		{"names that are numbers", replace("task,x,z,y", "0,1,2,3", 1), "--task 0 --target 3", ""},
-		{"no header", strings.TrimPrefix(plain, "task,x,z,y\n"), "--task 0 --target 3", ""},
 		{"a header with years", replace("x,z", "2019,2020", 1), "--header yes", ""},
 		{"twins", plain + strings.TrimPrefix(plain, "task,x,z,y\n"), "", ""},
 		{"one task", csv(newTab().of("task", "a")), "", ""},
@@ -168,8 +156,6 @@ func TestTablesOfAllKinds(t *testing.T) {
 		{"words instead of a task", plain, "--task=", ""},
 		{"several targets", csv(newTab().of("y2", "1.5", "2.5", "4", "7")), "--task= --ignore task --target y*", ""},
 		{"several targets with blanks", csv(newTab().of("y2", "1.5", "", "4", "7")), "--task= --ignore task --target y*", ""},
-		{"two words as targets", csv(newTab().of("y", "yes", "no", "no", "yes", "yes")), "", ""},
-		{"three words as targets", csv(newTab().of("y", "cat", "dog", "eel", "dog")), "", ""},
 		{"zeros and ones as targets", csv(newTab().of("y", "0", "1", "1", "0", "1")), "", ""},
 		{"whole numbers as targets", csv(newTab().of("y", "3", "1", "4", "1", "5")), "", ""},
 		{"targets of a billion", csv(newTab().of("y", "3e9", "1e9", "4e9", "1.5e9")), "", ""},
@@ -177,28 +163,20 @@ func TestTablesOfAllKinds(t *testing.T) {
 		{"targets in percent", csv(newTab().of("y", "3%", "10%", "4.5%", "7%")), "", ""},
 		{"a word among targets", csv(newTab().gaps("y", "high")), "", `t.csv: line 3: column "y": "high": it is a word among numbers; correct it, or say --kind`},
 		{"equal targets", csv(newTab().of("y", "2.5")), "", `task "a": all its 8 rows are "2.5", and so are all others; some rows must have another class (--skip-tasks`},
-		{"rows without a target", csv(newTab().gaps("y", "")), "", `t.csv: line 3: column "y", the target: it is missing (""); fill it in, leave such rows out with --skip-unlabelled`},
 		{"rows without a target left out", csv(newTab().gaps("y", "")), "--skip-unlabelled", ""},
-		{"rows without a task", csv(newTab().gaps("task", "")), "", `t.csv: line 3: column "task", the task: it is missing (""); every row needs one`},
 		{"a task of one row", plain + "d,1,2,3\n", "", ""},
 		{"a task of one row left out", plain + "d,1,2,3\n", "--skip-tasks", ""},
 		{"a feature that is the target", csv(newTab().set("again", func(i int, _ string) string { return newTab()[i+1][3] })), "", `column "again": it equals the target "y"; leave it out with --ignore`},
 		{"an index without a name", strings.ReplaceAll("\n"+strings.TrimSpace(plain), "\n", "\n5,")[1:] + "\n", "--ignore 5", ""},
-		{"nothing", "", "", "t.csv: it is empty; it needs a header and rows"},
 		{"a header alone", "task,x,y\n", "", "t.csv: it has no labelled rows"},
 		{"no features", "task,y\na,1\na,2\n", "", "t.csv: no column is left for features"},
-		{"a short row", plain + "a,1,2\n", "", "t.csv: line 26: it has 3 columns but the first line has 4"},
 		{"a long row", plain + "a,1,2,3,4\n", "", "t.csv: line 26: it has 5 columns but the first line has 4"},
 		{"a quote that is not closed", plain + "\"a,1,2,3\n", "", "t.csv: line 26"},
 		{"bytes that are no text", "PK\x03\x04\x00\x00" + plain, "", "t.csv: it has zero bytes, so that it is no text"},
 		{"UTF-16", "\xff\xfe" + plain, "", "t.csv: line 1: it is UTF-16; save it as UTF-8"},
-		{"no such target", plain, "--target score", `t.csv: --target: there is no column "score"; there are task, x, z, y`},
 		{"a target in another case", plain, "--target Y", `t.csv: --target: there is no column "Y"; it is called "y"`},
-		{"no such task", plain, "--task school", `t.csv: --task: there is no column "school"`},
 		{"the task as target", plain, "--target task", `t.csv: column "task": it cannot be the task and a target`},
 		{"the target ignored", plain, "--ignore y", "t.csv: the target is among the columns to --ignore"},
-		{"two columns of one name", replace("x,z", "x,x", 1), "", `t.csv: two columns are called "x"; rename one, or leave it out by its number with --ignore 2`},
-		{"a column without a name", replace("x,z", ",z", 1), "", "t.csv: column 1 has no name, as columns of row numbers have none; name it"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			file, model := write(t, "t.csv", c.text), t.TempDir()

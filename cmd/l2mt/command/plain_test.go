@@ -2,9 +2,8 @@ package command
 
 import (
 	"bytes"
-	"context"
+	"cmp"
 	"fmt"
-	"io"
 	"math"
 	"os"
 	"path/filepath"
@@ -31,21 +30,9 @@ func TestOutputIsPlain(t *testing.T) {
 	for name, table := range plainTables() {
 		path := write(t, "a.csv", table)
 		model := filepath.Join(t.TempDir(), "model")
-		target := "y"
-		if name == "targets" {
-			target = "y*"
-		}
-		args := []string{"fit", path, "--target", target, "--structures", "--out", model}
-		switch name {
-		case "targets", "single":
-		case "times":
-			args = append(args, "--time", "when")
-			fallthrough
-		default:
-			args = append(args, "--task", "task")
-		}
+		args := cmp.Or(map[string]string{"targets": "--target y*", "single": "--target y", "times": "--task task --target y --time when"}[name], "--task task --target y")
 		for _, args := range [][]string{
-			args,
+			append([]string{"fit", path, "--structures", "--out", model}, strings.Fields(args)...),
 			{"show", model},
 			{"predict", "--model", model, path, "--out", filepath.Join(t.TempDir(), "p.csv")},
 		} {
@@ -86,27 +73,6 @@ func TestTimeLimit(t *testing.T) {
 	if strings.Contains(string(page), `class="stl" style`) || !strings.Contains(string(page), `class="ours" style`) {
 		t.Error("the page draws tasks on their own, which were not measured, or not the model")
 	}
-}
-
-// Who interrupts a command reads what becomes of its work, and who fits without --out what is kept.
-func TestWhatIsLostIsSaid(t *testing.T) {
-	datatest.Long(t)
-	table := write(t, "alike.csv", alike())
-	for want, args := range map[string][]string{
-		"is lost, and no file has changed\n": {"fit", table, "--task", "task", "--target", "y"},
-		"resumes there\n":                    {"collect", "--problems", table, "--out", "never"},
-	} {
-		ctx, cancel := context.WithCancel(t.Context())
-		cancel()
-		stderr := datatest.Must(os.Create(filepath.Join(t.TempDir(), "stderr")))(t) // two goroutines write
-		Run(ctx, args, io.Discard, stderr)
-		datatest.Check(t, stderr.Close())
-		said := datatest.Must(os.ReadFile(stderr.Name()))(t)
-		datatest.Holds(t, strings.Contains(string(said), want), "%v says %q, want %q", args, said, want)
-	}
-	_, _, stderr := l2mt(t, "fit", table, "--task", "task", "--target", "y")
-	datatest.Holds(t, strings.Contains(stderr, "without --out DIRECTORY the model is not saved"),
-		"fit without --out says %q", stderr)
 }
 
 // plainTables are one of every kind.

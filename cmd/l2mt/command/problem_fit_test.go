@@ -22,17 +22,17 @@ import (
 func TestPredictWithWhatAFitOfAProblemSaves(t *testing.T) {
 	datatest.Long(t)
 	t.Parallel()
-	labels := map[string]func(v float64) string{
+	for name, label := range map[string]func(v float64) string{
 		"classification": func(v float64) string { return []string{"no", "yes"}[min(1, int(v))] },
 		"several":        func(v float64) string { return []string{"ant", "bee", "cat"}[int(v)] },
 		"regression":     func(v float64) string { return strconv.FormatFloat(7*v, 'g', -1, 64) },
-	}
-	for name, label := range labels {
+	} {
 		random := data.Stream(3, name)
 		dir := t.TempDir()
+		path := func(name string) string { return filepath.Join(dir, name) }
 		var rows []string
 		save := func(name string, rows []string) {
-			datatest.Check(t, os.WriteFile(filepath.Join(dir, name), []byte("a,b,label\n"+strings.Join(rows, "")), 0o644))
+			datatest.Check(t, os.WriteFile(path(name), []byte("a,b,label\n"+strings.Join(rows, "")), 0o644))
 		}
 		draw := func(n int) (numbers []int) {
 			for i := range n {
@@ -43,30 +43,29 @@ func TestPredictWithWhatAFitOfAProblemSaves(t *testing.T) {
 			return numbers
 		}
 		p := &data.Problem{Name: "p"}
-		task := func(name string, kind data.Kind, n int) {
-			task := &data.Task{Name: name, Kind: kind, Train: draw(n), Test: draw(n)}
-			if kind == data.Classification && p.Classes == nil {
+		kind := data.Kind(data.Classification)
+		switch name {
+		case "regression":
+			kind = data.Regression
+		case "several":
+			p.Classes = []string{"ant", "bee", "cat"}
+		}
+		for i, place := range []string{"north", "south"} {
+			n := 12 - 3*i
+			task := &data.Task{Name: place, Kind: kind, Train: draw(n), Test: draw(n)}
+			if name == "classification" {
 				task.Positive, task.Negative = "yes", "no"
 			}
 			p.Tasks = append(p.Tasks, task)
-			save(name+"test.csv", rows[len(rows)-n:])
+			save(place+"test.csv", rows[len(rows)-n:])
 		}
-		kind := data.Classification
-		if name == "regression" {
-			kind = data.Regression
-		} else if name == "several" {
-			p.Classes = []string{"ant", "bee", "cat"}
-		}
-		task("north", kind, 12)
-		task("south", kind, 9)
 		save("all.csv", rows)
-		problems := filepath.Join(dir, "p.json")
 		file := data.ProblemFile{Schema: data.ProblemSchema, Dataset: &data.DatasetRef{Path: "all.csv"}, Problems: []*data.Problem{p}}
-		datatest.Check(t, file.Save(problems))
+		datatest.Check(t, file.Save(path("p.json")))
 		var r report.Report
-		datatest.Check(t, json.Unmarshal([]byte(mustL2mt(t, "-q", "--json", "fit", "--problems", problems, "--out", filepath.Join(dir, "m"))), &r))
+		datatest.Check(t, json.Unmarshal([]byte(mustL2mt(t, "-q", "--json", "fit", "--problems", path("p.json"), "--out", path("m"))), &r))
 		for i, task := range p.Tasks {
-			out := mustL2mt(t, "-q", "predict", filepath.Join(dir, task.Name+"test.csv"), "--model", filepath.Join(dir, "m"), "--task", task.Name)
+			out := mustL2mt(t, "-q", "predict", path(task.Name+"test.csv"), "--model", path("m"), "--task", task.Name)
 			var y []float64
 			loss := 0.0
 			for j, row := range csvRows(t, strings.NewReader(out)) {

@@ -29,24 +29,6 @@ func fifo(t *testing.T, name string) (path string) {
 	return path
 }
 
-func TestAnOutputIsNoInput(t *testing.T) {
-	datatest.Long(t)
-	table, model := pupils(t, 1), filepath.Join(t.TempDir(), "m")
-	mustL2mt(t, fitPupils(table, "stl", model)...)
-	before := string(datatest.Must(os.ReadFile(table))(t))
-	link := filepath.Join(t.TempDir(), "link.csv")
-	datatest.Check(t, os.Symlink(table, link))
-	for _, out := range []string{table, link, filepath.Join(model, "model.json"), filepath.Join(model, "weights.safetensors")} {
-		refused(t, "it is the input", "predict", table, "--model", model, "--out", out)
-	}
-	boxed := filepath.Join(t.TempDir(), "x.npz")
-	mustL2mt(t, "data", "import", table, "--group", "school", "--label", "y", "--out", boxed)
-	refused(t, "it is the input", "data", "import", boxed, "--out", boxed)
-	network := filepath.Join(tinyStudy(t), "n")
-	refused(t, "it is the input", "fit", table, "--network", network, "--out", network)
-	datatest.Equal(t, string(datatest.Must(os.ReadFile(table))(t)), before, "the table is now")
-}
-
 func TestPredictionsGoThroughAFifo(t *testing.T) {
 	table, model := pupils(t, 1), filepath.Join(t.TempDir(), "m")
 	mustL2mt(t, fitPupils(table, "stl", model)...)

@@ -12,7 +12,6 @@ import (
 	"strings"
 	"testing"
 
-	"l2mt/data"
 	"l2mt/data/datatest"
 	"l2mt/infer/report"
 )
@@ -94,24 +93,6 @@ func TestPartsOfTheVarianceAreCalledAsColumns(t *testing.T) {
 		names[s.Name] = true
 	}
 	datatest.Equal(t, names, map[string]bool{"level": true, "straight": true, "kernel": true, "noise": true}, "the parts of a kernel")
-}
-
-// Columns of two values are straight in a kernel too: they add something at both.
-func TestShowOfAKernelOfColumnsOfTwoValues(t *testing.T) {
-	datatest.Long(t)
-	r := data.Stream(1, "two values", 0)
-	text := "task,left,right,y\n"
-	for i := range 120 {
-		left := r.IntN(2)
-		right := r.IntN(2)
-		text += fmt.Sprintf("t%d,%d,%d,%v\n", i%3, left, right, float64(3*left-right)+0.1*r.NormFloat64())
-	}
-	out := filepath.Join(t.TempDir(), "model")
-	fitOf(t, text, "--view", "kernel", "--out", out)
-	printed := mustL2mt(t, "show", out)
-	for _, column := range []string{"left", "right"} {
-		datatest.Holds(t, strings.Contains(printed, column), "column %s is missing:\n%s", column, printed)
-	}
 }
 
 // rare is a table of many patients with few rows each, of which most have one outcome alone and

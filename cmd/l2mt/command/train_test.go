@@ -114,8 +114,8 @@ func TestExitCodes(t *testing.T) {
 	}
 }
 
-// An interrupted command says so, and leaves what the same command goes on from: the
-// libraries have tests of that, and TestFaults for all of it.
+// An interrupted command says so, and what becomes of its work, and leaves what the same command goes
+// on from: the libraries have tests of that, and TestFaults for all of it.
 func TestInterruptedCommandsEndWith130(t *testing.T) {
 	datatest.Long(t)
 	t.Chdir(tinyStudy(t))
@@ -127,10 +127,18 @@ func TestInterruptedCommandsEndWith130(t *testing.T) {
 		{"eval", "--network", "n", "--problems", "p/test.json", "--out", "made"},
 		{"sweep", "fig3-k", "--out", "made"},
 		{"data", "features", "--images", pictures(t, 2), "--weights", tinyWeights(t, 1), "--out", "made.npz"},
+		{"fit", write(t, "alike.csv", alike()), "--task", "task", "--target", "y"},
 	} {
-		var stdout, stderr bytes.Buffer
-		if code := Run(ctx, args, &stdout, &stderr); code != exitInterrupted || stdout.Len() > 0 || !strings.HasSuffix(stderr.String(), "l2mt: interrupted\n") {
-			t.Errorf("%v ends with %d and says %q and %q", args, code, &stdout, &stderr)
+		consequence := "resumes there\n"
+		if args[0] == "fit" {
+			consequence = "is lost, and no file has changed\n"
 		}
+		var stdout bytes.Buffer
+		stderr := datatest.Must(os.Create("stderr"))(t) // two goroutines write
+		code := Run(ctx, args, &stdout, stderr)
+		datatest.Check(t, stderr.Close())
+		said := string(datatest.Must(os.ReadFile("stderr"))(t))
+		datatest.Holds(t, code == exitInterrupted && stdout.Len() == 0 && strings.HasSuffix(said, "l2mt: interrupted\n") && strings.Contains(said, consequence),
+			"%v ends with %d and says %q and %q", args, code, &stdout, said)
 	}
 }
