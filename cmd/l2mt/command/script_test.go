@@ -159,22 +159,6 @@ func runHere(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	return p.run(ctx, p.parser, args, stdout, stderr)
 }
 
-// A full disk under a redirected stdout must not pass for success.
-func TestResultsThatCannotBePrintedAreAFailure(t *testing.T) {
-	datatest.Long(t)
-	full, err := os.OpenFile("/dev/full", os.O_WRONLY, 0)
-	if err != nil {
-		t.Skip(err)
-	}
-	defer full.Close()
-	for _, args := range [][]string{{"version"}, {"data", "info"}, {"--json", "data", "info"}, {"sweep", "fig2", "--show"}} {
-		var errs bytes.Buffer
-		code := Run(context.Background(), args, full, &errs)
-		datatest.Holds(t, code == exitFailed && strings.Contains(errs.String(), "write /dev/full: no space left on device"),
-			"%v: exit code %d, stderr %q", args, code, &errs)
-	}
-}
-
 func TestEveryCommandAndFlagExplainsItself(t *testing.T) {
 	datatest.Long(t)
 	t.Parallel()

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"context"
 	"fmt"
-	"io/fs"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -27,22 +26,6 @@ func fifo(t *testing.T, name string) (path string) {
 		t.Skip(err)
 	}
 	return path
-}
-
-func TestPredictionsGoThroughAFifo(t *testing.T) {
-	table, model := pupils(t, 1), filepath.Join(t.TempDir(), "m")
-	mustL2mt(t, fitPupils(table, "stl", model)...)
-	from, to := fifo(t, "from.csv"), fifo(t, "to.csv")
-	got := make(chan string)
-	go func() {
-		raw, _ := os.ReadFile(to)
-		got <- string(raw)
-	}()
-	go os.WriteFile(from, datatest.Must(os.ReadFile(table))(t), 0)
-	mustL2mt(t, "-q", "predict", from, "--model", model, "--out", to)
-	info := datatest.Must(os.Lstat(to))(t)
-	datatest.Need(t, info.Mode()&fs.ModeNamedPipe != 0, "the fifo is %v now", info.Mode())
-	datatest.Equal(t, <-got, mustL2mt(t, "-q", "predict", table, "--model", model), "the reader has")
 }
 
 // A first signal ends the context, and with it a command for whose table nobody comes.
