@@ -8,7 +8,8 @@ import (
 // Bind brings the data to every problem of the file: the rows of d. An error names
 // problem, task and field.
 func (f *ProblemFile) Bind(d *Dataset) ([]*ProblemData, error) {
-	if want, got := f.Dataset.SHA256, d.Fingerprint(); want != "" && want != got {
+	want, got := f.Dataset.SHA256, d.Fingerprint()
+	if want != "" && want != got {
 		return nil, Mismatch("problems: they were made on a dataset with SHA-256 %s, but %s has %s; give the dataset that they were made on", want, d.Name, got)
 	}
 	var bound []*ProblemData
@@ -23,7 +24,10 @@ func (f *ProblemFile) Bind(d *Dataset) ([]*ProblemData, error) {
 }
 
 func (p *Problem) bind(d *Dataset) (*ProblemData, error) {
-	b := &ProblemData{Problem: p, Features: d.Features}
+	b := &ProblemData{
+		Problem:  p,
+		Features: d.Features,
+	}
 	for _, t := range p.Tasks {
 		task, err := t.bind(d, p.Classes)
 		if err != nil {
@@ -37,7 +41,8 @@ func (p *Problem) bind(d *Dataset) (*ProblemData, error) {
 func (t *Task) bind(d *Dataset, classes []string) (b TaskData, err error) {
 	b.Task = t
 	if (t.Kind == Regression) != d.Regression() {
-		return b, Mismatch("field \"kind\": a %s task cannot use %s, which has %d classes", t.Kind, d.Name, len(d.Classes))
+		return b, Mismatch("field \"kind\": a %s task cannot use %s, which has %d classes", t.Kind,
+			d.Name, len(d.Classes))
 	}
 	for i, s := range b.sets() {
 		if err == nil {
@@ -58,15 +63,20 @@ func (t *Task) samples(d *Dataset, s split, classes []string) (Samples, error) {
 	y := make([]float64, len(s.rows))
 	for i, r := range s.rows {
 		if r < 0 || r >= n {
-			return Samples{}, Invalid("field %q: entry %d is row %d; %s has rows 0..%d", s.field, i, r, d.Name, n-1)
+			return Samples{}, Invalid("field %q: entry %d is row %d; %s has rows 0..%d", s.field,
+				i, r, d.Name, n-1)
 		}
 		v, err := t.value(d, r, classes)
 		if err != nil {
-			return Samples{}, fmt.Errorf("field %q: entry %d: %w", s.field, i, err)
+			return Samples{}, fmt.Errorf("field %q: entry %d: %w",
+				s.field, i, err)
 		}
 		y[i] = v
 	}
-	return Samples{X: d.X.Take(s.rows), Y: y}, nil
+	return Samples{
+		X: d.X.Take(s.rows),
+		Y: y,
+	}, nil
 }
 
 // value is what the task predicts of row r: the target, or -1 or +1, or the number
@@ -87,7 +97,8 @@ func (t *Task) value(d *Dataset, r int, classes []string) (float64, error) {
 	case class == t.Negative:
 		return -1, nil
 	}
-	return 0, Invalid("row %d has the class %q; the task tells %q from %q", r, class, t.Positive, t.Negative)
+	return 0, Invalid("row %d has the class %q; the task tells %q from %q", r,
+		class, t.Positive, t.Negative)
 }
 
 // learnable checks that the training rows of all tasks together can teach something. One
@@ -97,7 +108,8 @@ func (p *ProblemData) learnable() error {
 	for _, t := range p.Tasks {
 		y = append(y, t.TrainSet.Y...)
 	}
-	if len(y) == 0 || p.Kind() == Classification && slices.Min(y) == slices.Max(y) {
+	if len(y) == 0 || p.Kind() == Classification &&
+		slices.Min(y) == slices.Max(y) {
 		return Invalid("field \"train\": all tasks together have %d rows; they need some, and of classes at least two", len(y))
 	}
 	return nil
@@ -124,11 +136,14 @@ func (p *ProblemData) Mapped(rows func(x Matrix) (Matrix, error)) (*ProblemData,
 			if x == nil {
 				continue
 			}
-			same := slices.IndexFunc(given, func(y Matrix) bool { return sameRows(x, y) })
+			same := slices.IndexFunc(given, func(y Matrix) bool {
+				return sameRows(x, y)
+			})
 			if same < 0 {
 				image, err := rows(x)
 				if err != nil {
-					return nil, fmt.Errorf("task %q, %s rows: %w", t.Name, t.splits()[j].field, err)
+					return nil, fmt.Errorf("task %q, %s rows: %w", t.Name,
+						t.splits()[j].field, err)
 				}
 				same = len(given)
 				given = append(given, x)

@@ -23,7 +23,8 @@ func NewCovariance(rows [][]float64) (*mat.SymDense, error) {
 	}
 	for i, row := range rows {
 		if len(row) != m {
-			return nil, Invalid("row %d has %d entries; a matrix of %d rows needs %d", i, len(row), m, m)
+			return nil, Invalid("row %d has %d entries; a matrix of %d rows needs %d", i,
+				len(row), m, m)
 		}
 		for _, v := range row {
 			largest = max(largest, math.Abs(v))
@@ -32,8 +33,10 @@ func NewCovariance(rows [][]float64) (*mat.SymDense, error) {
 	a := mat.NewSymDense(m, nil)
 	for i, row := range rows {
 		for j, v := range row[:i+1] {
-			if w := rows[j][i]; math.Abs(v-w) > covarianceTolerance*largest {
-				return nil, Invalid("it is not symmetric: entry (%d, %d) is %v, entry (%d, %d) is %v", i, j, v, j, i, w)
+			w := rows[j][i]
+			if math.Abs(v-w) > covarianceTolerance*largest {
+				return nil, Invalid("it is not symmetric: entry (%d, %d) is %v, entry (%d, %d) is %v", i,
+					j, v, j, i, w)
 			}
 			a.SetSym(i, j, v)
 		}
@@ -53,7 +56,8 @@ func ProjectCovariance(omega *mat.SymDense) (*mat.SymDense, error) {
 	m := omega.SymmetricDim()
 	for i := range m {
 		for j := range i + 1 {
-			if v := omega.At(i, j); !finite(v) {
+			v := omega.At(i, j)
+			if !finite(v) {
 				return nil, Invalid("entry (%d, %d) is %v; it must be finite", i, j, v)
 			}
 		}
@@ -61,7 +65,8 @@ func ProjectCovariance(omega *mat.SymDense) (*mat.SymDense, error) {
 	if Definite(omega, rounding) {
 		return omega, nil
 	}
-	if size := max(mat.Max(omega), -mat.Min(omega)); size > largest {
+	size := max(mat.Max(omega), -mat.Min(omega))
+	if size > largest {
 		return nil, Invalid("its largest entry is %v; entries must lie within %v unless the covariance is positive definite", size, largest)
 	}
 	e, err := linalg.Eigen(omega)

@@ -23,13 +23,19 @@ var (
 )
 
 // Malformed makes an error of the kind ErrFormat as fmt.Errorf does.
-func Malformed(format string, args ...any) error { return ErrFormat.Errorf(format, args...) }
+func Malformed(format string, args ...any) error {
+	return ErrFormat.Errorf(format, args...)
+}
 
 // Invalid makes an error of the kind ErrInvalid.
-func Invalid(format string, args ...any) error { return ErrInvalid.Errorf(format, args...) }
+func Invalid(format string, args ...any) error {
+	return ErrInvalid.Errorf(format, args...)
+}
 
 // Mismatch makes an error of the kind ErrMismatch.
-func Mismatch(format string, args ...any) error { return ErrMismatch.Errorf(format, args...) }
+func Mismatch(format string, args ...any) error {
+	return ErrMismatch.Errorf(format, args...)
+}
 
 // Dataset is a feature matrix with class labels or real targets, and
 // optionally a group (a task) for every row.
@@ -65,16 +71,24 @@ type Dataset struct {
 	fingerprint string
 }
 
-func finite(v float64) bool { return !math.IsNaN(v) && !math.IsInf(v, 0) }
+func finite(v float64) bool {
+	return !math.IsNaN(v) && !math.IsInf(v, 0)
+}
 
 // Regression reports whether the rows carry real targets instead of classes.
-func (d *Dataset) Regression() bool { return d.Target != nil }
+func (d *Dataset) Regression() bool {
+	return d.Target != nil
+}
 
 // ClassSizes counts the rows of every class.
-func (d *Dataset) ClassSizes() []int { return count(d.Label, len(d.Classes)) }
+func (d *Dataset) ClassSizes() []int {
+	return count(d.Label, len(d.Classes))
+}
 
 // GroupSizes counts the rows of every group.
-func (d *Dataset) GroupSizes() []int { return count(d.Group, len(d.Groups)) }
+func (d *Dataset) GroupSizes() []int {
+	return count(d.Group, len(d.Groups))
+}
 
 func count(index []int32, n int) []int {
 	size := make([]int, n)
@@ -86,7 +100,8 @@ func count(index []int32, n int) []int {
 
 // Validate checks that the parts fit together and that every number is finite.
 func (d *Dataset) Validate() error {
-	if err := d.check(); err != nil {
+	err := d.check()
+	if err != nil {
 		return fmt.Errorf("%s: %w", d.Name, err)
 	}
 	return nil
@@ -105,7 +120,8 @@ func (d *Dataset) check() error {
 	case d.Target != nil && len(d.Target) != n:
 		return Invalid("%d rows but %d targets", n, len(d.Target))
 	case d.Features != nil && len(d.Features) != d.X.Cols():
-		return Invalid("%d columns but %d feature names", d.X.Cols(), len(d.Features))
+		return Invalid("%d columns but %d feature names", d.X.Cols(),
+			len(d.Features))
 	}
 	for _, part := range []struct {
 		what  string
@@ -117,7 +133,8 @@ func (d *Dataset) check() error {
 		}
 		for i, c := range part.index {
 			if c < 0 || int(c) >= len(part.names) {
-				return Invalid("row %d: %s %d is not one of the %d known", i, part.what, c, len(part.names))
+				return Invalid("row %d: %s %d is not one of the %d known", i, part.what,
+					c, len(part.names))
 			}
 		}
 	}
@@ -130,7 +147,8 @@ func (d *Dataset) check() error {
 		r := d.X.Row(i)
 		for p, v := range r.Value {
 			if !finite(float64(v)) {
-				return Invalid("row %d, column %d: the feature is %v; it must be finite", i, r.Column(p), v)
+				return Invalid("row %d, column %d: the feature is %v; it must be finite", i,
+					r.Column(p), v)
 			}
 		}
 	}

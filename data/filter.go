@@ -10,7 +10,8 @@ func FilterClasses(d *Dataset, low, high int) (*Dataset, error) {
 	size := d.ClassSizes()
 	var rows []int
 	for i, c := range d.Label {
-		if n := size[c]; n >= low && (high <= 0 || n <= high) {
+		n := size[c]
+		if n >= low && (high <= 0 || n <= high) {
 			rows = append(rows, i)
 		}
 	}

@@ -32,7 +32,10 @@ func (p *ProblemData) Labelled() *ProblemData {
 
 // take returns the given rows.
 func (s Samples) take(rows []int) Samples {
-	t := Samples{X: s.X.Take(rows), Y: Picked(s.Y, rows)}
+	t := Samples{
+		X: s.X.Take(rows),
+		Y: Picked(s.Y, rows),
+	}
 	if s.Weight != nil {
 		t.Weight = Picked(s.Weight, rows)
 	}
@@ -62,7 +65,8 @@ func (p *ProblemData) Folds(k int, seed uint64, together [][]int) ([]Fold, error
 	if k < 2 {
 		return nil, Invalid("folds: there are %d parts; there must be at least 2", k)
 	}
-	if err := p.CheckTogether(together); err != nil {
+	err := p.CheckTogether(together)
+	if err != nil {
 		return nil, err
 	}
 	parts := make([][][]int, k)
@@ -75,7 +79,8 @@ func (p *ProblemData) Folds(k int, seed uint64, together [][]int) ([]Fold, error
 		for _, u := range units {
 			first += u.signature
 			alike[u.signature]++
-			if n := alike[u.signature]; n > 1 { // side by side alike rows of a class would be strata
+			n := alike[u.signature]
+			if n > 1 { // side by side alike rows of a class would be strata
 				u.signature = scrambled(u.signature, n, 0)
 			}
 		}
@@ -97,7 +102,8 @@ func (p *ProblemData) Folds(k int, seed uint64, together [][]int) ([]Fold, error
 		if len(slices.Concat(rows...)) == 0 {
 			continue
 		}
-		if fold, err := p.hold(rows, ""); err == nil { // else the others have one class, or no rows
+		fold, err := p.hold(rows, "")
+		if err == nil { // else the others have one class, or no rows
 			folds = append(folds, fold)
 		}
 	}
@@ -131,7 +137,8 @@ func (p *ProblemData) Later(k int, times [][]float64) (folds []Fold, err error) 
 			}
 		}
 		fold, invalid := p.hold(rows, "the rows that come later")
-		if err = cmp.Or(err, invalid); invalid == nil {
+		err = cmp.Or(err, invalid)
+		if invalid == nil {
 			folds = append(folds, fold)
 		}
 	}
@@ -249,11 +256,14 @@ func scrambled(seed, number, salt uint64) uint64 {
 // no groups.
 func (p *ProblemData) CheckTogether(together [][]int) error {
 	if together != nil && len(together) != len(p.Tasks) {
-		return Invalid("folds: there are numbers of groups for %d tasks; the problem has %d tasks", len(together), len(p.Tasks))
+		return Invalid("folds: there are numbers of groups for %d tasks; the problem has %d tasks", len(together),
+			len(p.Tasks))
 	}
 	for i, numbers := range together {
-		if t := p.Tasks[i]; len(numbers) != len(t.TrainSet.Y) {
-			return Invalid("folds: task %q: there are %d numbers of groups; it has %d training rows", t.Name, len(numbers), len(t.TrainSet.Y))
+		t := p.Tasks[i]
+		if len(numbers) != len(t.TrainSet.Y) {
+			return Invalid("folds: task %q: there are %d numbers of groups; it has %d training rows", t.Name,
+				len(numbers), len(t.TrainSet.Y))
 		}
 	}
 	return nil
@@ -263,13 +273,15 @@ func (p *ProblemData) CheckTogether(together [][]int) error {
 // on the others.
 func (p *ProblemData) Hold(rows [][]int) (Fold, error) {
 	if len(rows) != len(p.Tasks) {
-		return Fold{}, Invalid("there are lists of validation rows for %d tasks; the problem has %d tasks", len(rows), len(p.Tasks))
+		return Fold{}, Invalid("there are lists of validation rows for %d tasks; the problem has %d tasks",
+			len(rows), len(p.Tasks))
 	}
 	for i, t := range p.Tasks {
 		n := len(t.TrainSet.Y)
 		for _, j := range rows[i] {
 			if j < 0 || j >= n {
-				return Fold{}, Invalid("task %q: there is no row %d to validate on; it has %d training rows", t.Name, j, n)
+				return Fold{}, Invalid("task %q: there is no row %d to validate on; it has %d training rows",
+					t.Name, j, n)
 			}
 		}
 	}
@@ -298,7 +310,8 @@ func (p *ProblemData) hold(rows [][]int, what string) (Fold, error) {
 		t.TrainSet = labelled.take(rest)
 		t.ValidationSet = labelled.take(rows[i])
 	}
-	if err := f.learnable(); err != nil {
+	err := f.learnable()
+	if err != nil {
 		return Fold{}, fmt.Errorf("without %s: %w", what, err)
 	}
 	return f, nil

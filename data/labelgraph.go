@@ -57,7 +57,10 @@ func QuantileClasses(y []float64, bins int) []int32 {
 
 // connect makes the graph of given neighbour lists.
 func connect(neighbours [][]int32, class []int32) *LabelGraph {
-	g := &LabelGraph{Class: class, Ptr: []int32{0}}
+	g := &LabelGraph{
+		Class: class,
+		Ptr:   []int32{0},
+	}
 	g.Classes = int(slices.Max(class)) + 1
 	rows := make([][]int32, len(class))
 	for i, list := range neighbours {

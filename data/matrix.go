@@ -68,7 +68,8 @@ func IsSparse(x Matrix) bool {
 // It keeps values without copying.
 func NewDense(rows, cols int, values []float32) (*Stored, error) {
 	if rows < 0 || cols < 0 || len(values) != rows*cols {
-		return nil, fmt.Errorf("a dense matrix of %d x %d needs %d values, not %d", rows, cols, rows*cols, len(values))
+		return nil, fmt.Errorf("a dense matrix of %d x %d needs %d values, not %d", rows,
+			cols, rows*cols, len(values))
 	}
 	ptr := make([]int, rows+1)
 	for i := range ptr {
@@ -83,16 +84,20 @@ func NewDense(rows, cols int, values []float32) (*Stored, error) {
 func NewCSR(cols int, ptr []int, index []int32, value []float32) (*Stored, error) {
 	if len(ptr) == 0 || ptr[0] != 0 ||
 		ptr[len(ptr)-1] != len(index) || len(index) != len(value) {
-		return nil, fmt.Errorf("a sparse matrix needs row pointers from 0 to its %d columns and as many values, not %d", len(index), len(value))
+		return nil, fmt.Errorf("a sparse matrix needs row pointers from 0 to its %d columns and as many values, not %d",
+			len(index), len(value))
 	}
 	for i := range len(ptr) - 1 {
 		if ptr[i] > ptr[i+1] || ptr[i+1] > len(index) {
-			return nil, fmt.Errorf("row %d of a sparse matrix has row pointers %d and %d; they must ascend up to %d", i, ptr[i], ptr[i+1], len(index))
+			return nil, fmt.Errorf("row %d of a sparse matrix has row pointers %d and %d; they must ascend up to %d",
+				i, ptr[i],
+				ptr[i+1], len(index))
 		}
 		last := int32(-1)
 		for _, j := range index[ptr[i]:ptr[i+1]] {
 			if j <= last || int(j) >= cols {
-				return nil, fmt.Errorf("row %d of a sparse matrix has column %d after column %d; columns must ascend within 0..%d", i, j, last, cols-1)
+				return nil, fmt.Errorf("row %d of a sparse matrix has column %d after column %d; columns must ascend within 0..%d",
+					i, j, last, cols-1)
 			}
 			last = j
 		}
@@ -111,10 +116,14 @@ func newStored(cols int, ptr []int, index []int32, value []float32) *Stored {
 }
 
 // Rows returns n.
-func (x *Stored) Rows() int { return len(x.begin) }
+func (x *Stored) Rows() int {
+	return len(x.begin)
+}
 
 // Cols returns d.
-func (x *Stored) Cols() int { return x.cols }
+func (x *Stored) Cols() int {
+	return x.cols
+}
 
 // NNZ returns the number of stored entries.
 func (x *Stored) NNZ() (n int) {
@@ -131,7 +140,10 @@ func (x *Stored) Row(i int) Row {
 	if x.index == nil {
 		return Row{Value: x.value[b:e:e]}
 	}
-	return Row{Index: x.index[b:e:e], Value: x.value[b:e:e]}
+	return Row{
+		Index: x.index[b:e:e],
+		Value: x.value[b:e:e],
+	}
 }
 
 // Take returns the given rows; they share their entries with x.
@@ -192,7 +204,8 @@ func (x *Stored) mulDense(dst, b []float64, k int) {
 				rows = append(rows, float64(v))
 			}
 		}
-		linalg.Gemm(linalg.Default(), linalg.NoTrans, linalg.NoTrans, n, k, x.cols,
+		linalg.Gemm(linalg.Default(), linalg.NoTrans,
+			linalg.NoTrans, n, k, x.cols,
 			1, rows, x.cols, b, k, 0, dst[from*k:], k)
 	}
 }
@@ -272,7 +285,10 @@ type Builder struct {
 
 // NewBuilder is for as many columns.
 func NewBuilder(like Matrix, cols int) *Builder {
-	b := &Builder{cols: cols, ptr: make([]int, 1, like.Rows()+1)}
+	b := &Builder{
+		cols: cols,
+		ptr:  make([]int, 1, like.Rows()+1),
+	}
 	entries := like.Rows() * cols
 	if IsSparse(like) {
 		entries = like.NNZ()

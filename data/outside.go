@@ -26,11 +26,14 @@ func (f *ProblemFile) DatasetFile(dir string, anywhere bool) (string, error) {
 		path = filepath.Join(dir, path)
 	}
 	if !anywhere && f.Dataset.SHA256 == "" {
-		if err := inside(dir, f.Dataset.Path); err != nil {
-			return "", fmt.Errorf("field \"dataset\": %s: %w; move it there, or state its \"sha256\" beside its path", f.Dataset.Path, err)
+		err := inside(dir, f.Dataset.Path)
+		if err != nil {
+			return "", fmt.Errorf("field \"dataset\": %s: %w; move it there, or state its \"sha256\" beside its path",
+				f.Dataset.Path, err)
 		}
 	}
-	if info, err := os.Stat(path); err == nil && !info.Mode().IsRegular() {
+	info, err := os.Stat(path)
+	if err == nil && !info.Mode().IsRegular() {
 		return "", Invalid("field \"dataset\": %s: it is not a file", f.Dataset.Path)
 	}
 	return path, nil

@@ -148,7 +148,9 @@ func (p *ProblemData) Check() error {
 }
 
 // Cols is the number of features d, the same in every task.
-func (p *ProblemData) Cols() int { return p.Tasks[0].TrainSet.X.Cols() }
+func (p *ProblemData) Cols() int {
+	return p.Tasks[0].TrainSet.X.Cols()
+}
 
 // TrainingOnly is the problem without its validation and test rows.
 func (p *ProblemData) TrainingOnly() *ProblemData {
@@ -171,7 +173,9 @@ func (p *ProblemData) Tested() *ProblemData {
 }
 
 // Kind is the kind of the problem's tasks, the same in every task.
-func (p *ProblemData) Kind() Kind { return p.Tasks[0].Kind }
+func (p *ProblemData) Kind() Kind {
+	return p.Tasks[0].Kind
+}
 
 // Several is the number of classes where tasks have more than two, else 0.
 func (p *ProblemData) Several() int {

@@ -26,14 +26,17 @@ func LoadProblems(path string) (*ProblemFile, error) {
 
 // parseProblems is LoadProblems of a file's content.
 func parseProblems(raw []byte) (*ProblemFile, error) {
-	if first := bytes.TrimSpace(raw); len(first) > 0 && first[0] != '{' {
+	first := bytes.TrimSpace(raw)
+	if len(first) > 0 && first[0] != '{' {
 		return nil, Malformed("it is no problem file, which is JSON and begins with {; labelled tables can be fitted as they are")
 	}
 	f := new(ProblemFile)
-	if err := files.DecodeSchema(raw, ProblemSchema, f); err != nil {
+	err := files.DecodeSchema(raw, ProblemSchema, f)
+	if err != nil {
 		return nil, Malformed("%w", err)
 	}
-	if err := f.check(); err != nil {
+	err = f.check()
+	if err != nil {
 		return nil, err
 	}
 	return f, nil
@@ -56,7 +59,8 @@ func (f *ProblemFile) Save(path string) error {
 func (f *ProblemFile) Encode() ([]byte, error) {
 	raw, err := json.Marshal(f)
 	name := []byte(`{"name":`) // which no text has in JSON
-	return append(bytes.ReplaceAll(raw, name, append([]byte("\n"), name...)), '\n'), err
+	return append(bytes.ReplaceAll(raw, name,
+		append([]byte("\n"), name...)), '\n'), err
 }
 
 // check returns the first fault that the file has whatever its data is.
@@ -73,7 +77,8 @@ func (f *ProblemFile) check() error {
 			return Invalid("problem %d of the list: it is null, or its name is empty or taken; every problem needs a name of its own", i+1)
 		}
 		names[p.Name] = true
-		if err := p.check(); err != nil {
+		err := p.check()
+		if err != nil {
 			return fmt.Errorf("problem %q: %w", p.Name, err)
 		}
 	}
@@ -85,7 +90,8 @@ func (p *Problem) check() error {
 		return Invalid("it has no tasks")
 	}
 	distinct := len(Distinct(p.Classes))
-	if k := len(p.Classes); k > 0 && (k < 3 || distinct < k) {
+	k := len(p.Classes)
+	if k > 0 && (k < 3 || distinct < k) {
 		return Invalid("field \"classes\": %d names, %d of them different; it must list each class once, of tasks with more than two", k, distinct)
 	}
 	names := map[string]bool{}
@@ -94,7 +100,8 @@ func (p *Problem) check() error {
 			return Invalid("task %d of the list: it is null, or its name is empty or taken; every task needs a name of its own", i+1)
 		}
 		names[t.Name] = true
-		if field, err := t.check(p); err != nil {
+		field, err := t.check(p)
+		if err != nil {
 			return Invalid("task %q, field %q: %w", t.Name, field, err)
 		}
 	}
@@ -103,27 +110,33 @@ func (p *Problem) check() error {
 
 // check returns the first field that has a fault, and the fault.
 func (t *Task) check(p *Problem) (field string, fault error) {
-	if first := p.Tasks[0]; t.Kind != first.Kind {
-		return "kind", fmt.Errorf("%q, but the first task is %q; all tasks of a problem must be of one kind", t.Kind, first.Kind)
+	first := p.Tasks[0]
+	if t.Kind != first.Kind {
+		return "kind", fmt.Errorf("%q, but the first task is %q; all tasks of a problem must be of one kind",
+			t.Kind, first.Kind)
 	}
 	pair := t.Kind == Classification && len(p.Classes) == 0
 	none := t.Positive == "" && t.Negative == ""
 	two := t.Positive != "" && t.Negative != "" && t.Positive != t.Negative
 	switch {
 	case t.Kind != Classification && t.Kind != Regression:
-		return "kind", fmt.Errorf("%q; it must be %q or %q", t.Kind, Classification, Regression)
+		return "kind", fmt.Errorf("%q; it must be %q or %q",
+			t.Kind, Classification, Regression)
 	case t.Kind == Regression && len(p.Classes) > 0:
 		return "kind", errors.New("the problem lists classes, but regression has no classes")
 	case pair && !two || !pair && !none:
-		return "positive", fmt.Errorf("%q, and field \"negative\" %q; classification needs two different classes; regression has none, nor has a task of a problem that lists its classes", t.Positive, t.Negative)
+		return "positive", fmt.Errorf("%q, and field \"negative\" %q; classification needs two different classes; regression has none, nor has a task of a problem that lists its classes",
+			t.Positive, t.Negative)
 	case len(t.Train) == 0:
 		return "train", errors.New("there are no training rows")
 	}
 	where := map[int]string{}
 	for _, split := range t.splits() {
 		for i, r := range split.rows {
-			if place, twice := where[r]; twice {
-				return split.field, fmt.Errorf("row %d (entry %d of the list) is in %q too; a row must be in one list", r, i, place)
+			place, twice := where[r]
+			if twice {
+				return split.field, fmt.Errorf("row %d (entry %d of the list) is in %q too; a row must be in one list",
+					r, i, place)
 			}
 			where[r] = split.field
 		}
@@ -137,5 +150,6 @@ type split struct {
 }
 
 func (t *Task) splits() []split {
-	return []split{{"train", t.Train}, {"validation", t.Validation}, {"test", t.Test}}
+	return []split{{"train", t.Train},
+		{"validation", t.Validation}, {"test", t.Test}}
 }

@@ -47,7 +47,8 @@ func (c SampleConfig) Validate() error {
 		return Invalid("sample: %d training and %d test problems; neither may be below 0, and one must be above", c.Train, c.Test)
 	case c.MinTasks < 1 || c.MaxTasks < c.MinTasks:
 		return Invalid("sample: between %d and %d tasks; it must be 1 <= min <= max", c.MinTasks, c.MaxTasks)
-	case !(c.TrainFraction > 0 && c.ValidationFraction > 0 && c.TrainFraction+c.ValidationFraction < 1):
+	case !(c.TrainFraction > 0 && c.ValidationFraction > 0 &&
+		c.TrainFraction+c.ValidationFraction < 1):
 		return Invalid("sample: training fraction %v and validation fraction %v; both must be positive and leave rows for the test", c.TrainFraction, c.ValidationFraction)
 	case c.DisjointRows && c.TrainFraction+c.ValidationFraction >= 0.5:
 		return Invalid("sample: training fraction %v and validation fraction %v; with disjoint rows each problem has half of every class, so that together they must be below 0.5", c.TrainFraction, c.ValidationFraction)
@@ -100,7 +101,9 @@ func SampleProblems(d *Dataset, c SampleConfig) (train, test *ProblemFile, err e
 }
 
 // alone says whether there is one set of problems only.
-func (c SampleConfig) alone() bool { return c.Train == 0 || c.Test == 0 }
+func (c SampleConfig) alone() bool {
+	return c.Train == 0 || c.Test == 0
+}
 
 // tested is how many of so many are for test problems: their share, but enough for
 // both sets.
@@ -122,7 +125,8 @@ func (c SampleConfig) byClasses(d *Dataset, pool []candidate) (train, test *Prob
 		fewest++
 	}
 	if n < 2*fewest {
-		return nil, nil, Invalid("sample: %s: %d classes, but two disjoint sets of classes with %d pairs each take %d", d.Name, n, c.MaxTasks, 2*fewest)
+		return nil, nil, Invalid("sample: %s: %d classes, but two disjoint sets of classes with %d pairs each take %d", d.Name,
+			n, c.MaxTasks, 2*fewest)
 	}
 	order := Stream(c.Seed, "train and test classes").Perm(n)
 	tested := Picked(d.Classes, order[:c.tested(n, fewest)])
@@ -175,7 +179,9 @@ func GroupProblems(d *Dataset, c SampleConfig) (train, test *ProblemFile, err er
 			}
 		}
 		if c.several != nil {
-			t.rows = slices.DeleteFunc(t.rows, func(rows []int) bool { return rows == nil })
+			t.rows = slices.DeleteFunc(t.rows, func(rows []int) bool {
+				return rows == nil
+			})
 		}
 		pool = append(pool, t)
 	}
@@ -197,7 +203,8 @@ func (c SampleConfig) draw(d *Dataset, pool []candidate, what string) (train, te
 		c.MaxTasks = max(c.MinTasks, min(c.MaxTasks, len(pool)))
 	}
 	if len(pool) < sets*c.MaxTasks {
-		return nil, nil, Invalid("sample: %s: %d %s, but two disjoint sets of problems of up to %d tasks need %d, and one set alone %d", d.Name, len(pool),
+		return nil, nil, Invalid("sample: %s: %d %s, but two disjoint sets of problems of up to %d tasks need %d, and one set alone %d",
+			d.Name, len(pool),
 			what, c.MaxTasks, 2*c.MaxTasks, c.MinTasks)
 	}
 	Stream(c.Seed, "train and test").Shuffle(len(pool), func(i, j int) {
@@ -219,7 +226,8 @@ func (c SampleConfig) halved(pool []candidate, side int) []candidate {
 	for i, t := range pool {
 		half[i].rows = nil
 		for _, rows := range t.rows {
-			order := Stream(c.Seed, "rows of train and test", uint64(rows[0])).Perm(len(rows))
+			order := Stream(c.Seed, "rows of train and test",
+				uint64(rows[0])).Perm(len(rows))
 			middle := len(rows) / 2
 			mine := [][]int{order[:middle], order[middle:]}[side]
 			slices.Sort(mine)
@@ -230,7 +238,8 @@ func (c SampleConfig) halved(pool []candidate, side int) []candidate {
 }
 
 func (c SampleConfig) sets(d *Dataset, trained, asked []candidate) (train, test *ProblemFile, err error) {
-	if train, err = c.set(d, "train", c.Train, trained); err == nil {
+	train, err = c.set(d, "train", c.Train, trained)
+	if err == nil {
 		test, err = c.set(d, "test", c.Test, asked)
 	}
 	return train, test, err
@@ -257,7 +266,10 @@ func (c SampleConfig) set(d *Dataset, name string, count int, pool []candidate) 
 func (c SampleConfig) file(d *Dataset) *ProblemFile {
 	raw, _ := json.Marshal(c) // a struct of numbers and texts
 	return &ProblemFile{Schema: ProblemSchema,
-		Dataset: &DatasetRef{Path: d.Name, SHA256: d.Fingerprint()}, Sampling: raw}
+		Dataset: &DatasetRef{
+			Path:   d.Name,
+			SHA256: d.Fingerprint(),
+		}, Sampling: raw}
 }
 
 func (c SampleConfig) problem(set string, i uint64, tasks []candidate) (*Problem, error) {
@@ -267,7 +279,8 @@ func (c SampleConfig) problem(set string, i uint64, tasks []candidate) (*Problem
 		task := t.task
 		r := Stream(c.Seed, set+" split", i, uint64(j))
 		for _, rows := range t.rows {
-			if err := c.split(&task, rows, r); err != nil {
+			err := c.split(&task, rows, r)
+			if err != nil {
 				return nil, err
 			}
 		}
@@ -289,7 +302,8 @@ func (c SampleConfig) split(t *Task, rows []int, r *rand.Rand) error {
 	train := max(1, int(math.Round(c.TrainFraction*total)))
 	validation := max(1, int(math.Round(c.ValidationFraction*total)))
 	if train+validation >= n {
-		return Invalid("sample: task %q: %d rows of one class cannot be split by %v and %v with one left for the test", t.Name, n, c.TrainFraction, c.ValidationFraction)
+		return Invalid("sample: task %q: %d rows of one class cannot be split by %v and %v with one left for the test", t.Name,
+			n, c.TrainFraction, c.ValidationFraction)
 	}
 	order := Picked(rows, r.Perm(n))
 	t.Train = append(t.Train, order[:train]...)

@@ -60,7 +60,8 @@ func Omega(phi *mat.SymDense, rho float64) (*Solution, error) {
 	m := phi.SymmetricDim()
 	for i := range m {
 		for j := i; j < m; j++ {
-			if v := phi.At(i, j); !finite(v) {
+			v := phi.At(i, j)
+			if !finite(v) {
 				return nil, ErrInvalid.Errorf("Phi: entry (%d, %d) is %v; it must be finite", i, j, v)
 			}
 		}
@@ -101,12 +102,17 @@ func FromSpectrum(kappa []float64, rho float64,
 		return nil, err
 	}
 	k := lowestMultiplicity(kappa)
-	s := &Solution{Rho: rho, Kappa: kappa, Multiplicity: k}
+	s := &Solution{
+		Rho:          rho,
+		Kappa:        kappa,
+		Multiplicity: k,
+	}
 	s.Mu = make([]float64, len(kappa))
 	switch {
 	case rho > 0:
 		var err error
-		if s.Mu, s.Tau, err = DualScan(kappa, rho); err != nil {
+		s.Mu, s.Tau, err = DualScan(kappa, rho)
+		if err != nil {
 			return nil, err
 		}
 		for k < len(kappa) && s.Mu[k] > 0 {
@@ -152,7 +158,8 @@ func nearestToTask(u *mat.Dense) *mat.Dense {
 	best := 0
 	length := 0.0
 	for j := range m {
-		if l := floats.Norm(u.RawRowView(j), 2); l > length+tieTolerance {
+		l := floats.Norm(u.RawRowView(j), 2)
+		if l > length+tieTolerance {
 			best = j
 			length = l
 		}
@@ -235,11 +242,14 @@ func checkSpectrum(kappa []float64) error {
 	case len(kappa) == 0:
 		return ErrInvalid.Errorf("kappa: it is empty; it needs an eigenvalue for every task")
 	case !finite(kappa[0]) || !finite(kappa[len(kappa)-1]):
-		return ErrInvalid.Errorf("kappa: it runs from %v to %v; it must be finite", kappa[0], kappa[len(kappa)-1])
+		return ErrInvalid.Errorf("kappa: it runs from %v to %v; it must be finite", kappa[0],
+			kappa[len(kappa)-1])
 	case !slices.IsSorted(kappa):
 		return ErrInvalid.Errorf("kappa: it does not ascend; sort the eigenvalues")
 	}
 	return nil
 }
 
-func finite(x float64) bool { return !math.IsNaN(x) && !math.IsInf(x, 0) }
+func finite(x float64) bool {
+	return !math.IsNaN(x) && !math.IsInf(x, 0)
+}

@@ -18,7 +18,9 @@ type Points interface {
 }
 
 // PointsOf returns the rows of a matrix as Points.
-func PointsOf(x data.Matrix) Points { return matrixPoints{x} }
+func PointsOf(x data.Matrix) Points {
+	return matrixPoints{x}
+}
 
 type matrixPoints struct{ data.Matrix }
 
@@ -75,7 +77,10 @@ type aggregation[T Float] struct {
 
 // NewBatch stacks the tasks of a problem, which has some.
 func NewBatch(dtype DType, norm Norm, tasks []Task) (*Batch, error) {
-	b := &Batch{start: []int{0}, norm: norm}
+	b := &Batch{
+		start: []int{0},
+		norm:  norm,
+	}
 	for j, t := range tasks {
 		n := t.X.Rows()
 		switch {
@@ -152,13 +157,19 @@ func newAggregation[T Float](b *Batch, graphs []*data.LabelGraph) *aggregation[T
 }
 
 // stackOf is the batch in the graph's precision.
-func stackOf[T Float](b *Batch) *stack[T] { return b.stack.(*stack[T]) }
+func stackOf[T Float](b *Batch) *stack[T] {
+	return b.stack.(*stack[T])
+}
 
 // Shape names the shape of a batch, the rows of its tasks.
-func (b *Batch) Shape() string { return fmt.Sprint(b.start) }
+func (b *Batch) Shape() string {
+	return fmt.Sprint(b.start)
+}
 
 // Tasks is the number of tasks.
-func (b *Batch) Tasks() int { return len(b.start) - 1 }
+func (b *Batch) Tasks() int {
+	return len(b.start) - 1
+}
 
 // Slot is the part of a graph that a batch is put into before a run. A graph has one.
 type Slot struct {
@@ -168,12 +179,18 @@ type Slot struct {
 }
 
 // NewSlot returns an empty slot for batches of the shape of one.
-func NewSlot(like *Batch) *Slot { return &Slot{start: like.start} }
+func NewSlot(like *Batch) *Slot {
+	return &Slot{start: like.start}
+}
 
-func (s *Slot) rows() int { return s.start[s.Tasks()] }
+func (s *Slot) rows() int {
+	return s.start[s.Tasks()]
+}
 
 // Tasks is the number of tasks.
-func (s *Slot) Tasks() int { return len(s.start) - 1 }
+func (s *Slot) Tasks() int {
+	return len(s.start) - 1
+}
 
 // fit panics unless a matrix has the rows of the slot.
 func (s *Slot) fit(what string, in Shape) {

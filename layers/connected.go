@@ -35,10 +35,14 @@ type Connected struct {
 type Head []Connected
 
 // In is the number of features that go in.
-func (h Head) In() int { return h[0].In }
+func (h Head) In() int {
+	return h[0].In
+}
 
 // Out is the number of features that come out.
-func (h Head) Out() int { return h[len(h)-1].Out }
+func (h Head) Out() int {
+	return h[len(h)-1].Out
+}
 
 // String lists the widths: "25088-4096-4096-1000". It is empty without layers.
 func (h Head) String() string {
@@ -65,7 +69,8 @@ func (h Head) Validate() error {
 			return data.Invalid("head: layer %d: it is %d x %d with %d weights and %d biases; it needs in x out weights and out biases",
 				i, l.In, l.Out, len(l.W), len(l.B))
 		case i > 0 && l.In != h[i-1].Out:
-			return data.Mismatch("head: layer %d: it takes %d numbers, but layer %d makes %d; the layers must chain", i, l.In, i-1, h[i-1].Out)
+			return data.Mismatch("head: layer %d: it takes %d numbers, but layer %d makes %d; the layers must chain", i, l.In,
+				i-1, h[i-1].Out)
 		}
 		if NotFinite(l.W) >= 0 || NotFinite(l.B) >= 0 {
 			return data.Invalid("head: layer %d: a weight or bias is infinite or is NaN; it must be finite", i)
@@ -77,7 +82,8 @@ func (h Head) Validate() error {
 // NotFinite is the index of the first NaN or infinity, or -1.
 func NotFinite[T Float](x []T) int {
 	for i, v := range x {
-		if f := float64(v); math.IsNaN(f) || math.IsInf(f, 0) {
+		f := float64(v)
+		if math.IsNaN(f) || math.IsInf(f, 0) {
 			return i
 		}
 	}
@@ -118,7 +124,8 @@ func (h Head) Apply(x data.Matrix, n int) (data.Matrix, error) {
 		return x, nil
 	}
 	if x.Cols() != h.In() {
-		return nil, data.Mismatch("head: there are %d features, but the head takes %d", x.Cols(), h.In())
+		return nil, data.Mismatch("head: there are %d features, but the head takes %d",
+			x.Cols(), h.In())
 	}
 	width := h[n-1].Out
 	out := make([]float32, x.Rows()*width)
@@ -161,7 +168,9 @@ func Regraph(s *Slot, k int, f *Node) *Node {
 		Shape: SameShape,
 		F32:   regraph[float32](s, k),
 		F64:   regraph[float64](s, k),
-		Grad:  func(_ Nodes, _, grad *Node) Nodes { return Nodes{grad} },
+		Grad: func(_ Nodes, _, grad *Node) Nodes {
+			return Nodes{grad}
+		},
 	}, f)
 }
 

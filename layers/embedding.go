@@ -135,7 +135,8 @@ func Unit(e *Node) *Node {
 func unit[T Float](out View[T], in []View[T]) {
 	clear(out.Data)
 	for i := range out.Rows {
-		if r := length(in[0].Row(i)); r > 0 {
+		r := length(in[0].Row(i))
+		if r > 0 {
 			axpy(out.Row(i), 1/r, in[0].Row(i))
 		}
 	}
@@ -147,7 +148,8 @@ func unitSlope[T Float](out View[T], in []View[T]) {
 	for i := range out.Rows {
 		u := in[1].Row(i)
 		g := in[2].Row(i)
-		if r := length(in[0].Row(i)); r > 0 {
+		r := length(in[0].Row(i))
+		if r > 0 {
 			axpy(out.Row(i), 1/r, g)
 			axpy(out.Row(i), -dot(u, g)/r, u)
 		}

@@ -21,23 +21,37 @@ import (
 
 // entrywise are the operations entry by entry.
 var entrywise = map[string]func(x float64) float64{
-	"abs":    math.Abs,
-	"exp":    math.Exp,
-	"inv":    func(x float64) float64 { return 1 / x },
-	"ln":     math.Log,
-	"neg":    func(x float64) float64 { return -x },
-	"sqrt":   math.Sqrt,
-	"square": func(x float64) float64 { return x * x },
-	"tanh":   math.Tanh,
+	"abs": math.Abs,
+	"exp": math.Exp,
+	"inv": func(x float64) float64 {
+		return 1 / x
+	},
+	"ln": math.Log,
+	"neg": func(x float64) float64 {
+		return -x
+	},
+	"sqrt": math.Sqrt,
+	"square": func(x float64) float64 {
+		return x * x
+	},
+	"tanh": math.Tanh,
 }
 
 // zips are the operations on the entries of two operands of one shape, or of one and a scalar.
 // In single precision, rounding the double of a sum or a product is rounding it once.
 var zips = map[string]func(x, y float64) float64{
-	"+ false": func(x, y float64) float64 { return x + y },
-	"- false": func(x, y float64) float64 { return x - y },
-	"⊙ false": func(x, y float64) float64 { return x * y },
-	"÷ false": func(x, y float64) float64 { return x / y },
+	"+ false": func(x, y float64) float64 {
+		return x + y
+	},
+	"- false": func(x, y float64) float64 {
+		return x - y
+	},
+	"⊙ false": func(x, y float64) float64 {
+		return x * y
+	},
+	"÷ false": func(x, y float64) float64 {
+		return x / y
+	},
 }
 
 // Which operands of a product are transposed.
@@ -75,14 +89,16 @@ var word = regexp.MustCompile(`^\w+`)
 
 // operationOf is the operation of a node. The gradient of one of Gorgonia's is Gorgonia's.
 func operationOf(n *Node) Op {
-	if ours, ok := n.Op().(*boundOp); ok {
+	ours, ok := n.Op().(*boundOp)
+	if ok {
 		return ours.Op
 	}
 	operands := operandsOf(n)
 	kind := kindOf(n)
 	name := fmt.Sprint(n.Op())
 	for _, key := range []string{kind, name} {
-		fit(refused[key] == "", "operation %s: %s", word.FindString(name), refused[key])
+		fit(refused[key] == "", "operation %s: %s",
+			word.FindString(name), refused[key])
 	}
 	fit(operands != nil || kind == "constantScalar",
 		"node %s of shape %v is no input of this graph; declare a parameter", n.Name(), n.Shape())
@@ -90,7 +106,10 @@ func operationOf(n *Node) Op {
 	for i, operand := range operands {
 		in[i] = operand.Shape()
 	}
-	op := Op{Name: name, F32: bodyFor[float32](n, kind, name, in)}
+	op := Op{
+		Name: name,
+		F32:  bodyFor[float32](n, kind, name, in),
+	}
 	op.F64 = bodyFor[float64](n, kind, name, in)
 	return op
 }
@@ -105,7 +124,8 @@ func bodyFor[T Float](n *Node, kind, name string, in []Shape) Body[T] {
 		flat = flat && len(s) <= 2
 	}
 	if flat || slices.Contains(anyRank, kind) {
-		if b := body[T](n, kind, name, in); b != nil {
+		b := body[T](n, kind, name, in)
+		if b != nil {
 			return b
 		}
 	}
@@ -128,7 +148,9 @@ func foreign[T Float](op gorgonia.Op, in []Shape) Body[T] {
 }
 
 func constant[T Float](x T) Body[T] {
-	return func(out View[T], _ []View[T]) { out.Data[0] = x }
+	return func(out View[T], _ []View[T]) {
+		out.Data[0] = x
+	}
 }
 
 // kindOf is the name of the type of a node's operation.
@@ -141,26 +163,31 @@ func kindOf(n *Node) string {
 func body[T Float](n *Node, kind, name string, in []Shape) Body[T] {
 	switch kind {
 	case "constantScalar":
-		if x, ok := n.Value().Data().(float32); ok {
+		x, ok := n.Value().Data().(float32)
+		if ok {
 			return constant(T(x))
 		}
 		return constant(T(n.Value().Data().(float64)))
 	case "elemUnaryOp":
-		if f := entrywise[name]; f != nil {
+		f := entrywise[name]
+		if f != nil {
 			return mapped[T](f)
 		}
 	case "elemBinOp":
 		if name == "+ false" && slices.Equal(in[0], in[1]) {
 			return plus[T]
 		}
-		if f := zips[name]; f != nil {
+		f := zips[name]
+		if f != nil {
 			return zipped[T](f, in)
 		}
 	case "linAlgBinOp":
-		if turn, ok := products[name]; ok {
+		turn, ok := products[name]
+		if ok {
 			_, inner := turned(in[0], turn[0])
 			rows, _ := turned(in[1], turn[1])
-			fit(inner == rows, "product of operands of shapes %v and %v; the inner dimensions must agree", in[0], in[1])
+			fit(inner == rows, "product of operands of shapes %v and %v; the inner dimensions must agree",
+				in[0], in[1])
 			if name == "Aᵀ × b" { // in the order of Gorgonia's sums
 				return weightedRows[T]
 			}

@@ -116,7 +116,8 @@ func (m *Memory) Express(
 				convert(single, numbers)
 				value = newValue(n.Shape(), single)
 			}
-			if err := gorgonia.Let(n, value); err != nil {
+			err := gorgonia.Let(n, value)
+			if err != nil {
 				return err
 			}
 		}
@@ -130,7 +131,10 @@ func (m *Memory) Express(
 
 func (m *Memory) build(
 	define func(g *Graph), finish func(*Graph) error) (graph *Graph, err error) {
-	g := &Graph{memory: m, expr: gorgonia.NewGraph()}
+	g := &Graph{
+		memory: m,
+		expr:   gorgonia.NewGraph(),
+	}
 	g.inputs = map[string]place{}
 	g.places = map[*Node]place{}
 	building.Lock()
@@ -160,7 +164,8 @@ func distinct(nodes gorgonia.Nodes) error {
 		hash := n.Hashcode()
 		twin := known[hash]
 		constant := kindOf(n) == "constantScalar"
-		if twin != nil && !(constant && gorgonia.ValueEq(n.Value(), twin.Value())) {
+		if twin != nil &&
+			!(constant && gorgonia.ValueEq(n.Value(), twin.Value())) {
 			return ErrAlike.Errorf("nodes %v and %v have the same identity; give one another name", twin, n)
 		}
 		known[hash] = n
@@ -171,7 +176,8 @@ func distinct(nodes gorgonia.Nodes) error {
 // compile lists the operations that the captures need, operands first. It takes the
 // place of Gorgonia's machine, which throws all memory away between two runs.
 func (g *Graph) compile() error {
-	if err := distinct(g.expr.AllNodes()); err != nil {
+	err := distinct(g.expr.AllNodes())
+	if err != nil {
 		return err
 	}
 	for _, c := range g.captures {
@@ -191,11 +197,15 @@ func (g *Graph) compile() error {
 
 // visit adds the step of a node, after the steps of its operands.
 func (g *Graph) visit(n *Node) {
-	if _, done := g.places[n]; done {
+	_, done := g.places[n]
+	if done {
 		return
 	}
 	op := operationOf(n)
-	s := step{name: op.Name, body: op.F32}
+	s := step{
+		name: op.Name,
+		body: op.F32,
+	}
 	if g.memory.dtype == tensor.Float64 {
 		s.body = op.F64
 	}
@@ -210,7 +220,11 @@ func (g *Graph) visit(n *Node) {
 // newPlace gives a node a part of the memory.
 func (g *Graph) newPlace(n *Node) place {
 	rows, cols := matrix(n.Shape())
-	p := place{from: g.size, rows: rows, cols: cols}
+	p := place{
+		from: g.size,
+		rows: rows,
+		cols: cols,
+	}
 	g.size += rows * cols
 	g.places[n] = p
 	return p
@@ -254,8 +268,10 @@ func (g *Graph) Set(name string, value []float64) error {
 	if !exists {
 		return ErrGraph.Errorf("it has no input %q", name)
 	}
-	if size := p.rows * p.cols; len(value) > size {
-		return ErrGraph.Errorf("input %q holds %d numbers, not %d", name, size, len(value))
+	size := p.rows * p.cols
+	if len(value) > size {
+		return ErrGraph.Errorf("input %q holds %d numbers, not %d",
+			name, size, len(value))
 	}
 	if g.memory.dtype == tensor.Float64 {
 		set(g.memory.double, p, value)
@@ -280,7 +296,11 @@ func (g *Graph) Shared(name string, value []float32, shape ...int) *Node {
 		g.copies = append(g.copies, shared{g.newPlace(n), value})
 	} else {
 		rows, cols := matrix(shape)
-		g.places[n] = place{rows: rows, cols: cols, shared: value}
+		g.places[n] = place{
+			rows:   rows,
+			cols:   cols,
+			shared: value,
+		}
 	}
 	return n
 }
@@ -296,7 +316,10 @@ type Capture struct {
 
 // Capture makes the value of n available after a run, in double precision.
 func (g *Graph) Capture(n *Node) *Capture {
-	c := &Capture{Value: make([]float64, n.Shape().TotalSize()), node: n}
+	c := &Capture{
+		Value: make([]float64, n.Shape().TotalSize()),
+		node:  n,
+	}
 	g.captures = append(g.captures, c)
 	return c
 }
@@ -326,7 +349,10 @@ func Gradient(loss *Node, inputs ...*Node) Nodes {
 // in single precision, where it has no copy made.
 func (g *Graph) Hold(n *Node, value *[]float32) {
 	*value = nil
-	g.captures = append(g.captures, &Capture{single: value, node: n})
+	g.captures = append(g.captures, &Capture{
+		single: value,
+		node:   n,
+	})
 }
 
 // Constant is a number in the precision of a node.

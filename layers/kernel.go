@@ -6,7 +6,8 @@ import (
 
 // square is the shape m x m of a kernel between the rows of E.
 func square(in []Shape) Shape {
-	fit(len(in[0]) == 2, "kernel: the embeddings have shape %v; they must be a matrix", in[0])
+	fit(len(in[0]) == 2,
+		"kernel: the embeddings have shape %v; they must be a matrix", in[0])
 	return Shape{in[0][0], in[0][0]}
 }
 
@@ -62,7 +63,12 @@ func distancesSlope[T Float](sign int) Body[T] {
 // Identity is I of the shape of a square matrix: K + a I has a on the diagonal, and
 // the sum of K ⊙ I is the trace.
 func Identity(k *Node) *Node {
-	return Apply(Op{Name: "identity", Shape: square, F32: identityMatrix[float32], F64: identityMatrix[float64]}, k)
+	return Apply(Op{
+		Name:  "identity",
+		Shape: square,
+		F32:   identityMatrix[float32],
+		F64:   identityMatrix[float64],
+	}, k)
 }
 
 func identityMatrix[T Float](out View[T], _ []View[T]) {

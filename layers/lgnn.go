@@ -31,7 +31,8 @@ func product[T Float](s *Slot, turn [2]linalg.Transpose) Body[T] {
 		if turn == firstTrans {
 			sparse = x.sparseT
 		}
-		linalg.CSRMul(kernels(), sparse, right.Cols, right.Data, out.Data, false)
+		linalg.CSRMul(kernels(), sparse,
+			right.Cols, right.Data, out.Data, false)
 	}
 }
 
@@ -45,9 +46,11 @@ func Aggregate(s *Slot, h *Node) *Node {
 			s.fit("aggregation", in[0])
 			return in[0]
 		},
-		F32:  aggregate[float32](s),
-		F64:  aggregate[float64](s),
-		Grad: func(_ Nodes, _, grad *Node) Nodes { return Nodes{Aggregate(s, grad)} }, // P = P'
+		F32: aggregate[float32](s),
+		F64: aggregate[float64](s),
+		Grad: func(_ Nodes, _, grad *Node) Nodes {
+			return Nodes{Aggregate(s, grad)}
+		}, // P = P'
 	}, h)
 }
 
@@ -56,15 +59,19 @@ func aggregate[T Float](s *Slot) Body[T] {
 		p := s.graph.(*aggregation[T])
 		h := in[0]
 		sums := newView[T](p.classes.Rows(), h.Cols)
-		linalg.CSRMul(kernels(), p.classes, h.Cols, h.Data, sums.Data, false) // C' H
+		linalg.CSRMul(kernels(), p.classes,
+			h.Cols, h.Data, sums.Data, false) // C' H
 		for i, c := range p.class {
 			copy(out.Row(i), sums.Row(int(c)))
 		}
-		linalg.CSRMul(kernels(), p.minus, h.Cols, h.Data, out.Data, true) // - S H
+		linalg.CSRMul(kernels(), p.minus,
+			h.Cols, h.Data, out.Data, true) // - S H
 	}
 }
 
-func add[T Float](y, x []T) { linalg.Axpy(1, x, y) }
+func add[T Float](y, x []T) {
+	linalg.Axpy(1, x, y)
+}
 
 // columnSums is 1' Z, a vector: the gradient of a bias.
 func columnSums[T Float](out View[T], in []View[T]) {

@@ -60,10 +60,14 @@ func turned(s Shape, t linalg.Transpose) (rows, cols int) {
 }
 
 // SameShape is the Shape of an Op whose result has its first operand's shape.
-func SameShape(in []Shape) Shape { return in[0] }
+func SameShape(in []Shape) Shape {
+	return in[0]
+}
 
 // ScalarShape is the Shape of an Op whose result is a scalar.
-func ScalarShape([]Shape) Shape { return nil }
+func ScalarShape([]Shape) Shape {
+	return nil
+}
 
 // Body computes a result from the operands. Out holds stale numbers: every entry has to be
 // written.
@@ -93,7 +97,10 @@ type Op struct {
 
 // Apply adds the operation on the given operands to their graph.
 func Apply(op Op, in ...*Node) *Node {
-	bound := &boundOp{Op: op, types: make([]hm.Type, len(in)+1)}
+	bound := &boundOp{
+		Op:    op,
+		types: make([]hm.Type, len(in)+1),
+	}
 	shapes := make([]Shape, len(in))
 	for i, n := range in {
 		shapes[i] = n.Shape()
@@ -101,8 +108,12 @@ func Apply(op Op, in ...*Node) *Node {
 	}
 	bound.shape = op.Shape(shapes)
 	dtype := in[0].Dtype()
-	if bound.types[len(in)] = hm.Type(dtype); len(bound.shape) > 0 {
-		bound.types[len(in)] = gorgonia.TensorType{Dims: len(bound.shape), Of: dtype}
+	bound.types[len(in)] = hm.Type(dtype)
+	if len(bound.shape) > 0 {
+		bound.types[len(in)] = gorgonia.TensorType{
+			Dims: len(bound.shape),
+			Of:   dtype,
+		}
 	}
 	n, err := gorgonia.ApplyOp(bound, in...)
 	if err != nil {
@@ -118,13 +129,27 @@ type boundOp struct {
 	shape Shape
 }
 
-func (o *boundOp) Arity() int            { return len(o.types) - 1 }
-func (o *boundOp) Type() hm.Type         { return hm.NewFnType(o.types...) }
-func (o *boundOp) ReturnsPtr() bool      { return true }
-func (o *boundOp) CallsExtern() bool     { return false } // the machine need not allocate
-func (o *boundOp) OverwritesInput() int  { return -1 }
-func (o *boundOp) WriteHash(h hash.Hash) { fmt.Fprint(h, o.Name) }
-func (o *boundOp) String() string        { return o.Name }
+func (o *boundOp) Arity() int {
+	return len(o.types) - 1
+}
+func (o *boundOp) Type() hm.Type {
+	return hm.NewFnType(o.types...)
+}
+func (o *boundOp) ReturnsPtr() bool {
+	return true
+}
+func (o *boundOp) CallsExtern() bool {
+	return false
+} // the machine need not allocate
+func (o *boundOp) OverwritesInput() int {
+	return -1
+}
+func (o *boundOp) WriteHash(h hash.Hash) {
+	fmt.Fprint(h, o.Name)
+}
+func (o *boundOp) String() string {
+	return o.Name
+}
 
 func (o *boundOp) InferShape(...gorgonia.DimSizer) (Shape, error) {
 	return o.shape.Clone(), nil
@@ -159,9 +184,11 @@ func computed[T Float](body Body[T], shape Shape, in []gorgonia.Value) gorgonia.
 // newValue is Gorgonia's value of some numbers.
 func newValue[T Float](shape Shape, numbers []T) gorgonia.Value {
 	if len(shape) > 0 {
-		return tensor.New(tensor.WithShape(shape...), tensor.WithBacking(numbers))
+		return tensor.New(tensor.WithShape(shape...),
+			tensor.WithBacking(numbers))
 	}
-	if x, ok := any(numbers[0]).(float64); ok {
+	x, ok := any(numbers[0]).(float64)
+	if ok {
 		return gorgonia.NewF64(x)
 	}
 	return gorgonia.NewF32(float32(numbers[0]))
@@ -169,7 +196,8 @@ func newValue[T Float](shape Shape, numbers []T) gorgonia.Value {
 
 // entries are the numbers of a value.
 func entries[T Float](v gorgonia.Value) []T {
-	if t, ok := v.(*tensor.Dense); ok {
+	t, ok := v.(*tensor.Dense)
+	if ok {
 		v = t.Materialize().(*tensor.Dense) // of views and transposes
 	}
 	if x, ok := v.Data().(T); ok {
@@ -233,10 +261,12 @@ func Outside(name string, f func(in, slopes []View[float64]) float64, operands .
 		Grad: func(in Nodes, out, grad *Node) (n Nodes) {
 			for i, operand := range in {
 				n = append(n, Apply(Op{ // of out, so that it runs after the function
-					Name:  fmt.Sprint(name, "'", i),
-					Shape: func([]Shape) Shape { return operand.Shape() },
-					F32:   scaledSlope[float32](slopes[i]),
-					F64:   scaledSlope[float64](slopes[i]),
+					Name: fmt.Sprint(name, "'", i),
+					Shape: func([]Shape) Shape {
+						return operand.Shape()
+					},
+					F32: scaledSlope[float32](slopes[i]),
+					F64: scaledSlope[float64](slopes[i]),
 				}, grad, out))
 			}
 			return n

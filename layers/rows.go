@@ -24,7 +24,8 @@ func RowProducts(dense bool, tasks ...Points) (k View[float64], sparse bool) {
 	}
 	x := newFeatures[float64](tasks, from)
 	k = newView[float64](x.Rows, x.Rows)
-	if sparse = x.sparse != nil; sparse {
+	sparse = x.sparse != nil
+	if sparse {
 		linalg.CSRGram(x.sparse, x.sparseT, k.Data)
 	} else {
 		Center(x.View)
@@ -46,7 +47,9 @@ func Center(x View[float64]) {
 }
 
 // AddGram adds B'B to the lower triangle of A, B being k x m.
-func AddGram(a, b View[float64]) { addGram(a, b, true) }
+func AddGram(a, b View[float64]) {
+	addGram(a, b, true)
+}
 
 // addGram adds B B' or, transposed, B'B to the lower triangle of A, a strip of rows at a time,
 // as far as the strip's last row reaches.
@@ -90,9 +93,11 @@ func InnerProducts(b View[float64]) View[float64] {
 func InverseProducts(a, b View[float64]) (products View[float64], trace float64, err error) {
 	ker := kernels()
 	if !linalg.Cholesky(ker, a.Rows, a.Data, a.Cols) {
-		return products, 0, data.Invalid("a matrix of %d x %d is not positive definite in float64", a.Rows, a.Rows)
+		return products, 0, data.Invalid("a matrix of %d x %d is not positive definite in float64",
+			a.Rows, a.Rows)
 	}
-	linalg.Invert(ker, a.Rows, a.Data, a.Cols) // tr(A^-1) is the sum of squares of L^-1
+	linalg.Invert(ker, a.Rows,
+		a.Data, a.Cols) // tr(A^-1) is the sum of squares of L^-1
 	for i := range a.Rows {
 		l := a.Row(i)[:i+1]
 		trace += floats.Dot(l, l)

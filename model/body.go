@@ -62,11 +62,15 @@ func (s Statistic) values(compute Rows, rows []int) (v []float64, err error) {
 	for _, row := range rows {
 		v = compute(v, row)
 	}
-	if want := len(rows) * s.Cols; len(v) != want {
-		return nil, data.Invalid("statistic %q: it has %d numbers; %d rows of %d have %d", s.Name, len(v), len(rows), s.Cols, want)
+	want := len(rows) * s.Cols
+	if len(v) != want {
+		return nil, data.Invalid("statistic %q: it has %d numbers; %d rows of %d have %d", s.Name,
+			len(v), len(rows), s.Cols, want)
 	}
-	if i := layers.NotFinite(v); i >= 0 {
-		return nil, data.Invalid("statistic %q: entry %d is %v; it must be finite", s.Name, i, v[i])
+	i := layers.NotFinite(v)
+	if i >= 0 {
+		return nil, data.Invalid("statistic %q: entry %d is %v; it must be finite",
+			s.Name, i, v[i])
 	}
 	return v, nil
 }
@@ -86,7 +90,8 @@ type BodyInputs struct {
 // problem's rows, behind the head if there is one.
 func (in BodyInputs) Product(l *layers.Node) *layers.Node {
 	if l.Dims() != 2 || l.Shape()[0] != in.Config.Features {
-		panic(ErrConfig.Errorf("weights of shape %v for rows of %d features; the weights need a row for each", l.Shape(), in.Config.Features))
+		panic(ErrConfig.Errorf("weights of shape %v for rows of %d features; the weights need a row for each",
+			l.Shape(), in.Config.Features))
 	}
 	if in.features == nil {
 		return layers.Product(in.Slot, l)

@@ -67,11 +67,15 @@ type Config struct {
 
 // Settings is the table of the configuration, section "model". The names of pieces are checked by
 // Validate.
-func (c *Config) Settings() settings.Table { return settings.New("model", c, nil) }
+func (c *Config) Settings() settings.Table {
+	return settings.New("model", c, nil)
+}
 
 // FeatureFree says that networks like this serve problems of any number of
 // features.
-func (c Config) FeatureFree() bool { return bodies[c.Body].Pairs }
+func (c Config) FeatureFree() bool {
+	return bodies[c.Body].Pairs
+}
 
 // Preset returns the configuration of that name, "default", "paper" or "pairwise", for data of the
 // given number of features. The pieces of the last are in package pairwise, which has to be
@@ -79,30 +83,37 @@ func (c Config) FeatureFree() bool { return bodies[c.Body].Pairs }
 func Preset(name string, features int) (Config, error) {
 	c, ok := presets[name]
 	if !ok {
-		return Config{}, ErrConfig.Errorf("preset is %q; it must be one of %s", name, strings.Join(Presets(), ", "))
+		return Config{}, ErrConfig.Errorf("preset is %q; it must be one of %s",
+			name, strings.Join(Presets(), ", "))
 	}
 	c.Features = features
 	return c, c.missing()
 }
 
 // Presets lists the names of the presets.
-func Presets() []string { return sortedKeys(presets) }
+func Presets() []string {
+	return sortedKeys(presets)
+}
 
 // Validate checks every field but the objective, which training alone needs (Trainable), and
 // reports all faults.
 func (c Config) Validate() error {
 	faults := append(c.Settings().Faults(), c.missing())
-	fault := func(format string, args ...any) { faults = append(faults, fmt.Errorf(format, args...)) }
+	fault := func(format string, args ...any) {
+		faults = append(faults, fmt.Errorf(format, args...))
+	}
 	if c.Features == 0 && !c.FeatureFree() {
 		fault("model.features is 0; the body %q needs at least 1", c.Body)
 	}
-	if c.Head != "" && !strings.HasSuffix(c.Head, fmt.Sprint("-", c.Features)) {
+	if c.Head != "" &&
+		!strings.HasSuffix(c.Head, fmt.Sprint("-", c.Features)) {
 		fault("model.head is %q, but model.features %d; a head makes as many features as the network takes", c.Head, c.Features)
 	}
 	if c.FeatureFree() != estimators[c.Estimator].Pairs {
 		fault("the body %q or the estimator %q is of pairs of tasks, but not both; they must agree", c.Body, c.Estimator)
 	}
-	if err := errors.Join(faults...); err != nil {
+	err := errors.Join(faults...)
+	if err != nil {
 		return ErrConfig.Errorf("%w", err)
 	}
 	return nil
@@ -118,5 +129,6 @@ func (c Config) Trainable() error {
 func (c Config) missing() error {
 	return errors.Join(missing(bodies, "body", c.Body),
 		missing(readouts, "readout", c.Readout),
-		missing(estimators, "estimator", c.Estimator), missing(links, "link", c.Link))
+		missing(estimators, "estimator", c.Estimator),
+		missing(links, "link", c.Link))
 }

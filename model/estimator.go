@@ -26,8 +26,15 @@ var reluEstimator = Estimator{
 	Params: func(c Config) []Spec {
 		return []Spec{
 			vector("alpha", 1, 0.1),
-			{Name: "L", Shape: []int{c.Hidden, c.Hidden}, Deviation: layerDeviation},
-			{Name: "beta", Shape: []int{c.Hidden}},
+			{
+				Name:      "L",
+				Shape:     []int{c.Hidden, c.Hidden},
+				Deviation: layerDeviation,
+			},
+			{
+				Name:  "beta",
+				Shape: []int{c.Hidden},
+			},
 		}
 	},
 	Linear: []Entry{{"alpha", 0}, {"alpha", 1}},

@@ -53,7 +53,12 @@ func newPrograms(c Config, head layers.Head) (programs, error) {
 		return programs{}, err
 	}
 	memory, err := layers.NewMemory(c.DType)
-	return programs{config: c, head: head, memory: memory, kept: map[shape]*program{}}, err
+	return programs{
+		config: c,
+		head:   head,
+		memory: memory,
+		kept:   map[shape]*program{},
+	}, err
 }
 
 // program is a compiled graph for problems of one shape.
@@ -73,11 +78,13 @@ type program struct {
 // that happens to one in a hundred runs.
 func (ps *programs) program(p *Payload, tuples int) (*program, error) {
 	s := shape{p.shape, p.tasks, tuples}
-	if kept := ps.kept[s]; kept != nil {
+	kept := ps.kept[s]
+	if kept != nil {
 		return kept, nil
 	}
 	compiled, err := ps.compile(p, s)
-	for repeats := 2; repeats > 0 && errors.Is(err, layers.ErrAlike); repeats-- {
+	for repeats := 2; repeats > 0 &&
+		errors.Is(err, layers.ErrAlike); repeats-- {
 		compiled, err = ps.compile(p, s)
 	}
 	if err != nil {
@@ -93,11 +100,13 @@ func (ps *programs) program(p *Payload, tuples int) (*program, error) {
 // compile makes the graph for a shape.
 func (ps *programs) compile(p *Payload, s shape) (compiled *program, err error) {
 	compiled = &program{shape: s}
-	if compiled.slot, err = p.slot(); err != nil {
+	compiled.slot, err = p.slot()
+	if err != nil {
 		return nil, err
 	}
 	if ps.inParts(p.tasks) {
-		if compiled.parts, err = newParts(ps.config, ps.memory); err != nil {
+		compiled.parts, err = newParts(ps.config, ps.memory)
+		if err != nil {
 			return nil, err
 		}
 	}
@@ -133,7 +142,11 @@ type core struct {
 // newCore adds the inputs and the estimates to a graph. With parts, which embed the
 // problems, E is an input.
 func newCore(g *layers.Graph, ps *programs, p *program) *core {
-	n := &core{programs: ps, program: p, params: ps.config.inputs(g)}
+	n := &core{
+		programs: ps,
+		program:  p,
+		params:   ps.config.inputs(g),
+	}
 	n.estimates(g)
 	return n
 }
@@ -161,7 +174,8 @@ func (in Inputs) piece(c Config, kind string) Inputs {
 // named builds a registered piece and puts its name into errors.
 func named(kind, name string, build func()) {
 	defer func() {
-		if r := recover(); r != nil {
+		r := recover()
+		if r != nil {
 			err, ok := r.(error)
 			if !ok {
 				err = fmt.Errorf("%v", r)
@@ -175,9 +189,12 @@ func named(kind, name string, build func()) {
 // shaped checks the result of a piece, which must have one of the shapes.
 func shaped(name string, n *layers.Node, shapes ...[]int) {
 	layers.Check(n)
-	fits := func(s []int) bool { return slices.Equal(s, n.Shape()) }
+	fits := func(s []int) bool {
+		return slices.Equal(s, n.Shape())
+	}
 	if !slices.ContainsFunc(shapes, fits) {
-		panic(ErrConfig.Errorf("%s has the shape %v; it must have %v", name, n.Shape(), shapes[0]))
+		panic(ErrConfig.Errorf("%s has the shape %v; it must have %v", name,
+			n.Shape(), shapes[0]))
 	}
 }
 
@@ -187,7 +204,10 @@ func (n *core) embedding(g *layers.Graph) *layers.Node {
 	if n.program.parts != nil {
 		return g.Input(embedded, rows, n.program.parts.width())
 	}
-	in := BodyInputs{Config: n.config, Slot: n.program.slot}
+	in := BodyInputs{
+		Config: n.config,
+		Slot:   n.program.slot,
+	}
 	in.Params = n.params.piece(n.config, "body")
 	in.features = n.features(g)
 	return n.config.embedding(g, rows, in)
@@ -246,7 +266,11 @@ func (n *core) features(g *layers.Graph) (f *layers.Node) {
 		w := g.Shared(fmt.Sprint(HeadPrefix, "W", i), l.W, l.In, l.Out)
 		b := g.Shared(fmt.Sprint(HeadPrefix, "b", i), l.B, l.Out)
 		n.weights = append(n.weights, w, b)
-		in := BodyInputs{Config: Config{Features: l.In}, Slot: n.program.slot, features: f}
+		in := BodyInputs{
+			Config:   Config{Features: l.In},
+			Slot:     n.program.slot,
+			features: f,
+		}
 		f = layers.Activate(i < len(n.head)-1, b, in.Product(w)) // n x out
 	}
 	if f != nil && n.config.usesGraph() {
@@ -256,28 +280,34 @@ func (n *core) features(g *layers.Graph) (f *layers.Node) {
 }
 
 // statisticName tells the names of statistics from the names of parameters.
-func statisticName(s Statistic) string { return "statistic " + s.Name }
+func statisticName(s Statistic) string {
+	return "statistic " + s.Name
+}
 
 // inputs are the values of a graph's inputs for a problem and some tuples.
 func (ps *programs) inputs(
 	params Params, p *Payload, tuples []Tuple) (map[string][]float64, error) {
-	if err := p.fits(below(ps.config, ps.head)); err != nil {
+	err := p.fits(below(ps.config, ps.head))
+	if err != nil {
 		return nil, err
 	}
-	if err := params.matches(ps.config); err != nil {
+	err = params.matches(ps.config)
+	if err != nil {
 		return nil, fmt.Errorf("parameters: %w", err)
 	}
 	m := p.Tasks()
 	inputs := params.inputs()
 	for q, t := range tuples {
 		if len(t.Omega) != m*m {
-			return nil, ErrMismatch.Errorf("tuple %d: Omega has %d entries, but the problem %d tasks", q, len(t.Omega), m)
+			return nil, ErrMismatch.Errorf("tuple %d: Omega has %d entries, but the problem %d tasks",
+				q, len(t.Omega), m)
 		}
 		if t.O < 0 {
 			return nil, ErrMismatch.Errorf("tuple %d: o is %v; a relative error is not negative", q, t.O)
 		}
 		inputs["o"] = append(inputs["o"], t.O)
-		inputs["tr(Omega^2)"] = append(inputs["tr(Omega^2)"], floats.Dot(t.Omega, t.Omega))
+		inputs["tr(Omega^2)"] = append(inputs["tr(Omega^2)"],
+			floats.Dot(t.Omega, t.Omega))
 		inputs["Omega"] = append(inputs["Omega"], t.Omega...)
 	}
 	if ps.outcomes != nil {
@@ -304,12 +334,14 @@ func (ps *programs) put(params Params, p *Payload, tuples []Tuple) (*program, er
 		return nil, err
 	}
 	if n.slot != nil {
-		if err := n.slot.Put(p.batch); err != nil {
+		err := n.slot.Put(p.batch)
+		if err != nil {
 			return nil, err
 		}
 	}
 	if n.parts != nil {
-		if inputs[embedded], err = n.parts.embed(params, p); err != nil {
+		inputs[embedded], err = n.parts.embed(params, p)
+		if err != nil {
 			return nil, err
 		}
 	}
@@ -319,7 +351,8 @@ func (ps *programs) put(params Params, p *Payload, tuples []Tuple) (*program, er
 // set gives a graph its inputs.
 func set(g *layers.Graph, inputs map[string][]float64) error {
 	for name, value := range inputs {
-		if err := g.Set(name, value); err != nil {
+		err := g.Set(name, value)
+		if err != nil {
 			return err
 		}
 	}

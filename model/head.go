@@ -46,12 +46,13 @@ const classifier = "classifier."
 //
 // Layers come in the order of their numbers, and gaps do not matter.
 func ReadHead(path string) (layers.Head, error) {
-	arrays, _, err := safetensors.Read(path, func(name string) safetensors.DType {
-		if layerArray.MatchString(name) {
-			return safetensors.F32
-		}
-		return "" // other arrays are left out
-	})
+	arrays, _, err := safetensors.Read(path,
+		func(name string) safetensors.DType {
+			if layerArray.MatchString(name) {
+				return safetensors.F32
+			}
+			return "" // other arrays are left out
+		})
 	if err != nil {
 		return nil, fmt.Errorf("head: %w", err)
 	}
@@ -71,7 +72,8 @@ func readHead(arrays []Tensor) (head layers.Head, err error) {
 	prefix := ""
 	for _, a := range arrays {
 		names = append(names, a.Name)
-		if strings.HasPrefix(a.Name, classifier) && layerArray.MatchString(a.Name) {
+		if strings.HasPrefix(a.Name, classifier) &&
+			layerArray.MatchString(a.Name) {
 			prefix = classifier
 		}
 	}
@@ -90,12 +92,15 @@ func readHead(arrays []Tensor) (head layers.Head, err error) {
 		if m[2]+m[3] != "" {
 			part = weights
 		}
-		if first, taken := part[number]; taken {
-			return nil, data.Malformed("%q and %q have the same number; the file must have the layers of the head alone", first.Name, a.Name)
+		first, taken := part[number]
+		if taken {
+			return nil, data.Malformed("%q and %q have the same number; the file must have the layers of the head alone",
+				first.Name, a.Name)
 		}
 		part[number] = a
 	}
-	numbers := slices.AppendSeq(slices.Collect(maps.Keys(weights)), maps.Keys(biases))
+	numbers := slices.AppendSeq(slices.Collect(maps.Keys(weights)),
+		maps.Keys(biases))
 	for _, number := range data.Distinct(numbers) {
 		l, err := connected(weights[number], biases[number])
 		if err != nil {
@@ -117,9 +122,13 @@ func connected(weight, bias Tensor) (l layers.Connected, err error) {
 	case weight.Name == "":
 		return l, data.Malformed("there is a bias %q without its weight; a layer needs both", bias.Name)
 	case len(weight.Shape) != 2:
-		return l, data.Malformed("array %q: its shape is %v; the weight of a fully connected layer has two dimensions", weight.Name, weight.Shape)
+		return l, data.Malformed("array %q: its shape is %v; the weight of a fully connected layer has two dimensions",
+			weight.Name, weight.Shape)
 	}
-	l = layers.Connected{In: weight.Shape[0], Out: weight.Shape[1]}
+	l = layers.Connected{
+		In:  weight.Shape[0],
+		Out: weight.Shape[1],
+	}
 	l.W = weight.Single
 	l.B = bias.Single
 	if strings.HasSuffix(weight.Name, ".weight") { // out x in
@@ -138,7 +147,9 @@ func connected(weight, bias Tensor) (l layers.Connected, err error) {
 // only the layers that are trained change, and the others may be large.
 func saveHead(dir string, head layers.Head) error {
 	path := filepath.Join(dir, HeadFile)
-	shapeAlone := func(string) safetensors.DType { return "" }
+	shapeAlone := func(string) safetensors.DType {
+		return ""
+	}
 	_, metadata, err := safetensors.Read(path, shapeAlone)
 	if err == nil && metadata[safetensors.Checksum] == head.Sum() {
 		return nil
@@ -150,7 +161,12 @@ func saveHead(dir string, head layers.Head) error {
 // memory. The prefix comes before their names.
 func HeadArrays(prefix string, head layers.Head) (arrays []Tensor) {
 	put := func(name string, values []float32, shape ...int) {
-		t := Tensor{Name: prefix + name, DType: safetensors.F32, Shape: shape, Single: values}
+		t := Tensor{
+			Name:   prefix + name,
+			DType:  safetensors.F32,
+			Shape:  shape,
+			Single: values,
+		}
 		arrays = append(arrays, t)
 	}
 	for i, l := range head {
@@ -170,7 +186,8 @@ func loadHead(dir, widths string) (layers.Head, error) {
 		return nil, err
 	}
 	if head.String() != widths {
-		return nil, ErrMismatch.Errorf("%s: the head is %s, but %s says %s", filepath.Join(dir, HeadFile), head, WeightsFile, widths)
+		return nil, ErrMismatch.Errorf("%s: the head is %s, but %s says %s",
+			filepath.Join(dir, HeadFile), head, WeightsFile, widths)
 	}
 	return head, nil
 }
@@ -190,7 +207,8 @@ func Through(head layers.Head, count int, p *data.ProblemData) (*data.ProblemDat
 		return p, err
 	}
 	if len(p.Prepare) > 0 {
-		return nil, ErrMismatch.Errorf("problem %q: its features are prepared (%s), but a head takes the features of the dataset; draw the problems without --prepare", p.Name, strings.Join(p.Prepare, ", "))
+		return nil, ErrMismatch.Errorf("problem %q: its features are prepared (%s), but a head takes the features of the dataset; draw the problems without --prepare", p.Name,
+			strings.Join(p.Prepare, ", "))
 	}
 	q, err := p.Mapped(func(x data.Matrix) (data.Matrix, error) {
 		return head.Apply(x, count)

@@ -15,8 +15,12 @@ func init() {
 // identityLink is v(o) = o. It leaves training no way to bend v until slopes
 // vanish where most tuples lie.
 var identityLink = Link{
-	Build:     func(_ Inputs, o *layers.Node) *layers.Node { return o },
-	Direction: func(Params) float64 { return 1 },
+	Build: func(_ Inputs, o *layers.Node) *layers.Node {
+		return o
+	},
+	Direction: func(Params) float64 {
+		return 1
+	},
 }
 
 // logLink is the paper's alternative v(o) = ln(e^gamma_1 o + e^gamma_2), which
@@ -28,5 +32,7 @@ var logLink = Link{
 		offset := must(op.Exp(p.Number("gamma", 1)))
 		return must(op.Log(add(mul(slope, o), offset)))
 	},
-	Direction: func(Params) float64 { return 1 },
+	Direction: func(Params) float64 {
+		return 1
+	},
 }

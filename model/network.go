@@ -41,7 +41,9 @@ func init() {
 	RegisterReadout("mean", meanReadout)
 	RegisterEstimator("kernel", kernelEstimator)
 	RegisterLink("tanh", tanhLink)
-	RegisterObjective(Paper, Loss{Build: func(in LossInputs) *layers.Node { return in.Residual }})
+	RegisterObjective(Paper, Loss{Build: func(in LossInputs) *layers.Node {
+		return in.Residual
+	}})
 }
 
 // presets are the configurations with a name. Features is left to the caller.
@@ -79,8 +81,9 @@ func (n *core) estimates(g *layers.Graph) {
 	n.o = g.Input("o", q)
 	phi := must(op.Reshape(n.phi, []int{m * m}))
 	quadratic := mul(n.c, g.Input("tr(Omega^2)", q)) // q
-	n.f = add(mul(n.omega, phi), quadratic)          // q: <Phi, Omega> + c tr(Omega^2)
-	n.v = n.link(n.o)                                // q
+	n.f = add(mul(n.omega,
+		phi), quadratic) // q: <Phi, Omega> + c tr(Omega^2)
+	n.v = n.link(n.o) // q
 }
 
 // lgnn is the layerwise graph neural network, P being the label graphs of the tasks:
@@ -98,11 +101,17 @@ var lgnn = Body{
 			specs = append(specs,
 				Spec{Name: weightName(i), Shape: []int{c.Features, c.Hidden}, Embedding: true,
 					Deviation: layerDeviation, Decay: float64(shared), FeatureMap: true},
-				Spec{Name: biasName(i), Shape: []int{c.Hidden}, Embedding: true})
+				Spec{
+					Name:      biasName(i),
+					Shape:     []int{c.Hidden},
+					Embedding: true,
+				})
 		}
 		return specs
 	},
-	Graph: func(c Config) bool { return c.Layers > 1 },
+	Graph: func(c Config) bool {
+		return c.Layers > 1
+	},
 	Build: func(in BodyInputs) *layers.Node {
 		c := in.Config
 		var products layers.Nodes // n x h: X L_i
@@ -133,8 +142,12 @@ func (c Config) distinctLayers() int {
 	return min(c.Layers, 2)
 }
 
-func weightName(i int) string { return fmt.Sprint("L", i+1) }
-func biasName(i int) string   { return fmt.Sprint("b", i+1) }
+func weightName(i int) string {
+	return fmt.Sprint("L", i+1)
+}
+func biasName(i int) string {
+	return fmt.Sprint("b", i+1)
+}
 
 // Readout is E (m x h) of H (n x h) as the configuration says: each task's rows by the
 // weights of the readout, and of length 1 if it is to be.
@@ -162,7 +175,9 @@ func kernelMixture(odd bool) Estimator {
 		Params: vectors("alpha", 1, 1, 1, 0.1),
 		Linear: []Entry{{"alpha", 0}, {"alpha", 1}, {"alpha", 3}},
 		Build: func(p Inputs, e *layers.Node) (phi, c *layers.Node) {
-			alpha := func(i int) *layers.Node { return p.Number("alpha", i-1) }
+			alpha := func(i int) *layers.Node {
+				return p.Number("alpha", i-1)
+			}
 			kernel := gaussian(-1, e, alpha(3)) // m x m
 			if odd {
 				kernel = must(op.Sub(kernel, gaussian(1, e, alpha(3))))
@@ -191,7 +206,9 @@ var tanhLink = Link{
 		scaled := mul(p.Number("gamma", 0), o)                  // q
 		return must(op.Tanh(add(scaled, p.Number("gamma", 1)))) // q
 	},
-	Direction: func(p Params) float64 { return p.Get("gamma")[0] },
+	Direction: func(p Params) float64 {
+		return p.Get("gamma")[0]
+	},
 }
 
 // gamma declares the two parameters of links, with the paper's starting values.
@@ -200,7 +217,12 @@ var gamma = vectors("gamma", 1, 0)
 // loss is the function that training minimises: the registered one, and lambda
 // sum_i ||L_i||^2.
 func (n *core) loss(t *TrainingGraph, outcomes *layers.Node) (loss *layers.Node, in LossInputs) {
-	in = LossInputs{F: n.f, V: n.v, O: n.o, Omega: n.omega}
+	in = LossInputs{
+		F:     n.f,
+		V:     n.v,
+		O:     n.o,
+		Omega: n.omega,
+	}
 	in.Residual = mean(must(op.Abs(must(op.Sub(n.f, n.v))))) // scalar
 	in.Deviation = deviation(n.link(outcomes))               // scalar
 	name := string(n.config.Objective)

@@ -38,12 +38,18 @@ type Spec struct {
 
 // vector declares a parameter by its initial values.
 func vector(name string, start ...float64) Spec {
-	return Spec{Name: name, Shape: []int{len(start)}, Start: start}
+	return Spec{
+		Name:  name,
+		Shape: []int{len(start)},
+		Start: start,
+	}
 }
 
 // vectors declares a vector as the only parameter of a piece.
 func vectors(name string, start ...float64) func(Config) []Spec {
-	return func(Config) []Spec { return []Spec{vector(name, start...)} }
+	return func(Config) []Spec {
+		return []Spec{vector(name, start...)}
+	}
 }
 
 // Tensor is a named array of numbers, row-major.
@@ -81,7 +87,11 @@ func (c Config) Specs() (specs []Spec) {
 func NewParams(c Config, seed uint64) Params {
 	var p Params
 	for _, s := range c.Specs() {
-		t := Tensor{Name: s.Name, Shape: s.Shape, Value: s.Start}
+		t := Tensor{
+			Name:  s.Name,
+			Shape: s.Shape,
+			Value: s.Start,
+		}
 		if s.Start == nil {
 			r := data.Stream(seed, "initial "+s.Name)
 			t.Value = make([]float64, layers.Shape(s.Shape).TotalSize())
@@ -127,15 +137,18 @@ func (p Params) Clone() Params {
 func (p Params) matches(c Config) error {
 	specs := c.Specs()
 	if len(p) != len(specs) {
-		return ErrMismatch.Errorf("there are %d tensors, but the configuration has %d", len(p), len(specs))
+		return ErrMismatch.Errorf("there are %d tensors, but the configuration has %d",
+			len(p), len(specs))
 	}
 	for i, s := range specs {
 		switch t := p[i]; {
 		case t.Name != s.Name:
-			return ErrMismatch.Errorf("tensor %d is %q, but the configuration has %q there", i, t.Name, s.Name)
+			return ErrMismatch.Errorf("tensor %d is %q, but the configuration has %q there", i,
+				t.Name, s.Name)
 		case !slices.Equal(t.Shape, s.Shape),
 			len(t.Value) != layers.Shape(s.Shape).TotalSize():
-			return ErrMismatch.Errorf("tensor %q has shape %v and %d numbers, but the configuration has shape %v", t.Name, t.Shape, len(t.Value), s.Shape)
+			return ErrMismatch.Errorf("tensor %q has shape %v and %d numbers, but the configuration has shape %v", t.Name,
+				t.Shape, len(t.Value), s.Shape)
 		}
 	}
 	return nil

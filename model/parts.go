@@ -19,20 +19,26 @@ type parts struct {
 
 // inParts says whether problems of so many tasks are embedded in parts.
 func (ps *programs) inParts(tasks int) bool {
-	return ps.parted && ps.config.FeatureFree() && ps.config.rows(tasks) > partRows
+	return ps.parted && ps.config.FeatureFree() &&
+		ps.config.rows(tasks) > partRows
 }
 
 func newParts(c Config, memory *layers.Memory) (p *parts, err error) {
 	p = &parts{}
 	p.graph, err = memory.Build(func(g *layers.Graph) {
-		in := BodyInputs{Config: c, Params: c.inputs(g).piece(c, "body")}
+		in := BodyInputs{
+			Config: c,
+			Params: c.inputs(g).piece(c, "body"),
+		}
 		p.e = g.Capture(c.embedding(g, partRows, in))
 	})
 	return p, err
 }
 
 // width is the number of columns of E.
-func (p *parts) width() int { return len(p.e.Value) / partRows }
+func (p *parts) width() int {
+	return len(p.e.Value) / partRows
+}
 
 // embed is E, row-major.
 func (p *parts) embed(params Params, payload *Payload) ([]float64, error) {
@@ -48,7 +54,8 @@ func (p *parts) embed(params Params, payload *Payload) ([]float64, error) {
 	}
 	for part := range slices.Chunk(pairs, partRows) {
 		err := payload.addStatistics(inputs, part)
-		if err = cmp.Or(err, set(p.graph, inputs)); err != nil {
+		err = cmp.Or(err, set(p.graph, inputs))
+		if err != nil {
 			return nil, err
 		}
 		if err := p.graph.Run(); err != nil {

@@ -25,12 +25,15 @@ type Payload struct {
 }
 
 // Tasks is m, the number of tasks.
-func (p *Payload) Tasks() int { return p.tasks }
+func (p *Payload) Tasks() int {
+	return p.tasks
+}
 
 // addStatistics adds some rows of the statistics to the inputs of a graph.
 func (p *Payload) addStatistics(inputs map[string][]float64, rows []int) (err error) {
 	for i, s := range bodies[p.config.Body].Statistics {
-		if inputs[statisticName(s)], err = s.values(p.statistics[i], rows); err != nil {
+		inputs[statisticName(s)], err = s.values(p.statistics[i], rows)
+		if err != nil {
 			return err
 		}
 	}
@@ -69,7 +72,9 @@ func labelGraph(t data.TaskData, k int) (*data.LabelGraph, error) {
 // their metric. Head has the layers of the network's head that
 // are in the graph: the problem has the features below them.
 func Prepare(c Config, p *data.ProblemData, head ...layers.Connected) (*Payload, error) {
-	inMetric := func() *data.ProblemData { return view.InMetric(p.TrainingOnly()) }
+	inMetric := func() *data.ProblemData {
+		return view.InMetric(p.TrainingOnly())
+	}
 	return PrepareIn(c, p, inMetric, head...)
 }
 
@@ -84,7 +89,10 @@ func PrepareIn(c Config, p *data.ProblemData, inMetric func() *data.ProblemData,
 	if err := p.Check(); err != nil {
 		return nil, err
 	}
-	payload := &Payload{tasks: len(p.Tasks), config: c}
+	payload := &Payload{
+		tasks:  len(p.Tasks),
+		config: c,
+	}
 	if c.FeatureFree() {
 		p = inMetric()
 	} else {
@@ -92,14 +100,16 @@ func PrepareIn(c Config, p *data.ProblemData, inMetric func() *data.ProblemData,
 		if err != nil {
 			return nil, err
 		}
-		if payload, err = newPayload(c, tasks); err != nil {
+		payload, err = newPayload(c, tasks)
+		if err != nil {
 			return nil, fmt.Errorf("problem %q: %w", p.Name, err)
 		}
 	}
 	for _, s := range bodies[c.Body].Statistics {
 		rows, err := s.Compute(p)
 		if err != nil {
-			return nil, fmt.Errorf("problem %q: statistic %q: %w", p.Name, s.Name, err)
+			return nil, fmt.Errorf("problem %q: statistic %q: %w",
+				p.Name, s.Name, err)
 		}
 		payload.statistics = append(payload.statistics, rows)
 	}
@@ -108,14 +118,20 @@ func PrepareIn(c Config, p *data.ProblemData, inMetric func() *data.ProblemData,
 
 // stacked are the tasks of a problem as the operations on rows take them.
 func stacked(c Config, p *data.ProblemData) ([]layers.Task, error) {
-	if d := p.Cols(); d != c.Features {
-		return nil, ErrMismatch.Errorf("problem %q: it has %d features, but the network %d", p.Name, d, c.Features)
+	d := p.Cols()
+	if d != c.Features {
+		return nil, ErrMismatch.Errorf("problem %q: it has %d features, but the network %d",
+			p.Name, d, c.Features)
 	}
-	if names := NamesOf(p); c.Names != "" && names != c.Names {
-		return nil, ErrMismatch.Errorf("problem %q: its features are %s, but the network's are %s; they must be the same, in the same order", p.Name, cmp.Or(names, "without names"), c.Names)
+	names := NamesOf(p)
+	if c.Names != "" && names != c.Names {
+		return nil, ErrMismatch.Errorf("problem %q: its features are %s, but the network's are %s; they must be the same, in the same order", p.Name,
+			cmp.Or(names, "without names"), c.Names)
 	}
-	if k := p.Several(); k > 0 && c.Readout != "mean" {
-		return nil, ErrMismatch.Errorf("problem %q: it has %d classes, but the readout %q tells only two apart; take the body \"pairwise\", or the readout \"mean\", which looks at no classes", p.Name, k, c.Readout)
+	k := p.Several()
+	if k > 0 && c.Readout != "mean" {
+		return nil, ErrMismatch.Errorf("problem %q: it has %d classes, but the readout %q tells only two apart; take the body \"pairwise\", or the readout \"mean\", which looks at no classes",
+			p.Name, k, c.Readout)
 	}
 	tasks := make([]layers.Task, len(p.Tasks))
 	for j, t := range p.Tasks {
@@ -126,7 +142,8 @@ func stacked(c Config, p *data.ProblemData) ([]layers.Task, error) {
 			tasks[j].Graph, err = labelGraph(t, c.Neighbours)
 		}
 		if err != nil {
-			return nil, fmt.Errorf("problem %q, task %q: %w", p.Name, t.Name, err)
+			return nil, fmt.Errorf("problem %q, task %q: %w",
+				p.Name, t.Name, err)
 		}
 	}
 	return tasks, nil
@@ -146,7 +163,8 @@ func NamesOf(p *data.ProblemData) string {
 			first = append(first, strconv.Quote(name))
 		}
 	}
-	return fmt.Sprintf("%s, ... (%.12x)", strings.Join(first, ", "), sum.Sum(nil))
+	return fmt.Sprintf("%s, ... (%.12x)",
+		strings.Join(first, ", "), sum.Sum(nil))
 }
 
 // below is a configuration for the features that go into layers of its head.
@@ -162,12 +180,18 @@ func newPayload(c Config, tasks []layers.Task) (*Payload, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Payload{tasks: batch.Tasks(), shape: batch.Shape(), batch: batch, config: c}, nil
+	return &Payload{
+		tasks:  batch.Tasks(),
+		shape:  batch.Shape(),
+		batch:  batch,
+		config: c,
+	}, nil
 }
 
 // fits checks that the payload was prepared for networks like c.
 func (p *Payload) fits(c Config) error {
-	if had := p.config.prepares(); had != c.prepares() {
+	had := p.config.prepares()
+	if had != c.prepares() {
 		return ErrMismatch.Errorf("payload: it was prepared for %s, but the graph is for %s", had, c.prepares())
 	}
 	return nil
@@ -179,5 +203,6 @@ func (c Config) prepares() string {
 		return "body " + c.Body
 	}
 	return fmt.Sprintf("body %s, features %d, readout %s, norm %s, k %d, dtype %s, label graph %t",
-		c.Body, c.Features, c.Readout, c.Norm, c.Neighbours, c.DType, c.usesGraph())
+		c.Body, c.Features, c.Readout, c.Norm,
+		c.Neighbours, c.DType, c.usesGraph())
 }

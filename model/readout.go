@@ -41,7 +41,8 @@ func Means(c Config, p *data.ProblemData) (*mat.Dense, error) {
 	for i, t := range p.Tasks {
 		w, err := readouts[c.Readout](t.Kind, t.TrainSet.Y)
 		if err != nil {
-			return nil, fmt.Errorf("problem %q, task %q: %w", p.Name, t.Name, err)
+			return nil, fmt.Errorf("problem %q, task %q: %w",
+				p.Name, t.Name, err)
 		}
 		t.TrainSet.X.AddMulT(a.RawRowView(i), w, 1)
 	}

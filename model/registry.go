@@ -89,9 +89,15 @@ func (in Inputs) Number(name string, i int) *layers.Node {
 }
 
 // must is a node, or a panic that building the graph returns as an error.
-func must(n *layers.Node, err error) *layers.Node { return op.Must(n, err) }
-func add(a, b *layers.Node) *layers.Node          { return must(op.Add(a, b)) }
-func mul(a, b *layers.Node) *layers.Node          { return must(op.Mul(a, b)) }
+func must(n *layers.Node, err error) *layers.Node {
+	return op.Must(n, err)
+}
+func add(a, b *layers.Node) *layers.Node {
+	return must(op.Add(a, b))
+}
+func mul(a, b *layers.Node) *layers.Node {
+	return must(op.Mul(a, b))
+}
 
 // The pieces by name. They are filled by init functions alone.
 var (
@@ -114,10 +120,12 @@ func Pieces() map[string][]string {
 
 // missing is the error of a name that nobody has registered.
 func missing[T any](pieces map[string]T, kind, name string) error {
-	if _, registered := pieces[name]; registered {
+	_, registered := pieces[name]
+	if registered {
 		return nil
 	}
-	return ErrConfig.Errorf("model.%s is %q; it must be one of %s, or the program must import the package that registers it, as l2mt/model/pairwise does for \"pairwise\"", kind, name, strings.Join(sortedKeys(pieces), ", "))
+	return ErrConfig.Errorf("model.%s is %q; it must be one of %s, or the program must import the package that registers it, as l2mt/model/pairwise does for \"pairwise\"", kind, name,
+		strings.Join(sortedKeys(pieces), ", "))
 }
 
 func sortedKeys[T any](m map[string]T) []string {
@@ -126,10 +134,14 @@ func sortedKeys[T any](m map[string]T) []string {
 
 // RegisterBody makes a body available under a name. Like the other Register
 // functions it is for init alone, and panics if the name is taken.
-func RegisterBody(name string, b Body) { settings.Register(bodies, "body", name, b) }
+func RegisterBody(name string, b Body) {
+	settings.Register(bodies, "body", name, b)
+}
 
 // RegisterReadout makes a readout available under a name.
-func RegisterReadout(name string, r Readout) { settings.Register(readouts, "readout", name, r) }
+func RegisterReadout(name string, r Readout) {
+	settings.Register(readouts, "readout", name, r)
+}
 
 // RegisterEstimator makes an estimator available under a name.
 func RegisterEstimator(name string, e Estimator) {
@@ -137,7 +149,9 @@ func RegisterEstimator(name string, e Estimator) {
 }
 
 // RegisterLink makes a link available under a name.
-func RegisterLink(name string, l Link) { settings.Register(links, "link", name, l) }
+func RegisterLink(name string, l Link) {
+	settings.Register(links, "link", name, l)
+}
 
 // RegisterObjective makes an objective available under a name.
 func RegisterObjective(name Objective, l Loss) {
@@ -158,4 +172,6 @@ func (c Config) LinearEntries() []Entry {
 }
 
 // Measures says whether training measures the covariances that are found.
-func (c Config) Measures() bool { return objectives[string(c.Objective)].Measured }
+func (c Config) Measures() bool {
+	return objectives[string(c.Objective)].Measured
+}

@@ -31,11 +31,16 @@ type Network struct {
 
 // NewNetwork returns an untrained network.
 func NewNetwork(c Config, seed uint64) (*Network, error) {
-	if err := c.Validate(); err != nil {
+	err := c.Validate()
+	if err != nil {
 		return nil, err
 	}
-	n := &Network{Config: c, Params: NewParams(c, seed)}
-	if err := n.Params.matches(c); err != nil { // a registered piece may declare anything
+	n := &Network{
+		Config: c,
+		Params: NewParams(c, seed),
+	}
+	err = n.Params.matches(c)
+	if err != nil { // a registered piece may declare anything
 		return nil, fmt.Errorf("initial parameters: %w", err)
 	}
 	return n, nil
@@ -44,7 +49,9 @@ func NewNetwork(c Config, seed uint64) (*Network, error) {
 // Direction is the link's direction: minimising Direction * f minimises the
 // estimated relative error. Inference uses Phi' = Direction * Phi and
 // rho = Direction * c.
-func (n *Network) Direction() float64 { return n.Config.direction(n.Params) }
+func (n *Network) Direction() float64 {
+	return n.Config.direction(n.Params)
+}
 
 func (c Config) direction(p Params) float64 {
 	var params Params // by the names that the link gave them
@@ -61,7 +68,9 @@ func (c Config) direction(p Params) float64 {
 // FeatureMap gives parameters a map M to begin with (d x k, k at most h/2): embeddings have
 // about the inner products of the readout's x M. It is nil where there is no place for one.
 func (n *Network) FeatureMap() func(m *mat.Dense) {
-	mapped := slices.DeleteFunc(n.Config.Specs(), func(s Spec) bool { return !s.FeatureMap })
+	mapped := slices.DeleteFunc(n.Config.Specs(), func(s Spec) bool {
+		return !s.FeatureMap
+	})
 	if len(mapped) == 0 {
 		return nil
 	}
@@ -92,7 +101,8 @@ type configFile struct {
 // replaces the old one at once. Parameters are rounded to the precision of the
 // configuration, in which the graphs see them anyway.
 func (n *Network) Save(dir string) error {
-	if err := n.save(dir); err != nil {
+	err := n.save(dir)
+	if err != nil {
 		return fmt.Errorf("save to %s: %w", dir, err)
 	}
 	return nil
@@ -103,12 +113,14 @@ func (n *Network) save(dir string) error {
 		return err
 	}
 	if n.Head.String() != n.Config.Head {
-		return ErrMismatch.Errorf("the head is %q, but the configuration says %q", n.Head, n.Config.Head)
+		return ErrMismatch.Errorf("the head is %q, but the configuration says %q",
+			n.Head, n.Config.Head)
 	}
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		return err
 	}
-	text, err := json.MarshalIndent(configFile{configSchema, n.Config, n.Provenance}, "", "  ")
+	text, err := json.MarshalIndent(configFile{configSchema,
+		n.Config, n.Provenance}, "", "  ")
 	if err != nil {
 		return err
 	}
@@ -118,14 +130,17 @@ func (n *Network) save(dir string) error {
 		stored[i].DType = n.Config.storage()
 	}
 	if n.Head != nil {
-		if err := saveHead(dir, n.Head); err != nil {
+		err := saveHead(dir, n.Head)
+		if err != nil {
 			return err
 		}
 	}
-	if stored, err = n.Sigma.save(stored, metadata); err != nil {
+	stored, err = n.Sigma.save(stored, metadata)
+	if err != nil {
 		return err
 	}
-	if err := safetensors.Write(filepath.Join(dir, WeightsFile), stored, metadata); err != nil {
+	if err := safetensors.Write(filepath.Join(dir, WeightsFile),
+		stored, metadata); err != nil {
 		return err
 	}
 	return files.WriteFile(filepath.Join(dir, ConfigFile), append(text, '\n'))
@@ -171,8 +186,12 @@ func read(from fs.FS, dir string) (n *Network, err error) {
 	if err != nil {
 		return nil, fmt.Errorf("metadata %q: %w", configKey, err)
 	}
-	n = &Network{Config: file.Config, Provenance: file.Provenance}
-	if n.Sigma, tensors, err = takeSigma(tensors, metadata[sigmaKey]); err != nil {
+	n = &Network{
+		Config:     file.Config,
+		Provenance: file.Provenance,
+	}
+	n.Sigma, tensors, err = takeSigma(tensors, metadata[sigmaKey])
+	if err != nil {
 		return nil, err
 	}
 	n.Params, err = arrange(n.Config, tensors)
@@ -205,11 +224,14 @@ func arrange(c Config, tensors []Tensor) (p Params, err error) {
 		case !found:
 			fault("there is no tensor %q", s.Name)
 		case !slices.Equal(t.Shape, s.Shape):
-			fault("tensor %q has shape %v; it must have %v", t.Name, t.Shape, s.Shape)
+			fault("tensor %q has shape %v; it must have %v", t.Name,
+				t.Shape, s.Shape)
 		case t.DType != c.storage():
-			fault("tensor %q has dtype %s; it must have %s", t.Name, t.DType, c.storage())
+			fault("tensor %q has dtype %s; it must have %s", t.Name,
+				t.DType, c.storage())
 		case bad >= 0:
-			fault("tensor %q has %v at entry %d; it must be finite", t.Name, t.Value[bad], bad)
+			fault("tensor %q has %v at entry %d; it must be finite", t.Name,
+				t.Value[bad], bad)
 		}
 		p = append(p, t)
 	}

@@ -41,7 +41,11 @@ type Taught struct {
 // NewSigma returns what the rows of some classes teach, beside t.
 func NewSigma(classes []data.TaskData, t Taught) *Sigma {
 	metric := view.ScatterOf(classes).Metric(t.Ridge)
-	s := &Sigma{Metric: metric, Taught: t, Classes: classes}
+	s := &Sigma{
+		Metric:  metric,
+		Taught:  t,
+		Classes: classes,
+	}
 	rows := -len(classes)
 	for _, c := range classes {
 		x := metric.Apply(c.TrainSet.X)
@@ -59,7 +63,10 @@ func NewSigma(classes []data.TaskData, t Taught) *Sigma {
 
 // ClassOf has the rows of a class as a task.
 func ClassOf(name string, x data.Matrix) data.TaskData {
-	t := data.TaskData{Task: &data.Task{Name: name, Kind: data.Regression}}
+	t := data.TaskData{Task: &data.Task{
+		Name: name,
+		Kind: data.Regression,
+	}}
 	t.TrainSet.X = x
 	t.TrainSet.Y = make([]float64, x.Rows())
 	return t
@@ -74,7 +81,8 @@ func (s *Sigma) Fits(p *data.ProblemData) bool {
 // over its expectation for rows of that class.
 func (s *Sigma) Nearest(x data.Matrix) (class int, gap float64) {
 	mean := meanOf(s.Apply(x))
-	k := float64(max(s.Few, x.Rows())) // means of fewer rows lie nearer to each other
+	k := float64(max(s.Few,
+		x.Rows())) // means of fewer rows lie nearer to each other
 	gap = math.Inf(1)
 	for c, m := range s.means {
 		n := float64(s.inner[c].Rows())
@@ -135,8 +143,9 @@ func (s *Sigma) save(tensors []Tensor, metadata map[string]string) ([]Tensor, er
 	for _, t := range s.Classes {
 		x := t.TrainSet.X
 		rows := layers.DenseRows(layers.PointsOf(x))
-		tensors = append(tensors, Tensor{Name: sigmaKey + t.Name, DType: safetensors.F32,
-			Shape: []int{rows.Rows, rows.Cols}, Value: rows.Data})
+		tensors = append(tensors,
+			Tensor{Name: sigmaKey + t.Name, DType: safetensors.F32,
+				Shape: []int{rows.Rows, rows.Cols}, Value: rows.Data})
 	}
 	text, err := json.Marshal(s.Taught)
 	metadata[sigmaKey] = string(text)
@@ -159,7 +168,8 @@ func takeSigma(tensors []Tensor, text string) (s *Sigma, rest []Tensor, err erro
 			rest = append(rest, t)
 			continue
 		}
-		if len(t.Shape) != 2 || layers.NotFinite(t.Value) >= 0 || len(t.Value) == 0 ||
+		if len(t.Shape) != 2 ||
+			layers.NotFinite(t.Value) >= 0 || len(t.Value) == 0 ||
 			classes != nil && t.Shape[1] != classes[0].TrainSet.X.Cols() {
 			return nil, nil, ErrMismatch.Errorf("tensor %q: it must be a matrix of finite numbers, and have the columns of every class", t.Name)
 		}

@@ -67,11 +67,15 @@ func (t *TrainingGraph) capture(g *layers.Graph, n *core) {
 	p.residual = g.Capture(in.Residual)
 	p.deviation = g.Capture(in.Deviation)
 	for _, s := range n.config.Specs() {
-		p.gradient = append(p.gradient, Tensor{Name: s.Name, Shape: s.Shape})
+		p.gradient = append(p.gradient, Tensor{
+			Name:  s.Name,
+			Shape: s.Shape,
+		})
 	}
 	params := len(p.gradient)
 	p.gradient = append(p.gradient, HeadArrays(HeadPrefix, n.head)...)
-	for i, gradient := range layers.Gradient(loss, append(n.parameters(), n.weights...)...) {
+	for i, gradient := range layers.Gradient(loss,
+		append(n.parameters(), n.weights...)...) {
 		if i < params {
 			p.gradient[i].Value = g.Capture(gradient).Value
 		} else {
@@ -111,7 +115,8 @@ func (t *TrainingGraph) Express(params Params, p *Payload, tuples []Tuple) (e Ex
 		return e, err
 	}
 	n := &program{shape: shape{p.shape, p.tasks, len(tuples)}}
-	if n.slot, err = p.slot(); err != nil {
+	n.slot, err = p.slot()
+	if err != nil {
 		return e, err
 	}
 	t.setDirection(params)
@@ -133,7 +138,9 @@ func init() {
 	}})
 }
 
-func scaled(in LossInputs) *layers.Node { return must(op.Div(in.Residual, in.Deviation)) }
+func scaled(in LossInputs) *layers.Node {
+	return must(op.Div(in.Residual, in.Deviation))
+}
 
 // calibration is the part of Scaled in the objective Found.
 const calibration = 0.1
@@ -146,25 +153,30 @@ type Measure func(omega *mat.SymDense) (value float64, slope *mat.SymDense, err 
 // that has no slope, or f no least value inside of the covariances.
 func (t *TrainingGraph) found(n *core) *layers.Node {
 	m := n.program.shape.tasks
-	return layers.Outside("found", func(in, slopes []layers.View[float64]) float64 {
-		estimate := Estimate{Tasks: m, Phi: in[0].Data, C: in[1].Data[0]}
-		phi, rho := estimate.Asked(t.direction)
-		if !(rho > 0) {
-			return 0
-		}
-		solution, err := infer.Omega(phi, rho)
-		check(err)
-		value, slope, err := t.Measure(solution.Omega)
-		check(err)
-		if slope == nil {
-			return 0
-		}
-		slopePhi, slopeRho, err := infer.Slopes(phi, rho, slope)
-		check(err)
-		mat.NewDense(m, m, slopes[0].Data).Scale(t.direction, slopePhi)
-		slopes[1].Data[0] = t.direction * slopeRho
-		return value
-	}, n.phi, n.c)
+	return layers.Outside("found",
+		func(in, slopes []layers.View[float64]) float64 {
+			estimate := Estimate{
+				Tasks: m,
+				Phi:   in[0].Data,
+				C:     in[1].Data[0],
+			}
+			phi, rho := estimate.Asked(t.direction)
+			if !(rho > 0) {
+				return 0
+			}
+			solution, err := infer.Omega(phi, rho)
+			check(err)
+			value, slope, err := t.Measure(solution.Omega)
+			check(err)
+			if slope == nil {
+				return 0
+			}
+			slopePhi, slopeRho, err := infer.Slopes(phi, rho, slope)
+			check(err)
+			mat.NewDense(m, m, slopes[0].Data).Scale(t.direction, slopePhi)
+			slopes[1].Data[0] = t.direction * slopeRho
+			return value
+		}, n.phi, n.c)
 }
 
 // check lets a run of the graph return an error.
@@ -176,17 +188,20 @@ func check(err error) {
 
 // checkHead checks a configuration and the layers of its head in a graph.
 func checkHead(c Config, head layers.Head) error {
-	if err := c.Validate(); err != nil || len(head) == 0 {
+	err := c.Validate()
+	if err != nil || len(head) == 0 {
 		return err
 	}
-	if err := head.Validate(); err != nil {
+	err = head.Validate()
+	if err != nil {
 		return err
 	}
 	if len(bodies[c.Body].Statistics) > 0 {
 		return ErrMismatch.Errorf("the body %q takes statistics of the features, which change with the head; train none of its layers", c.Body)
 	}
 	if head.Out() != c.Features {
-		return ErrMismatch.Errorf("the head makes %d features, but the network takes %d", head.Out(), c.Features)
+		return ErrMismatch.Errorf("the head makes %d features, but the network takes %d",
+			head.Out(), c.Features)
 	}
 	return nil
 }
@@ -202,7 +217,8 @@ func (t *TrainingGraph) Step(params Params, p *Payload, tuples []Tuple) (Step, e
 		return Step{}, fmt.Errorf("training graph: %w", err)
 	}
 	if t.config.Measures() && t.Measure == nil {
-		return Step{}, ErrConfig.Errorf("the objective %q needs Measure, the error of a covariance on the problem", t.config.Objective)
+		return Step{}, ErrConfig.Errorf("the objective %q needs Measure, the error of a covariance on the problem",
+			t.config.Objective)
 	}
 	t.setDirection(params)
 	if err := n.graph.Run(); err != nil {
@@ -223,8 +239,14 @@ func (s Step) finite(g *layers.Graph) error {
 	parts := []Tensor{ // in the order in which they are computed
 		{Name: "the estimate f", Value: s.F},
 		{Name: "v(o)", Value: s.V},
-		{Name: "the standard deviation of v(o)", Value: []float64{s.Deviation}},
-		{Name: "the loss", Value: []float64{s.Loss}},
+		{
+			Name:  "the standard deviation of v(o)",
+			Value: []float64{s.Deviation},
+		},
+		{
+			Name:  "the loss",
+			Value: []float64{s.Loss},
+		},
 	}
 	for _, t := range s.Gradient {
 		t.Name = "the gradient of " + t.Name
@@ -232,7 +254,8 @@ func (s Step) finite(g *layers.Graph) error {
 	}
 	for _, p := range parts {
 		if layers.NotFinite(p.Value) >= 0 || layers.NotFinite(p.Single) >= 0 {
-			return ErrNotFinite.Errorf("%s is not finite; the first such numbers come from operation %s", p.Name, g.NotFinite())
+			return ErrNotFinite.Errorf("%s is not finite; the first such numbers come from operation %s",
+				p.Name, g.NotFinite())
 		}
 	}
 	return nil

@@ -54,8 +54,12 @@ const (
 // schedules are the shares of a rate when a part of a run is done, by name. They are filled
 // by init functions alone.
 var schedules = map[string]func(done float64) float64{
-	string(Linear):   func(done float64) float64 { return 1 - done },
-	string(Constant): func(float64) float64 { return 1 },
+	string(Linear): func(done float64) float64 {
+		return 1 - done
+	},
+	string(Constant): func(float64) float64 {
+		return 1
+	},
 	string(Cosine): func(done float64) float64 {
 		return (1 + math.Cos(math.Pi*done)) / 2
 	},
@@ -124,7 +128,8 @@ func Preset(name string, features int) (Config, error) {
 func (c Config) Defaults() Config {
 	c.Epochs = cmp.Or(c.Epochs, 25)
 	c.Rate = cmp.Or(c.Rate, 0.01)
-	c.EmbeddingRate = cmp.Or(c.EmbeddingRate, 0.02/float64(max(1, c.Model.Features)))
+	c.EmbeddingRate = cmp.Or(c.EmbeddingRate,
+		0.02/float64(max(1, c.Model.Features)))
 	c.TrainHead = cmp.Or(c.TrainHead, HeadFrozen)
 	c.HeadRate = cmp.Or(c.HeadRate, 1e-5)
 	c.Optimiser = cmp.Or(c.Optimiser, "adam")

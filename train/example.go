@@ -55,15 +55,21 @@ type Source interface {
 type InMemory []Example
 
 // Len is the number of examples.
-func (e InMemory) Len() int { return len(e) }
+func (e InMemory) Len() int {
+	return len(e)
+}
 
 // Example returns example i.
-func (e InMemory) Example(i int) (Example, error) { return e[i], nil }
+func (e InMemory) Example(i int) (Example, error) {
+	return e[i], nil
+}
 
 // Join brings the examples of several sources one after the other. Every source has the same
 // weight, however many examples it has. Where their problems differ in their features, the
 // network's body may not depend on features.
-func Join(sources ...Source) Source { return joined(sources) }
+func Join(sources ...Source) Source {
+	return joined(sources)
+}
 
 type joined []Source
 
@@ -126,7 +132,8 @@ func prepare(ctx context.Context, c *Config, source Source, head model.Head,
 			return nil, "", err
 		}
 		if head != nil && e.Problem.Cols() != head.In() {
-			return nil, "", data.Mismatch("problem %q: it has %d features, but the head takes %d", e.Problem.Name,
+			return nil, "", data.Mismatch("problem %q: it has %d features, but the head takes %d",
+				e.Problem.Name,
 				e.Problem.Cols(), head.In())
 		}
 		digest(h, e)
@@ -156,7 +163,8 @@ func divide(examples []prepared, n int, seed uint64) (training, heldOut []prepar
 		return examples, nil, nil
 	}
 	if len(examples) < 2 {
-		return nil, nil, ErrConfig.Errorf("experience on %d problems; training and held-out problems need at least 2", len(examples))
+		return nil, nil, ErrConfig.Errorf("experience on %d problems; training and held-out problems need at least 2",
+			len(examples))
 	}
 	order := data.Stream(seed, "held out").Perm(len(examples))
 	out := order[:max(1, len(examples)/n)]
@@ -199,7 +207,8 @@ func digest(h hash.Hash, e Example) {
 	var b []byte
 	add := func(parts ...any) {
 		for _, p := range parts {
-			b, _ = binary.Append(b[:0], binary.LittleEndian, p) // it fails for types without a size only
+			b, _ = binary.Append(b[:0],
+				binary.LittleEndian, p) // it fails for types without a size only
 			h.Write(b)
 		}
 	}

@@ -67,7 +67,8 @@ func (t *trainer) taskWeights(ctx context.Context, source Source) (means, weight
 		if e.Problem.Several() > 0 {
 			continue
 		}
-		if e.Problem, err = t.network.Features(e.Problem); err != nil {
+		e.Problem, err = t.network.Features(e.Problem)
+		if err != nil {
 			return nil, nil, err
 		}
 		embeddings, err := model.Means(t.config.Model, e.Problem)
@@ -111,7 +112,8 @@ func ownWeights(ctx context.Context, e Example) (*mat.Dense, error) {
 
 // unit scales a vector to length one, if it has any.
 func unit(v []float64) []float64 {
-	if length := floats.Norm(v, 2); length > 0 {
+	length := floats.Norm(v, 2)
+	if length > 0 {
 		floats.Scale(1/length, v)
 	}
 	return v

@@ -33,7 +33,8 @@ func (t *trainer) useBest() error {
 		return nil
 	}
 	best := t.best
-	if out := t.options.Out; out != "" {
+	out := t.options.Out
+	if out != "" {
 		head, err := model.ReadHead(filepath.Join(out, model.HeadFile))
 		if err != nil {
 			return err

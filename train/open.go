@@ -36,7 +36,8 @@ func Open(dir, dataset string, head model.Head) (*Experience, error) {
 		through = &t
 	}
 	manifest := store.Manifest
-	if e.problems, e.ThroughHead, err = store.Problems(dataset, through); err != nil {
+	e.problems, e.ThroughHead, err = store.Problems(dataset, through)
+	if err != nil {
 		return nil, err
 	}
 	records, err := store.Complete()
@@ -56,14 +57,17 @@ func Open(dir, dataset string, head model.Head) (*Experience, error) {
 
 // Through is the transform of problems by a head.
 func Through(head model.Head, name string) experience.Transform {
-	return experience.Transform{Name: name, Identity: head.String() + " " + head.Sum(),
+	return experience.Transform{Name: name, Identity: head.String() + " " +
+		head.Sum(),
 		Apply: func(p *data.ProblemData) (*data.ProblemData, error) {
 			return model.Through(head, len(head), p)
 		}}
 }
 
 // Len is the number of problems.
-func (e *Experience) Len() int { return len(e.ids) }
+func (e *Experience) Len() int {
+	return len(e.ids)
+}
 
 // Example brings a problem with its tuples in canonical order.
 func (e *Experience) Example(i int) (x Example, err error) {
@@ -80,8 +84,9 @@ func (e *Experience) Example(i int) (x Example, err error) {
 func Tuples(records []*experience.Record) (tuples []model.Tuple) {
 	for _, r := range records {
 		if r.Status == experience.OK {
-			tuples = append(tuples, model.Tuple{Omega: slices.Concat(r.Omega...),
-				O: r.Result.O, Lambda1: r.Result.Lambda1})
+			tuples = append(tuples,
+				model.Tuple{Omega: slices.Concat(r.Omega...),
+					O: r.Result.O, Lambda1: r.Result.Lambda1})
 		}
 	}
 	return tuples

@@ -88,7 +88,11 @@ func NewOptimiser(name string, p model.Params) *Optimiser {
 		clear(t.Value)
 		clear(t.Single)
 	}
-	return &Optimiser{rule: optimisers[name], First: zeros, Second: zeros.Clone()}
+	return &Optimiser{
+		rule:   optimisers[name],
+		First:  zeros,
+		Second: zeros.Clone(),
+	}
 }
 
 // Step moves the parameters by the gradient; the optimiser was made for both. Rate gives the learning rate of each parameter.

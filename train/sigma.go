@@ -56,7 +56,8 @@ func newKnown(n *model.Network, source Source) (*known, error) {
 			return nil, err
 		}
 		dataset = cmp.Or(dataset, e.Dataset)
-		if p.Kind() == data.Regression || dataset != e.Dataset || p.Tasks[0].Train == nil {
+		if p.Kind() == data.Regression || dataset != e.Dataset ||
+			p.Tasks[0].Train == nil {
 			return k, nil
 		}
 		k.Columns = model.NamesOf(p)
@@ -71,7 +72,8 @@ func newKnown(n *model.Network, source Source) (*known, error) {
 			}
 			k.pairs[t.Name] = labelled.Tasks[i]
 			names := p.ClassesOf(t)
-			for _, set := range []data.Samples{t.TrainSet, t.ValidationSet, t.TestSet} {
+			for _, set := range []data.Samples{t.TrainSet,
+				t.ValidationSet, t.TestSet} {
 				for j, y := range set.Y {
 					if taken[index[j]] {
 						continue
@@ -91,7 +93,8 @@ func newKnown(n *model.Network, source Source) (*known, error) {
 			kept = append(kept, part[0])
 		}
 		if len(kept) > 1 { // one half is labelled
-			k.classes = append(k.classes, model.ClassOf(name, data.Stack(kept)))
+			k.classes = append(k.classes,
+				model.ClassOf(name, data.Stack(kept)))
 		}
 	}
 	k.Few = max(1, k.Few/max(1, sides))
@@ -140,7 +143,8 @@ func (k *known) parts(seed uint64) (inner, outer [][]data.TaskData) {
 	count := max(2, min(3, len(k.classes)/3))
 	inner = make([][]data.TaskData, count)
 	outer = make([][]data.TaskData, count)
-	for i, c := range data.Stream(seed, "classes left out").Perm(len(k.classes)) {
+	for i, c := range data.Stream(seed,
+		"classes left out").Perm(len(k.classes)) {
 		for part := range count {
 			side := outer
 			if i%count == part {
@@ -163,7 +167,8 @@ func (k *known) limit(inner, outer [][]data.TaskData) float64 {
 		for _, c := range classes {
 			parts := split(c.TrainSet.X, k.Few)
 			fresh = append(fresh, parts[0])
-			learned = append(learned, model.ClassOf(c.Name, data.Stack(parts[1:])))
+			learned = append(learned,
+				model.ClassOf(c.Name, data.Stack(parts[1:])))
 		}
 		s := model.NewSigma(learned, k.Taught)
 		distance := func(rows data.Matrix) float64 {
@@ -183,7 +188,8 @@ func (k *known) limit(inner, outer [][]data.TaskData) float64 {
 	strangeMean, strangeSpread := stat.MeanStdDev(strange, nil)
 	deviations := (strangeMean - knownMean) / (knownSpread + strangeSpread)
 	logLimit := strangeMean - max(fewestDeviations, deviations)*strangeSpread
-	if limit := math.Exp(logLimit); limit < math.Inf(1) { // else a distance is 0, or unknown
+	limit := math.Exp(logLimit)
+	if limit < math.Inf(1) { // else a distance is 0, or unknown
 		return limit
 	}
 	return 0
@@ -221,9 +227,13 @@ func (k *known) among(classes []data.TaskData) *data.ProblemData {
 
 // heldOut judges the tasks' common metric by labelled rows that are held out.
 func heldOut(ctx context.Context, p *data.ProblemData) (*solve.Judged, error) {
-	b, err := solve.NewBench(nil, p, solve.Options{Workers: runtime.GOMAXPROCS(0)})
+	b, err := solve.NewBench(nil, p,
+		solve.Options{Workers: runtime.GOMAXPROCS(0)})
 	if err != nil {
 		return nil, err
 	}
-	return b.Judge(ctx, solve.Candidate{Ridge: 1, Drawn: solve.Drawn})
+	return b.Judge(ctx, solve.Candidate{
+		Ridge: 1,
+		Drawn: solve.Drawn,
+	})
 }

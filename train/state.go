@@ -84,8 +84,12 @@ func (t *trainer) save() error {
 	s.Time = t.optimiser.Time
 	text, err := json.Marshal(s)
 	if err == nil {
-		metadata := map[string]string{stateKey: string(text), sumKey: files.Sum(text)}
-		err = safetensors.Write(filepath.Join(t.options.Out, StateFile), t.tensors(), metadata)
+		metadata := map[string]string{
+			stateKey: string(text),
+			sumKey:   files.Sum(text),
+		}
+		err = safetensors.Write(filepath.Join(t.options.Out, StateFile),
+			t.tensors(), metadata)
 	}
 	if err != nil {
 		return fmt.Errorf("save the state: %w", err)
@@ -105,7 +109,8 @@ func (t *trainer) resume(ctx context.Context, source Source) error {
 		return fmt.Errorf("%s: %w: %w", path, ErrResume, err)
 	}
 	if t.options.Begin != nil && (fresh || !t.finished()) {
-		if err := t.options.Begin(); err != nil {
+		err := t.options.Begin()
+		if err != nil {
 			return err
 		}
 	}
@@ -126,7 +131,10 @@ func (t *trainer) restore(path string) error {
 	for _, s := range t.tensors() {
 		known[s.Name] = s.DType
 	}
-	tensors, metadata, err := safetensors.Read(path, func(name string) safetensors.DType { return known[name] })
+	tensors, metadata, err := safetensors.Read(path,
+		func(name string) safetensors.DType {
+			return known[name]
+		})
 	if err != nil {
 		return fmt.Errorf("%w: %w", errDamaged, err)
 	}
@@ -135,7 +143,8 @@ func (t *trainer) restore(path string) error {
 		return fmt.Errorf("%w: the checksum of its state is wrong", errDamaged)
 	}
 	var saved state
-	if err := files.DecodeSchema(text, stateSchema, &saved); errors.Is(err, files.ErrSchema) {
+	if err := files.DecodeSchema(text, stateSchema,
+		&saved); errors.Is(err, files.ErrSchema) {
 		return err
 	} else if err != nil {
 		return fmt.Errorf("%w: %w", errDamaged, err)
@@ -166,7 +175,8 @@ func (t *trainer) check(s state) error {
 	differences := t.config.Settings().Differences(s.Config.Settings())
 	switch {
 	case differences != nil:
-		return fmt.Errorf("the run there has other settings: %s; give the same settings, or another directory", strings.Join(differences, ", "))
+		return fmt.Errorf("the run there has other settings: %s; give the same settings, or another directory",
+			strings.Join(differences, ", "))
 	case s.Digest != t.digest:
 		return errors.New("the run there learns from other experience or problems; give the same ones, or another directory")
 	case s.Head != t.headSum:

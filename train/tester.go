@@ -36,10 +36,14 @@ const leastUnit = 0.01
 // newTester is nil where nothing can be measured: where tuples do not say their
 // Lambda1, there are no test rows, or the best tuple makes no error.
 func newTester(ctx context.Context, n *model.Network, e Example) (*tester, error) {
-	t := &tester{problem: e.Problem, best: e.best(0)}
-	if t.best.Lambda1 == 0 || slices.ContainsFunc(e.Problem.Tasks, func(t data.TaskData) bool {
-		return len(t.TestSet.Y) == 0
-	}) {
+	t := &tester{
+		problem: e.Problem,
+		best:    e.best(0),
+	}
+	if t.best.Lambda1 == 0 ||
+		slices.ContainsFunc(e.Problem.Tasks, func(t data.TaskData) bool {
+			return len(t.TestSet.Y) == 0
+		}) {
 		return nil, nil
 	}
 	err := error(nil)
@@ -55,7 +59,8 @@ func newTester(ctx context.Context, n *model.Network, e Example) (*tester, error
 	if err != nil {
 		return nil, fmt.Errorf("problem %q: %w", e.Problem.Name, err)
 	}
-	held, err := t.fit(ctx, mat.NewSymDense(len(e.Problem.Tasks), t.best.Omega))
+	held, err := t.fit(ctx,
+		mat.NewSymDense(len(e.Problem.Tasks), t.best.Omega))
 	if err != nil || held.Error == 0 {
 		return nil, err
 	}
@@ -66,7 +71,10 @@ func newTester(ctx context.Context, n *model.Network, e Example) (*tester, error
 // fit fits a covariance and measures it on the test rows.
 func (t *tester) fit(ctx context.Context, omega *mat.SymDense) (*evidence.HeldOut, error) {
 	fit, err := multitask.FitFixed(ctx, omega, t.test.Training(),
-		t.best.Lambda1, multitask.Options{Tolerance: 1e-7, MaxIterations: 50})
+		t.best.Lambda1, multitask.Options{
+			Tolerance:     1e-7,
+			MaxIterations: 50,
+		})
 	if err != nil {
 		return nil, err
 	}
@@ -107,7 +115,8 @@ func (t *trainer) find(p prepared) (*mat.SymDense, error) {
 	}
 	s, err := solve.Omega(e.Asked(t.network.Direction()))
 	if err != nil {
-		return nil, t.diverged(fmt.Sprintf("the covariance of problem %q: %v", p.name, err))
+		return nil, t.diverged(fmt.Sprintf("the covariance of problem %q: %v",
+			p.name, err))
 	}
 	return s.Omega, nil
 }
@@ -132,7 +141,9 @@ func (t *trainer) prepareTesters(ctx context.Context, source Source) error {
 			}
 		}
 	}
-	if found && !slices.ContainsFunc(t.training, func(p prepared) bool { return p.tester != nil }) {
+	if found && !slices.ContainsFunc(t.training, func(p prepared) bool {
+		return p.tester != nil
+	}) {
 		return ErrConfig.Errorf("the objective %q needs a problem on which errors can be measured, with test rows and with tuples that state their Lambda1; there is none", t.config.Model.Objective)
 	}
 	return nil
@@ -164,7 +175,8 @@ func (t *trainer) measureFound(ctx context.Context, m *Metrics) error {
 			return err
 		})
 	}
-	if err := work.Wait(); err != nil {
+	err := work.Wait()
+	if err != nil {
 		return err
 	}
 	m.Found = files.Float(stat.Mean(o, weights))

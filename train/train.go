@@ -104,7 +104,8 @@ func Run(ctx context.Context, c Config, source Source, o Options) (*Report, erro
 	}
 	r := t.report()
 	if o.Out != "" { // it has been saved, but the files may have suffered since
-		if err := r.Network.Save(o.Out); err != nil {
+		err := r.Network.Save(o.Out)
+		if err != nil {
 			return nil, err
 		}
 	}
@@ -136,8 +137,14 @@ func newTrainer(ctx context.Context, c Config, source Source, o Options) (*train
 	if err != nil {
 		return nil, err
 	}
-	t := &trainer{config: c, options: o, rates: map[string]float64{}, digest: digest}
-	if t.training, t.heldOut, err = divide(examples, c.HeldOut, c.Seed); err != nil {
+	t := &trainer{
+		config:  c,
+		options: o,
+		rates:   map[string]float64{},
+		digest:  digest,
+	}
+	t.training, t.heldOut, err = divide(examples, c.HeldOut, c.Seed)
+	if err != nil {
 		return nil, err
 	}
 	for _, s := range c.Model.Specs() {
@@ -146,7 +153,8 @@ func newTrainer(ctx context.Context, c Config, source Source, o Options) (*train
 			t.rates[s.Name] = c.EmbeddingRate
 		}
 	}
-	if t.network, err = model.NewNetwork(c.Model, c.Seed); err != nil {
+	t.network, err = model.NewNetwork(c.Model, c.Seed)
+	if err != nil {
 		return nil, err
 	}
 	t.network.Provenance = o.Provenance
@@ -168,7 +176,8 @@ func newTrainer(ctx context.Context, c Config, source Source, o Options) (*train
 		outcomes(t.training...), t.layers...); err != nil {
 		return nil, err
 	}
-	if t.forward, err = model.NewForward(t.network, t.layers...); err != nil {
+	t.forward, err = model.NewForward(t.network, t.layers...)
+	if err != nil {
 		return nil, err
 	}
 	t.optimiser = NewOptimiser(c.Optimiser, t.params)
@@ -178,17 +187,20 @@ func newTrainer(ctx context.Context, c Config, source Source, o Options) (*train
 // begin sets and saves the start of a new run.
 func (t *trainer) begin(ctx context.Context, source Source) error {
 	if t.config.Start == FromExperience {
-		if err := t.startFeatureMap(ctx, source); err != nil {
+		err := t.startFeatureMap(ctx, source)
+		if err != nil {
 			return err
 		}
 	}
 	if t.config.Start != FromPreset {
-		if err := regress(t.network, t.training, t.layers...); err != nil {
+		err := regress(t.network, t.training, t.layers...)
+		if err != nil {
 			return err
 		}
 	}
 	if t.options.Out != "" {
-		if err := t.network.Save(filepath.Join(t.options.Out, StartFolder)); err != nil {
+		err := t.network.Save(filepath.Join(t.options.Out, StartFolder))
+		if err != nil {
 			return err
 		}
 	}
@@ -203,11 +215,13 @@ func (t *trainer) begin(ctx context.Context, source Source) error {
 		m.Residual += result.Residual / count
 		m.Deviation = result.Deviation
 	}
-	if err := t.evaluate(ctx, &m); err != nil {
+	err := t.evaluate(ctx, &m)
+	if err != nil {
 		return err
 	}
 	t.state.Metrics = []Metrics{m}
-	if err := t.keepBest(); err != nil {
+	err = t.keepBest()
+	if err != nil {
 		return err
 	}
 	return t.save()
@@ -216,14 +230,16 @@ func (t *trainer) begin(ctx context.Context, source Source) error {
 func (t *trainer) finished() bool {
 	done := len(t.state.Metrics) - 1
 	return done == t.config.Epochs ||
-		(t.config.Patience > 0 && done-Best(t.state.Metrics) >= t.config.Patience)
+		(t.config.Patience > 0 &&
+			done-Best(t.state.Metrics) >= t.config.Patience)
 }
 
 // epoch does one epoch, or the rest of an interrupted epoch.
 func (t *trainer) epoch(ctx context.Context) error {
 	number := len(t.state.Metrics)
 	order := shuffle(t.config.Seed, number, len(t.steps))
-	t.options.Progress.Start(fmt.Sprintf("epoch %d/%d", number, t.config.Epochs),
+	t.options.Progress.Start(fmt.Sprintf("epoch %d/%d",
+		number, t.config.Epochs),
 		len(order)-t.state.Step)
 	defer t.options.Progress.Finish()
 	deviation := 0.0
@@ -246,17 +262,23 @@ func (t *trainer) epoch(ctx context.Context) error {
 	count := float64(len(order))
 	m := Metrics{Epoch: number, Loss: t.state.Loss / count,
 		Residual: t.state.Residual / count, Deviation: deviation}
-	if err := t.evaluate(ctx, &m); err != nil {
+	err := t.evaluate(ctx, &m)
+	if err != nil {
 		return err
 	}
-	t.state = state{Metrics: append(t.state.Metrics, m), best: t.state.best}
+	t.state = state{
+		Metrics: append(t.state.Metrics, m),
+		best:    t.state.best,
+	}
 	if Best(t.state.Metrics) == number {
-		if err := t.keepBest(); err != nil {
+		err := t.keepBest()
+		if err != nil {
 			return err
 		}
 	}
 	status := m.String()
-	if rest := t.config.Epochs - number; rest > 0 {
+	rest := t.config.Epochs - number
+	if rest > 0 {
 		left := time.Since(begin) * time.Duration(rest)
 		status += fmt.Sprintf(", %v to go", left.Round(time.Second))
 	}
@@ -278,7 +300,8 @@ func (t *trainer) learn(ctx context.Context, s prepared) (model.Step, error) {
 	}
 	steps := len(t.steps)
 	warm := t.config.WarmUp * steps
-	share := t.config.Schedule.share(t.optimiser.Time, warm, t.config.Epochs*steps)
+	share := t.config.Schedule.share(t.optimiser.Time,
+		warm, t.config.Epochs*steps)
 	for _, g := range result.Gradient {
 		floats.Scale(s.weight, g.Value)
 	}
@@ -298,12 +321,15 @@ func (t *trainer) compute(ctx context.Context, s prepared, step int) (model.Step
 	}
 	result, err := t.graph.Step(t.network.Params, s.payload, s.tuples)
 	if errors.Is(err, model.ErrNotFinite) {
-		err = t.diverged(fmt.Sprintf("step %d, on problem %q: %v", step+1, s.name, err))
+		err = t.diverged(fmt.Sprintf("step %d, on problem %q: %v",
+			step+1, s.name, err))
 	}
 	return result, err
 }
 
-func notFinite(v float64) bool { return math.IsNaN(v) || math.IsInf(v, 0) }
+func notFinite(v float64) bool {
+	return math.IsNaN(v) || math.IsInf(v, 0)
+}
 
 // diverged is the error of a number that is not finite.
 func (t *trainer) diverged(what string) error {
@@ -326,7 +352,8 @@ func (t *trainer) evaluate(ctx context.Context, m *Metrics) error {
 	for i, s := range t.config.Model.Specs() {
 		p := t.params[i]
 		if slices.ContainsFunc(p.Value, notFinite) {
-			return t.diverged(fmt.Sprintf("the parameter %s is not finite after the last step", p.Name))
+			return t.diverged(fmt.Sprintf("the parameter %s is not finite after the last step",
+				p.Name))
 		}
 		if !s.Embedding && len(p.Shape) == 1 && len(p.Value) <= 8 {
 			m.Scalars[p.Name] = slices.Clone(p.Value)

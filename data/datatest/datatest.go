@@ -51,7 +51,9 @@ func Must[T any](v T, err error) func(TB) T {
 }
 
 // Err is the failure of a maker.
-func Err[T any](_ T, err error) error { return err }
+func Err[T any](_ T, err error) error {
+	return err
+}
 
 // Refused tests that a maker fails as Says tells.
 func Refused[T any](_ T, err error) func(t TB, kind error, words ...string) {
@@ -64,8 +66,11 @@ func Refused[T any](_ T, err error) func(t TB, kind error, words ...string) {
 // Says tests that an error is of a kind, if one is given, and has all the words.
 func Says(t TB, err, kind error, words ...string) {
 	t.Helper()
-	lacks := func(word string) bool { return !strings.Contains(err.Error(), word) }
-	if err == nil || kind != nil && !errors.Is(err, kind) || slices.ContainsFunc(words, lacks) {
+	lacks := func(word string) bool {
+		return !strings.Contains(err.Error(), word)
+	}
+	if err == nil || kind != nil && !errors.Is(err, kind) ||
+		slices.ContainsFunc(words, lacks) {
 		t.Errorf("the error is %v; it must be of the kind %v and say %q", err, kind, words)
 	}
 }
@@ -99,7 +104,8 @@ func Equal[T any](t TB, got, want T, what string, args ...any) {
 func Near(t TB, got, want, distance float64, what string, args ...any) {
 	if !(math.Abs(got-want) <= distance) {
 		t.Helper()
-		t.Errorf("%s: %v, want %v within %.2g", fmt.Sprintf(what, args...), got, want, distance)
+		t.Errorf("%s: %v, want %v within %.2g",
+			fmt.Sprintf(what, args...), got, want, distance)
 	}
 }
 
@@ -121,10 +127,12 @@ func Path(t testing.TB, elem ...string) string {
 	dir := os.Getenv("L2MT_DATA")
 	if dir == "" {
 		module := Must(exec.Command("go", "env", "GOMOD").Output())(t)
-		dir = filepath.Join(filepath.Dir(string(module)), "..", "shared", "data")
+		dir = filepath.Join(filepath.Dir(string(module)),
+			"..", "shared", "data")
 	}
 	path := filepath.Join(append([]string{dir}, elem...)...)
-	if _, err := os.Stat(path); err != nil {
+	_, err := os.Stat(path)
+	if err != nil {
 		t.Skip("real data not present: set L2MT_DATA")
 	}
 	return path

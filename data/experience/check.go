@@ -40,7 +40,8 @@ func (s *Store) Check() (sources []SourceStats, faults []*Fault, err error) {
 	examples := map[string]entry{} // a tuple of each problem, of single-task learning if there is one
 	stats := map[string]*SourceStats{}
 	for e, err := range entries(s.dir) {
-		if fault, damaged := errors.AsType[*Fault](err); damaged {
+		fault, damaged := errors.AsType[*Fault](err)
+		if damaged {
 			faults = append(faults, fault)
 			continue
 		}
@@ -52,7 +53,9 @@ func (s *Store) Check() (sources []SourceStats, faults []*Fault, err error) {
 		}
 		stats[e.Source].add(e.Record)
 		if place, ok := first[e.ID]; ok {
-			faults = append(faults, &Fault{e.Place, ErrDuplicate.Errorf("the tuple %s is also at %v", e.ID, place)})
+			faults = append(faults,
+				&Fault{e.Place,
+					ErrDuplicate.Errorf("the tuple %s is also at %v", e.ID, place)})
 		} else {
 			first[e.ID] = e.Place
 		}
@@ -62,7 +65,8 @@ func (s *Store) Check() (sources []SourceStats, faults []*Fault, err error) {
 		}
 	}
 	for _, id := range slices.Sorted(maps.Keys(examples)) {
-		if e := examples[id]; e.Source != STL {
+		e := examples[id]
+		if e.Source != STL {
 			err := data.Invalid("problem %q has tuples that are ok, but none of source %q, by whose error o divides", e.Problem, STL)
 			faults = append(faults, &Fault{e.Place, err})
 		}
@@ -73,7 +77,8 @@ func (s *Store) Check() (sources []SourceStats, faults []*Fault, err error) {
 		s.Mean = files.Float(stat.Mean(s.o, nil))
 		s.Min = s.Mean
 		s.Max = s.Mean
-		if n := len(s.o); n > 0 {
+		n := len(s.o)
+		if n > 0 {
 			s.Min = files.Float(s.o[0])
 			s.Max = files.Float(s.o[n-1])
 		}

@@ -51,7 +51,11 @@ func OpenProblems(path, dataset string, anywhere bool) (*Problems, error) {
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", path, err)
 	}
-	p := &Problems{path: path, File: file, datasetPath: dataset}
+	p := &Problems{
+		path:        path,
+		File:        file,
+		datasetPath: dataset,
+	}
 	kind := file.Problems[0].Tasks[0].Kind
 	p.dataset, err = digits.Open(dataset, table.Options{Kind: kind})
 	if err != nil {
@@ -62,7 +66,9 @@ func OpenProblems(path, dataset string, anywhere bool) (*Problems, error) {
 }
 
 // Len is the number of problems.
-func (p *Problems) Len() int { return len(p.File.Problems) }
+func (p *Problems) Len() int {
+	return len(p.File.Problems)
+}
 
 // Problem brings the data to problem i.
 func (p *Problems) Problem(i int) (*data.ProblemData, error) {
@@ -83,7 +89,8 @@ func (p *Problems) bind(problems []*data.Problem) ([]*data.ProblemData, error) {
 	file.Problems = problems
 	bound, err := file.Bind(p.dataset)
 	for i, q := range bound {
-		if bound[i], err = view.Prepared(q); err == nil && p.transform != nil {
+		bound[i], err = view.Prepared(q)
+		if err == nil && p.transform != nil {
 			bound[i], err = p.transform.Apply(bound[i])
 		}
 		if err != nil {
@@ -106,8 +113,12 @@ func (p *Problems) Through(t Transform) *Problems {
 // Reference names the data for people, and by a fingerprint of the dataset and of the
 // transform.
 func (p *Problems) Reference() data.DatasetRef {
-	ref := data.DatasetRef{Path: filepath.Base(p.datasetPath), SHA256: p.dataset.Fingerprint()}
-	if t := p.transform; t != nil {
+	ref := data.DatasetRef{
+		Path:   filepath.Base(p.datasetPath),
+		SHA256: p.dataset.Fingerprint(),
+	}
+	t := p.transform
+	if t != nil {
 		ref.Path += " through " + t.Name
 		ref.SHA256, _ = contentID(ref.SHA256, t.Identity) // two texts
 	}
@@ -136,7 +147,8 @@ func (p *Problems) Keep(dir string) error {
 	}
 	kept := *p.File
 	kept.Dataset = &data.DatasetRef{SHA256: p.dataset.Fingerprint()}
-	if kept.Dataset.Path, err = ReferTo(p.datasetPath, dir); err != nil {
+	kept.Dataset.Path, err = ReferTo(p.datasetPath, dir)
+	if err != nil {
 		return err
 	}
 	return kept.Save(path)
@@ -150,7 +162,8 @@ func ReferTo(dataset, dir string) (string, error) {
 	}
 	path, err := filepath.Abs(dataset)
 	dir, fault := filepath.Abs(dir)
-	if relative, drive := filepath.Rel(dir, path); drive == nil {
+	relative, drive := filepath.Rel(dir, path)
+	if drive == nil {
 		path = relative // unless it is on another drive
 	}
 	return filepath.ToSlash(path), cmp.Or(err, fault)
@@ -166,7 +179,8 @@ func (s *Store) Problems(dataset string, t *Transform) (kept *Problems, through 
 		return nil, false, err
 	}
 	// It may refer to data anywhere: the manifest pins its content.
-	if kept, err = OpenProblems(path, dataset, true); err != nil {
+	kept, err = OpenProblems(path, dataset, true)
+	if err != nil {
 		return nil, false, err
 	}
 	want := s.Manifest.Dataset
@@ -185,7 +199,8 @@ func (s *Store) Problems(dataset string, t *Transform) (kept *Problems, through 
 func (s *Store) problemFile() (string, error) {
 	paths, err := list(s.dir, problemsPattern)
 	if err == nil && len(paths) != 1 {
-		err = data.Invalid("%s: there are %d files %s beside the tuples; there must be one, which collect writes", s.dir, len(paths), problemsPattern)
+		err = data.Invalid("%s: there are %d files %s beside the tuples; there must be one, which collect writes",
+			s.dir, len(paths), problemsPattern)
 	}
 	if err != nil {
 		return "", err
@@ -194,7 +209,9 @@ func (s *Store) problemFile() (string, error) {
 }
 
 // Shard names one of the shards of a collection, counted from 0.
-func Shard(shard, shards int) string { return fmt.Sprintf("shard-%d-of-%d", shard, shards) }
+func Shard(shard, shards int) string {
+	return fmt.Sprintf("shard-%d-of-%d", shard, shards)
+}
 
 // Complete is Load of a store that lacks no shard of the collection, no problem file, and in this
 // file no problem that has tuples.
@@ -208,8 +225,10 @@ func (s *Store) Complete() ([]*Record, error) {
 		fmt.Sscanf(filepath.Base(path), "shard-%d-of-%d", &shard, &shards)
 		next := (shard + 1) % max(1, shards) // complete if each shard has its next
 		name := Shard(next, shards)
-		if shards > 0 && !slices.Contains(paths, filepath.Join(s.dir, name+shardSuffix)) {
-			return nil, data.Mismatch("%s: %s is missing; copy it there, or collect it with --shard %d/%d", s.dir, name, next, shards)
+		if shards > 0 &&
+			!slices.Contains(paths, filepath.Join(s.dir, name+shardSuffix)) {
+			return nil, data.Mismatch("%s: %s is missing; copy it there, or collect it with --shard %d/%d",
+				s.dir, name, next, shards)
 		}
 	}
 	path, err := s.problemFile()
@@ -227,7 +246,8 @@ func (s *Store) Complete() ([]*Record, error) {
 	records, err := s.Load()
 	for _, r := range records {
 		if !kept[r.ProblemID] {
-			return nil, data.Mismatch("%s: there are tuples on problem %q (%s), which is not among the %d problems kept", s.dir, r.Problem, r.ProblemID, len(kept))
+			return nil, data.Mismatch("%s: there are tuples on problem %q (%s), which is not among the %d problems kept", s.dir,
+				r.Problem, r.ProblemID, len(kept))
 		}
 	}
 	return records, err

@@ -69,7 +69,9 @@ type Result struct {
 }
 
 // MeanTest is the mean of Test.
-func (r *Result) MeanTest() float64 { return stat.Mean(r.Test, nil) }
+func (r *Result) MeanTest() float64 {
+	return stat.Mean(r.Test, nil)
+}
 
 // Perfect is the reason why a problem on which single-task learning makes no test
 // error has no results.
@@ -131,12 +133,16 @@ func (r *Record) Validate() error {
 		"problem is %q, problem_id %q, source %q and draw %d; they must be texts and a number from 0",
 		r.Problem, r.ProblemID, r.Source, r.Draw)
 	want, err := TupleID(r.ProblemID, r.Source, r.Draw, r.Hyper)
-	must(err == nil && r.ID == want, "id is %q; its problem, source, draw and hyperparameters give %q", r.ID, want)
+	must(err == nil && r.ID == want,
+		"id is %q; its problem, source, draw and hyperparameters give %q", r.ID, want)
 	ok := r.Status == OK
 	failed := r.Status == Failed
-	must(ok || failed, "status is %q; it must be %q or %q", r.Status, OK, Failed)
-	must(failed == (r.Reason != ""), "status is %q, and the reason for failure %q; tuples that failed have one, others none", r.Status, r.Reason)
-	must(ok == (r.Result != nil), "status is %q, but whether there is a result is %v; tuples that are ok have one, others none", r.Status, r.Result != nil)
+	must(ok || failed, "status is %q; it must be %q or %q",
+		r.Status, OK, Failed)
+	must(failed == (r.Reason != ""),
+		"status is %q, and the reason for failure %q; tuples that failed have one, others none", r.Status, r.Reason)
+	must(ok == (r.Result != nil),
+		"status is %q, but whether there is a result is %v; tuples that are ok have one, others none", r.Status, r.Result != nil)
 	if ok || len(r.Omega) > 0 {
 		omega, err := data.NewCovariance(r.Omega)
 		must(err == nil, "omega: %v", err)
@@ -145,18 +151,25 @@ func (r *Record) Validate() error {
 			must(math.Abs(trace-1) <= 1e-9, "omega: its trace is %v; it must be 1", trace) // far above rounding
 		}
 	}
-	if e := r.Result; e != nil {
+	e := r.Result
+	if e != nil {
 		m := len(r.Omega)
-		must(e.Lambda1 > 0 && !math.IsInf(e.Lambda1, 0), "lambda1 is %v; it must be positive and finite", e.Lambda1)
-		must(len(e.Test) == m && (e.Validation == nil || len(e.Validation) == m),
-			"%d test and %d validation errors; Omega has %d tasks", len(e.Test), len(e.Validation), m)
+		must(e.Lambda1 > 0 &&
+			!math.IsInf(e.Lambda1, 0),
+			"lambda1 is %v; it must be positive and finite", e.Lambda1)
+		must(len(e.Test) == m &&
+			(e.Validation == nil || len(e.Validation) == m),
+			"%d test and %d validation errors; Omega has %d tasks", len(e.Test),
+			len(e.Validation), m)
 		for _, v := range slices.Concat(e.Test, e.Validation, []float64{e.O}) {
-			must(v >= 0 && !math.IsInf(v, 0), "an error is %v; it must be finite and not negative", v)
+			must(v >= 0 &&
+				!math.IsInf(v, 0), "an error is %v; it must be finite and not negative", v)
 		}
 		unit := e.MeanTest() / e.O // single-task learning's, NaN where both are 0
 		must(math.IsNaN(unit) || unit > 0 && !math.IsInf(unit, 0),
 			"o is %v, but the mean test error is %v", e.O, e.MeanTest())
-		must(r.Source != STL || e.O == 1, "o of source %q is %v; it must be 1", STL, e.O)
+		must(r.Source != STL || e.O == 1,
+			"o of source %q is %v; it must be 1", STL, e.O)
 	}
 	if len(faults) == 0 {
 		return nil
@@ -179,7 +192,8 @@ func encode(r *Record) ([]byte, error) {
 	}
 	line := files.Seal(body)
 	if len(line) > MaxLine {
-		return nil, data.Invalid("the record takes %d bytes; the limit is %d", len(line), MaxLine)
+		return nil, data.Invalid("the record takes %d bytes; the limit is %d",
+			len(line), MaxLine)
 	}
 	return line, nil
 }

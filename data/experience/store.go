@@ -66,7 +66,8 @@ func (m Manifest) agree(path string, run Manifest) error {
 		a := cmp.Or(stored[key], "absent")
 		b := cmp.Or(wanted[key], "absent")
 		if a != b {
-			differ = append(differ, ErrConflict.Errorf("%s is %s in %s but %s in this run", key, a, path, b))
+			differ = append(differ,
+				ErrConflict.Errorf("%s is %s in %s but %s in this run", key, a, path, b))
 		}
 	}
 	return errors.Join(differ...)
@@ -74,7 +75,10 @@ func (m Manifest) agree(path string, run Manifest) error {
 
 // facts are the values that must be the same, by their names.
 func (m Manifest) facts() map[string]string {
-	facts := map[string]string{"the dataset's fingerprint": m.Dataset.SHA256, "the seed": fmt.Sprint(m.Seed)}
+	facts := map[string]string{
+		"the dataset's fingerprint": m.Dataset.SHA256,
+		"the seed":                  fmt.Sprint(m.Seed),
+	}
 	for key, v := range m.Config {
 		raw, _ := json.Marshal(v) // no store has values beyond JSON
 		facts["config."+key] = string(raw)
@@ -90,7 +94,8 @@ func readManifest(dir string) (m Manifest, err error) {
 		return m, err
 	}
 	err = files.DecodeSchema(raw, Schema, &m)
-	if err = cmp.Or(err, m.Validate()); err != nil {
+	err = cmp.Or(err, m.Validate())
+	if err != nil {
 		return m, data.Malformed("%s: %w", path, err)
 	}
 	return m, nil
@@ -139,7 +144,10 @@ type Store struct {
 // Open opens the store in dir for reading.
 func Open(dir string) (*Store, error) {
 	m, err := readManifest(dir)
-	return &Store{Manifest: m, dir: dir}, err
+	return &Store{
+		Manifest: m,
+		dir:      dir,
+	}, err
 }
 
 // Place is the place of a line in a shard.
@@ -149,7 +157,9 @@ type Place struct {
 }
 
 // String is the place as errors name it.
-func (p Place) String() string { return fmt.Sprintf("%s:%d", p.File, p.Line) }
+func (p Place) String() string {
+	return fmt.Sprintf("%s:%d", p.File, p.Line)
+}
 
 // Fault is a damaged or invalid line of a shard.
 type Fault struct {
@@ -158,10 +168,14 @@ type Fault struct {
 }
 
 // Error is the place and the error.
-func (f *Fault) Error() string { return fmt.Sprintf("%v: %v", f.Place, f.Err) }
+func (f *Fault) Error() string {
+	return fmt.Sprintf("%v: %v", f.Place, f.Err)
+}
 
 // Unwrap returns Err.
-func (f *Fault) Unwrap() error { return f.Err }
+func (f *Fault) Unwrap() error {
+	return f.Err
+}
 
 // Load reads the whole store in canonical order. Torn last lines are left out, for a writer may
 // be at them; any other fault is an error.
@@ -211,7 +225,10 @@ func readShard(path string, lines *bufio.Reader, yield func(entry, error) bool) 
 	}
 	defer f.Close()
 	lines.Reset(f)
-	for place := (Place{File: path, Line: 1}); ; place.Line++ {
+	for place := (Place{
+		File: path,
+		Line: 1,
+	}); ; place.Line++ {
 		text, err := lines.ReadSlice('\n')
 		switch {
 		case err == io.EOF && len(text) == 0:
@@ -238,7 +255,8 @@ func readShard(path string, lines *bufio.Reader, yield func(entry, error) bool) 
 func list(dir, pattern string) (paths []string, err error) {
 	_, found, err := files.List(dir)
 	for _, f := range found {
-		if match, _ := filepath.Match(pattern, f.Name()); match {
+		match, _ := filepath.Match(pattern, f.Name())
+		if match {
 			paths = append(paths, filepath.Join(dir, f.Name()))
 		}
 	}

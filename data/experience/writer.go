@@ -60,7 +60,11 @@ func OpenWriter(dir, shard string, m Manifest) (*Writer, error) {
 	if err != nil {
 		return nil, err
 	}
-	w := &Writer{Torn: log.Torn, log: log, synced: time.Now()}
+	w := &Writer{
+		Torn:   log.Torn,
+		log:    log,
+		synced: time.Now(),
+	}
 	w.done = map[string]*Record{}
 	if err := w.index(dir); err != nil {
 		return nil, errors.Join(err, log.Close())
@@ -123,7 +127,8 @@ func (w *Writer) Append(r *Record) (err error) {
 	}
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	if _, ok := w.done[r.ID]; ok {
+	_, ok := w.done[r.ID]
+	if ok {
 		return ErrDuplicate.Errorf("the store has the tuple %s already", r.ID)
 	}
 	if err := w.log.Append(line); err != nil {

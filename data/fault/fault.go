@@ -8,10 +8,14 @@ import "fmt"
 type Kind struct{ text string }
 
 // New makes a kind. The text is for errors that say nothing more.
-func New(text string) *Kind { return &Kind{text} }
+func New(text string) *Kind {
+	return &Kind{text}
+}
 
 // Error returns the text of New.
-func (k *Kind) Error() string { return k.text }
+func (k *Kind) Error() string {
+	return k.text
+}
 
 // Errorf makes an error of the kind as fmt.Errorf does. The kind is no part of its text.
 func (k *Kind) Errorf(format string, args ...any) error {
@@ -24,4 +28,6 @@ type fault struct {
 }
 
 // Unwrap returns the sentence, with the errors that it wraps, and the kind.
-func (f *fault) Unwrap() []error { return []error{f.error, f.kind} }
+func (f *fault) Unwrap() []error {
+	return []error{f.error, f.kind}
+}

@@ -23,7 +23,9 @@ import (
 )
 
 // WriteFile writes a file, or replaces it.
-func WriteFile(path string, content []byte) error { return Write(path, all(content)) }
+func WriteFile(path string, content []byte) error {
+	return Write(path, all(content))
+}
 
 // Write writes what the function writes to a file, or replaces it, keeping its
 // permissions. The content goes to a temporary file beside it, whose name begins
@@ -64,7 +66,9 @@ func named(path string, err error) error {
 
 // Create writes a file as WriteFile does, but never replaces one: then the error
 // wraps fs.ErrExist. Of several processes that create a file, one succeeds.
-func Create(path string, content []byte) error { return publish(path, all(content), os.Link) }
+func Create(path string, content []byte) error {
+	return publish(path, all(content), os.Link)
+}
 
 func all(content []byte) func(w io.Writer) error {
 	return func(w io.Writer) error {
@@ -81,7 +85,8 @@ func publish(path string, write func(w io.Writer) error, name func(from, to stri
 	if err == nil {
 		defer os.Remove(tmp)                     // fails where it has got its name
 		defer sweep(dir, "."+base, 24*time.Hour) // nothing depends on it
-		if info, missing := os.Lstat(path); missing == nil && info.Mode().IsRegular() {
+		info, missing := os.Lstat(path)
+		if missing == nil && info.Mode().IsRegular() {
 			err = f.Chmod(info.Mode().Perm())
 		}
 		err = cmp.Or(err, write(f), f.Sync(), f.Close())
@@ -126,7 +131,9 @@ func syncDir(dir string) error {
 }
 
 // Sum is the SHA-256 of some content, in hex.
-func Sum(content []byte) string { return fmt.Sprintf("%x", sha256.Sum256(content)) }
+func Sum(content []byte) string {
+	return fmt.Sprintf("%x", sha256.Sum256(content))
+}
 
 // SHA256 is the Sum of a file's content.
 func SHA256(path string) (string, error) {

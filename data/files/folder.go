@@ -49,7 +49,8 @@ func Claim(dir string) (*Folder, error) {
 
 // Close lets others claim the directory, and removes one that nothing was written to.
 func (f *Folder) Close() error {
-	if entries, err := os.ReadDir(f.Path); err == nil && len(entries) == 1 {
+	entries, err := os.ReadDir(f.Path)
+	if err == nil && len(entries) == 1 {
 		_ = os.Remove(filepath.Join(f.Path, lockName)) // Windows keeps it
 		_ = os.Remove(f.Path)
 	}
@@ -91,22 +92,24 @@ func Settle(dir string) error {
 // settle moves files that are ready, if any are, to their places, whose permissions they take over.
 func settle(dir string) error {
 	ready := filepath.Join(dir, readyName)
-	err := filepath.WalkDir(ready, func(path string, entry fs.DirEntry, err error) error {
-		if entry == nil {
-			return nil // it is not there, or reading the directory says why not
-		}
-		place := filepath.Join(dir, strings.TrimPrefix(path, ready))
-		if err == nil && entry.IsDir() {
-			return errors.Join(os.MkdirAll(place, 0o755), syncDir(dir))
-		}
-		if info, missing := os.Stat(place); err == nil && missing == nil {
-			err = os.Chmod(path, info.Mode().Perm())
-		}
-		if err == nil {
-			err = os.Rename(path, place)
-		}
-		return cmp.Or(err, syncDir(filepath.Dir(place)))
-	})
+	err := filepath.WalkDir(ready,
+		func(path string, entry fs.DirEntry, err error) error {
+			if entry == nil {
+				return nil // it is not there, or reading the directory says why not
+			}
+			place := filepath.Join(dir, strings.TrimPrefix(path, ready))
+			if err == nil && entry.IsDir() {
+				return errors.Join(os.MkdirAll(place, 0o755), syncDir(dir))
+			}
+			info, missing := os.Stat(place)
+			if err == nil && missing == nil {
+				err = os.Chmod(path, info.Mode().Perm())
+			}
+			if err == nil {
+				err = os.Rename(path, place)
+			}
+			return cmp.Or(err, syncDir(filepath.Dir(place)))
+		})
 	if err != nil {
 		return err
 	}

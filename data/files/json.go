@@ -16,11 +16,14 @@ var ErrSchema = errors.New("unknown schema")
 func DecodeJSON(raw []byte, into any) error {
 	d := json.NewDecoder(bytes.NewReader(raw))
 	d.DisallowUnknownFields()
-	if err := d.Decode(into); err != nil {
+	err := d.Decode(into)
+	if err != nil {
 		return located(raw, err)
 	}
-	if _, err := d.Token(); err != io.EOF {
-		return at(raw, d.InputOffset(), errors.New("there is more text after the JSON value"))
+	_, err = d.Token()
+	if err != io.EOF {
+		return at(raw, d.InputOffset(),
+			errors.New("there is more text after the JSON value"))
 	}
 	return nil
 }
@@ -30,14 +33,16 @@ func DecodeJSON(raw []byte, into any) error {
 // (ErrSchema).
 func DecodeSchema(raw []byte, schema int, into any) error {
 	var version struct{ Schema *int }
-	if err := json.Unmarshal(raw, &version); err != nil {
+	err := json.Unmarshal(raw, &version)
+	if err != nil {
 		return located(raw, err)
 	}
 	switch {
 	case version.Schema == nil:
 		return fmt.Errorf("%w: the field \"schema\" is missing; this program reads schema %d", ErrSchema, schema)
 	case *version.Schema != schema:
-		return fmt.Errorf("%w: it has schema %d; this program reads schema %d", ErrSchema, *version.Schema, schema)
+		return fmt.Errorf("%w: it has schema %d; this program reads schema %d",
+			ErrSchema, *version.Schema, schema)
 	}
 	return DecodeJSON(raw, into)
 }
@@ -52,7 +57,8 @@ func located(raw []byte, err error) error {
 	case errors.As(err, &kind):
 		return at(raw, kind.Offset, err)
 	case err == io.EOF || err == io.ErrUnexpectedEOF:
-		return at(raw, int64(len(raw)), errors.New("unexpected end of JSON input"))
+		return at(raw, int64(len(raw)),
+			errors.New("unexpected end of JSON input"))
 	}
 	return err
 }

@@ -78,10 +78,12 @@ func (l *Log) repair(from io.Reader) error {
 // next one, so that it may be tried again. When it returns nil, the record survives the end of
 // the process; after Sync, the end of the machine.
 func (l *Log) Append(record []byte) error {
-	if err := l.file.Truncate(l.size); err != nil {
+	err := l.file.Truncate(l.size)
+	if err != nil {
 		return err
 	}
-	if _, err := l.file.WriteAt(record, l.size); err != nil {
+	_, err = l.file.WriteAt(record, l.size)
+	if err != nil {
 		return errors.Join(err, l.file.Truncate(l.size))
 	}
 	l.size += int64(len(record))
@@ -89,7 +91,9 @@ func (l *Log) Append(record []byte) error {
 }
 
 // Sync brings the log to the disk.
-func (l *Log) Sync() error { return l.file.Sync() }
+func (l *Log) Sync() error {
+	return l.file.Sync()
+}
 
 // Close syncs the log and gives it free for others.
 func (l *Log) Close() error {
@@ -116,7 +120,8 @@ func Seal(body []byte) []byte {
 // Unseal returns the JSON object of a sealed line, which comes without its newline.
 func Unseal(line []byte) ([]byte, error) {
 	begin, rest, _ := bytes.Cut(line, []byte(sumClose))
-	if want := sumOpen + Sum(rest)[:16]; string(begin) != want {
+	want := sumOpen + Sum(rest)[:16]
+	if string(begin) != want {
 		return nil, fmt.Errorf("%w: the line does not begin with a checksum of its content, %s", ErrChecksum, want)
 	}
 	return append([]byte("{"), rest...), nil

@@ -17,7 +17,8 @@ const (
 
 // bounded refuses a table that takes more than a file of so many bytes may.
 func bounded(rows, cols, cells int, stored int64) error {
-	size := float64(cells) + cellsOfRow*float64(rows) + cellsOfColumn*float64(cols)
+	size := float64(cells) + cellsOfRow*
+		float64(rows) + cellsOfColumn*float64(cols)
 	if size <= max(freeCells, cellsPerByte*float64(stored)) {
 		return nil
 	}

@@ -17,7 +17,8 @@ func separatorOf(text []byte, format Format) rune {
 		return '\t'
 	}
 	line = noSeparator.ReplaceAll(line, nil)
-	if i := bytes.IndexAny(line, "\t;|"); i >= 0 && bytes.IndexByte(line, ',') < 0 {
+	i := bytes.IndexAny(line, "\t;|")
+	if i >= 0 && bytes.IndexByte(line, ',') < 0 {
 		return rune(line[i])
 	}
 	return ','
@@ -44,12 +45,14 @@ func (b *Block) decimalOf() string {
 	}
 	_ = b.each(func(_ int, cells []string) error { // errors come again when it is read
 		for _, cell := range cells {
-			if cell = strings.TrimSpace(cell); !strings.ContainsAny(cell, ".,") {
+			cell = strings.TrimSpace(cell)
+			if !strings.ContainsAny(cell, ".,") {
 				continue
 			}
 			comma := written[","].MatchString(cell)
 			point := written["."].MatchString(cell)
-			commas = commas || comma && strings.Contains(cell, ",") && (b.rows.comma != ',' || !point)
+			commas = commas || comma && strings.Contains(cell, ",") &&
+				(b.rows.comma != ',' || !point)
 			points = points || point && !comma
 		}
 		return nil
@@ -69,7 +72,8 @@ func IsNumber(text string) bool {
 // clean is a cell as others write it: a number with a decimal point alone.
 func (r *Rows) clean(cell string, text bool) string {
 	cell = strings.TrimSpace(cell)
-	if text || r.Decimal == "." && !strings.ContainsAny(cell, ", '%$€£¥\u00a0") ||
+	if text || r.Decimal == "." &&
+		!strings.ContainsAny(cell, ", '%$€£¥\u00a0") ||
 		!written[r.Decimal].MatchString(cell) {
 		return cell
 	}
@@ -89,5 +93,6 @@ func (r *Rows) Written() string {
 	if (r.comma == ',' || r.comma == '\t') && r.Decimal == "." {
 		return ""
 	}
-	return fmt.Sprintf("cells are separated by %q, and the decimals of numbers follow %q", string(r.comma), r.Decimal)
+	return fmt.Sprintf("cells are separated by %q, and the decimals of numbers follow %q",
+		string(r.comma), r.Decimal)
 }

@@ -32,7 +32,9 @@ type Column struct {
 }
 
 // Len is the number of rows.
-func (c *Column) Len() int { return max(len(c.Numbers), len(c.index)) }
+func (c *Column) Len() int {
+	return max(len(c.Numbers), len(c.index))
+}
 
 // addNumber adds the cell of one more row if it is a finite number, and reports that.
 func (c *Column) addNumber(cell string) bool {
@@ -84,7 +86,8 @@ func (c *Column) newText(cell string) int32 {
 // their accents, or in zeros behind the point of a whole number.
 func Key(name string) string {
 	whole, zeros, _ := strings.Cut(name, ".")
-	if _, err := strconv.Atoi(whole); err == nil && strings.Trim(zeros, "0") == "" {
+	_, err := strconv.Atoi(whole)
+	if err == nil && strings.Trim(zeros, "0") == "" {
 		name = whole
 	}
 	return strings.ToLower(norm.NFC.String(name))
@@ -92,11 +95,14 @@ func Key(name string) string {
 
 // FindName is the index of a name or, if there is none, of another spelling of it, else -1.
 func FindName(names []string, name string) int {
-	if i := slices.Index(names, name); i >= 0 {
+	i := slices.Index(names, name)
+	if i >= 0 {
 		return i
 	}
 	key := Key(name)
-	return slices.IndexFunc(names, func(spelling string) bool { return Key(spelling) == key })
+	return slices.IndexFunc(names, func(spelling string) bool {
+		return Key(spelling) == key
+	})
 }
 
 // Text returns the number among Texts of the text of a row, -1 if it has a number.

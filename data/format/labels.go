@@ -25,7 +25,8 @@ type Label struct {
 
 // Label returns the label of row i.
 func (c *Column) Label(i int) Label {
-	if k := c.Text(i); k >= 0 {
+	k := c.Text(i)
+	if k >= 0 {
 		return Label{Text: c.Texts[k]}
 	}
 	return Label{Number: c.Numbers[i]}
@@ -36,7 +37,8 @@ func (l Label) String() string {
 	switch {
 	case l.Text != "":
 		return l.Text
-	case l.Number == math.Trunc(l.Number) && math.Abs(l.Number) < maxClassNumber:
+	case l.Number == math.Trunc(l.Number) &&
+		math.Abs(l.Number) < maxClassNumber:
 		return strconv.FormatInt(int64(l.Number), 10)
 	}
 	return strconv.FormatFloat(l.Number, 'g', -1, 64)
@@ -76,7 +78,8 @@ func (c *Column) Named() (index []int32, names []string, err error) {
 	different, index := c.Classes(rows)
 	for k, l := range different {
 		if math.Abs(l.Number) >= maxClassNumber {
-			return nil, nil, data.Invalid("row %d: it is %v; class numbers must lie within ±2^53", slices.Index(index, int32(k)), l.Number)
+			return nil, nil, data.Invalid("row %d: it is %v; class numbers must lie within ±2^53",
+				slices.Index(index, int32(k)), l.Number)
 		}
 		names = append(names, l.String())
 	}
@@ -115,7 +118,11 @@ func (c *Column) rename(names []string) error {
 		c.Add(name)
 		return c.Label(0).String() != name
 	}
-	renamed := Column{Name: c.Name, order: names, AsText: slices.ContainsFunc(names, odd)}
+	renamed := Column{
+		Name:   c.Name,
+		order:  names,
+		AsText: slices.ContainsFunc(names, odd),
+	}
 	for i := range c.Len() {
 		name, ok := known[c.Label(i).String()]
 		if !ok {

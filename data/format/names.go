@@ -21,7 +21,8 @@ func Numbered(width int) []string {
 // FindUsual returns the first name, in any case, that is a usual one, or -1.
 func FindUsual(names, usual []string) int {
 	for _, name := range usual {
-		if j := FindName(names, name); j >= 0 {
+		j := FindName(names, name)
+		if j >= 0 {
 			return j
 		}
 	}
@@ -30,7 +31,8 @@ func FindUsual(names, usual []string) int {
 
 // FindColumn returns the column of a name, or else of a number.
 func FindColumn(names []string, asked string) (int, error) {
-	if j := slices.Index(names, asked); j >= 0 {
+	j := slices.Index(names, asked)
+	if j >= 0 {
 		if slices.Contains(names[j+1:], asked) {
 			return 0, data.Invalid("two columns are called %q", asked)
 		}
@@ -40,9 +42,11 @@ func FindColumn(names []string, asked string) (int, error) {
 		return j, nil
 	}
 	if j := FindName(names, strings.TrimSpace(asked)); j >= 0 {
-		return 0, data.Invalid("there is no column %q; it is called %q", asked, names[j])
+		return 0, data.Invalid("there is no column %q; it is called %q",
+			asked, names[j])
 	}
-	return 0, data.Invalid("there is no column %q; there are %s", asked, Abridge(names))
+	return 0, data.Invalid("there is no column %q; there are %s",
+		asked, Abridge(names))
 }
 
 // Abridge lists a few names.
@@ -51,5 +55,6 @@ func Abridge(names []string) string {
 	if len(names) <= listed {
 		return strings.Join(names, ", ")
 	}
-	return fmt.Sprintf("%s, ... (%d in all)", strings.Join(names[:listed], ", "), len(names))
+	return fmt.Sprintf("%s, ... (%d in all)",
+		strings.Join(names[:listed], ", "), len(names))
 }

@@ -53,7 +53,8 @@ func (a *array) number(entry []byte) float64 {
 	var word [8]byte
 	copy(word[:], entry)
 	bits := little.Uint64(word[:])
-	if unused := 64 - 8*a.size; a.code[0] == 'i' {
+	unused := 64 - 8*a.size
+	if a.code[0] == 'i' {
 		return float64(int64(bits<<unused) >> unused)
 	}
 	return float64(bits)
@@ -103,7 +104,8 @@ func newArray(r io.Reader, length, stored int64) (*array, error) {
 	}
 	err := binary.Read(r, little, &begin)
 	if err != nil || string(begin.Magic[:]) != npyMagic {
-		return nil, data.Malformed("it begins with %q; a NumPy array begins with %q", begin.Magic[:], npyMagic)
+		return nil, data.Malformed("it begins with %q; a NumPy array begins with %q",
+			begin.Magic[:], npyMagic)
 	}
 	text := make([]byte, begin.Length)
 	if _, err := io.ReadFull(r, text); err != nil {
@@ -118,7 +120,13 @@ func newArray(r io.Reader, length, stored int64) (*array, error) {
 		return nil, data.Malformed("its entries have the NumPy type %q; they must be numbers (<f4, <f8, <i4, |b1, ...) or text (<U, |S), to which NumPy's astype converts them", header[1])
 	}
 	code := match[1]
-	a := &array{count: 1, fortran: header[2] == "True", code: code, entries: r, stored: stored}
+	a := &array{
+		count:   1,
+		fortran: header[2] == "True",
+		code:    code,
+		entries: r,
+		stored:  stored,
+	}
 	a.size, _ = strconv.Atoi(code[1:])
 	a.kind = kinds[code[0]]
 	if a.kind != textKind {
@@ -127,7 +135,8 @@ func newArray(r io.Reader, length, stored int64) (*array, error) {
 		a.size *= 4
 	}
 	promised := float64(a.size) // bytes
-	for dimension := range strings.FieldsSeq(strings.ReplaceAll(header[3], ",", " ")) {
+	for dimension := range strings.FieldsSeq(strings.ReplaceAll(header[3],
+		",", " ")) {
 		n, err := strconv.Atoi(dimension)
 		promised *= float64(n)
 		if err != nil || promised > math.MaxInt64 {
@@ -136,7 +145,8 @@ func newArray(r io.Reader, length, stored int64) (*array, error) {
 		a.shape = append(a.shape, n)
 		a.count *= n
 	}
-	if rest := length - int64(binary.Size(begin)+len(text)); promised != float64(rest) {
+	rest := length - int64(binary.Size(begin)+len(text))
+	if promised != float64(rest) {
 		return nil, data.Malformed("the header promises an array of %v, %.0f bytes, but %d follow", a, promised, rest)
 	}
 	return a, nil
@@ -145,7 +155,8 @@ func newArray(r io.Reader, length, stored int64) (*array, error) {
 // String describes the array: "8677 x 1000 float32".
 func (a *array) String() string {
 	shape := strings.Trim(fmt.Sprint(a.shape), "[]")
-	return strings.TrimSpace(strings.ReplaceAll(shape, " ", " x ") + " " + a.kind)
+	return strings.TrimSpace(strings.ReplaceAll(shape,
+		" ", " x ") + " " + a.kind)
 }
 
 // numbersOf reads the entries of an array of numbers, row by row.
@@ -153,7 +164,9 @@ func numbersOf[T float32 | float64](a *array) ([]T, error) {
 	if a.kind == textKind {
 		return nil, data.Malformed("the array is %v; it must hold numbers", a)
 	}
-	entry, err := entriesOf(a, func(b []byte) T { return T(a.number(b)) })
+	entry, err := entriesOf(a, func(b []byte) T {
+		return T(a.number(b))
+	})
 	if err != nil || !a.fortran || len(a.shape) != 2 {
 		return entry, err
 	}
@@ -178,20 +191,24 @@ func textsOf(a *array) ([]string, error) {
 // stored byte is made at once; more room follows entries that were read.
 func entriesOf[T any](a *array, decode func([]byte) T) ([]T, error) {
 	words := a.count * max(1, a.size/8)
-	if err := bounded(0, 0, words, a.stored); err != nil {
+	err := bounded(0, 0, words, a.stored)
+	if err != nil {
 		return nil, err
 	}
 	in := bufio.NewReaderSize(a.entries, 64<<10)
 	b := make([]byte, a.size)
 	entry := make([]T, 0, min(a.count, int(a.stored)))
 	for len(entry) < a.count {
-		if _, err := io.ReadFull(in, b); err != nil {
-			return nil, data.Malformed("the array is damaged or cut short after %d of %d entries: %w", len(entry), a.count, err)
+		_, err := io.ReadFull(in, b)
+		if err != nil {
+			return nil, data.Malformed("the array is damaged or cut short after %d of %d entries: %w",
+				len(entry), a.count, err)
 		}
 		entry = append(entry, decode(b))
 	}
 	// The end has the checksum of packed entries.
-	if _, err := in.ReadByte(); err != io.EOF {
+	_, err = in.ReadByte()
+	if err != io.EOF {
 		return nil, data.Malformed("the array is damaged: %v at its end", err)
 	}
 	return entry, nil
@@ -207,7 +224,8 @@ type output struct {
 // write writes the array as NumPy does, padded so that entries start at a multiple of 64
 // bytes.
 func (o output) write(w io.Writer) error {
-	shape := strings.Trim(strings.ReplaceAll(fmt.Sprint(o.shape), " ", ", "), "[]")
+	shape := strings.Trim(strings.ReplaceAll(fmt.Sprint(o.shape),
+		" ", ", "), "[]")
 	if len(o.shape) == 1 {
 		shape += ","
 	}
@@ -215,7 +233,8 @@ func (o output) write(w io.Writer) error {
 	text += strings.Repeat(" ", 63-(len(npyMagic)+2+len(text))%64) + "\n"
 	head := []any{[]byte(npyMagic), uint16(len(text)), []byte(text)}
 	for _, part := range append(head, o.parts...) {
-		if err := binary.Write(w, little, part); err != nil {
+		err := binary.Write(w, little, part)
+		if err != nil {
 			return err
 		}
 	}

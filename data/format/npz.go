@@ -36,10 +36,14 @@ func parseNPZ(r io.ReaderAt, size int64, o Options) (*Frame, error) {
 	if err != nil {
 		return nil, data.Malformed("it is no .npz file, or cut short: %w", err)
 	}
-	p := &npzParser{size: size, entry: map[string]*zip.File{}}
+	p := &npzParser{
+		size:  size,
+		entry: map[string]*zip.File{},
+	}
 	for _, f := range packed.File {
 		name := strings.TrimSuffix(f.Name, ".npy")
-		if err := checkName(r, f); err != nil {
+		err := checkName(r, f)
+		if err != nil {
 			return nil, fmt.Errorf("array %s: %w", name, err)
 		}
 		if p.entry[name] != nil {
@@ -66,7 +70,8 @@ func checkName(r io.ReaderAt, f *zip.File) error {
 		return data.Malformed("the archive is damaged")
 	}
 	head := make([]byte, min(start, int64(len(f.Name)+headerRoom)))
-	if _, err = r.ReadAt(head, start-int64(len(head))); err != nil {
+	_, err = r.ReadAt(head, start-int64(len(head)))
+	if err != nil {
 		return err
 	}
 	if !bytes.Contains(head, []byte(f.Name)) {
@@ -127,7 +132,10 @@ func (p *npzParser) open(name string, read func(*array) error) error {
 }
 
 func (p *npzParser) frame(o Options) *Frame {
-	t := &Frame{classes: p.text("classes"), Features: p.text("features")}
+	t := &Frame{
+		classes:  p.text("classes"),
+		Features: p.text("features"),
+	}
 	t.Steps = p.text("steps")
 	if p.entry["indptr"] != nil {
 		t.X = p.csr()
@@ -139,7 +147,8 @@ func (p *npzParser) frame(o Options) *Frame {
 	group := o.Group
 	if group != "" || FindUsual(p.names, usual) >= 0 {
 		group = p.find(group, usual, "groups")
-		if columns := p.columns(group); columns != nil {
+		columns := p.columns(group)
+		if columns != nil {
 			t.Group = columns[0]
 		}
 	}
@@ -165,7 +174,8 @@ func (p *npzParser) csr() *data.Stored {
 	value := take(p, "data", numbersOf[float32])
 	if p.err == nil &&
 		(len(shape) != 2 || int(shape[0]) != len(begin)-1) {
-		p.err = data.Malformed("array shape: it is %v, but indptr has %d entries, which must be one more than there are rows", shape, len(begin))
+		p.err = data.Malformed("array shape: it is %v, but indptr has %d entries, which must be one more than there are rows",
+			shape, len(begin))
 	}
 	if p.err != nil {
 		return nil
@@ -180,16 +190,20 @@ func (p *npzParser) csr() *data.Stored {
 // find returns the array asked for or, if none is, the first with one of the usual
 // names. The error for a missing array lists the arrays.
 func (p *npzParser) find(asked string, usual []string, what string) string {
-	if j := FindUsual(p.names, usual); asked == "" && j >= 0 {
+	j := FindUsual(p.names, usual)
+	if asked == "" && j >= 0 {
 		return p.names[j]
 	}
 	if p.err != nil || p.entry[asked] != nil {
 		return asked
 	}
-	header := func(a *array) (*array, error) { return a, nil }
+	header := func(a *array) (*array, error) {
+		return a, nil
+	}
 	var present []string
 	for _, name := range p.names {
-		present = append(present, fmt.Sprintf("%s (%v)", name, take(p, name, header)))
+		present = append(present,
+			fmt.Sprintf("%s (%v)", name, take(p, name, header)))
 	}
 	if p.err == nil {
 		p.err = data.Malformed("there is no array %s of %s, only %s; a dataset has features X (n x d) and labels y (n)",
@@ -275,7 +289,9 @@ func Write(path string, d *data.Dataset) error {
 	if strings.ToLower(filepath.Ext(path)) != ".npz" {
 		return data.Malformed("%s: datasets are written as .npz; give a name that ends in .npz", path)
 	}
-	return files.Write(path, func(w io.Writer) error { return WriteNPZ(w, d) })
+	return files.Write(path, func(w io.Writer) error {
+		return WriteNPZ(w, d)
+	})
 }
 
 // WriteNPZ writes the dataset as an .npz file that keeps all of it: reading it
@@ -316,11 +332,13 @@ func arraysOf(d *data.Dataset) ([]output, error) {
 		targets := output{"y", "<f8", []int{len(d.Target)}, []any{d.Target}}
 		arrays = append(arrays, targets)
 	} else {
-		arrays = append(arrays, numberArray("y", d.Label), namesArray("classes", d.Classes))
+		arrays = append(arrays, numberArray("y", d.Label),
+			namesArray("classes", d.Classes))
 	}
 	arrays = append(arrays, textArray("kind", string(kind)))
 	if d.Group != nil {
-		arrays = append(arrays, numberArray("group", d.Group), namesArray("groups", d.Groups))
+		arrays = append(arrays, numberArray("group", d.Group),
+			namesArray("groups", d.Groups))
 	}
 	if d.Features != nil {
 		arrays = append(arrays, namesArray("features", d.Features))

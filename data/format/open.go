@@ -30,7 +30,8 @@ func unpack(f io.Reader, name string) (*text, error) {
 	in := bufio.NewReaderSize(packed, buffered)
 	t := &text{in, packed}
 	start, _ := in.Peek(len(gzipMagic))
-	if string(start) == gzipMagic || strings.HasSuffix(strings.ToLower(name), ".gz") {
+	if string(start) == gzipMagic ||
+		strings.HasSuffix(strings.ToLower(name), ".gz") {
 		z, err := gzip.NewReader(in)
 		if err != nil {
 			return nil, data.Malformed("it is not a gzip file, or damaged: %w", err)
@@ -62,7 +63,9 @@ func (c *counter) Read(b []byte) (int, error) {
 }
 
 // limit is how large content may become that takes so many bytes on disk.
-func limit(stored int64) int64 { return max(minInflated, maxInflation*stored) }
+func limit(stored int64) int64 {
+	return max(minInflated, maxInflation*stored)
+}
 
 func tooMuch(stored int64) error {
 	return data.Malformed("it unpacks to more than %d bytes, over %d times its size; unpack it yourself if that is right", limit(stored), maxInflation)
@@ -103,8 +106,10 @@ func readNames(path string) (names []string, err error) {
 	line := map[string]int{"": 0}
 	for name := range strings.Lines(string(content)) {
 		name = strings.TrimSpace(name)
-		if first, known := line[name]; known {
-			return nil, data.Malformed("%s: line %d: the name %q is empty or on line %d too; every line needs a name of its own", path, len(names)+1, name, first)
+		first, known := line[name]
+		if known {
+			return nil, data.Malformed("%s: line %d: the name %q is empty or on line %d too; every line needs a name of its own", path,
+				len(names)+1, name, first)
 		}
 		names = append(names, name)
 		line[name] = len(names)

@@ -27,10 +27,12 @@ const blockCells = 16 << 10
 // guard makes errors of what panics on a damaged file.
 func guard(read func() error) (err error) {
 	defer func() {
-		if fault := recover(); fault != nil {
+		fault := recover()
+		if fault != nil {
 			err = fmt.Errorf("%v", fault)
 		}
-		kind := errors.Is(err, data.ErrFormat) || errors.Is(err, data.ErrInvalid)
+		kind := errors.Is(err, data.ErrFormat) ||
+			errors.Is(err, data.ErrInvalid)
 		if err != nil && err != io.EOF && !kind {
 			err = data.Malformed("the Parquet file is damaged or cut short: %w", err)
 		}
@@ -62,7 +64,8 @@ func (r *Rows) beginParquet(in io.ReaderAt, size int64) error {
 		}
 		for _, group := range file.Metadata().RowGroups {
 			for _, column := range group.Columns {
-				if n := column.MetaData.TotalUncompressedSize; n < 0 || n > limit(size) {
+				n := column.MetaData.TotalUncompressedSize
+				if n < 0 || n > limit(size) {
 					return tooMuch(size)
 				}
 			}
@@ -98,7 +101,11 @@ func (r *Rows) nextParquet() (b *Block, err error) {
 			}
 			text.Bytes()[text.Len()-1] = '\n'
 		}
-		b = &Block{rows: r, line: r.line, stored: r.stored.n}
+		b = &Block{
+			rows:   r,
+			line:   r.line,
+			stored: r.stored.n,
+		}
 		b.text = text.Bytes()
 		r.line += n
 		return nil
@@ -190,7 +197,9 @@ func NewParquetWriter(out io.Writer, names []string, words []bool) (*ParquetWrit
 		return nil, data.Invalid("two columns have the same name; in a Parquet file every column needs its own: %q", names)
 	}
 	schema := parquet.NewSchema("table", c)
-	return &ParquetWriter{words, parquet.NewGenericWriter[any](out, schema, parquet.Compression(&parquet.Snappy))}, nil
+	return &ParquetWriter{words,
+		parquet.NewGenericWriter[any](out, schema,
+			parquet.Compression(&parquet.Snappy))}, nil
 }
 
 // Write adds lines.
@@ -219,4 +228,6 @@ func (w *ParquetWriter) Write(lines []byte) (int, error) {
 }
 
 // Close ends the file.
-func (w *ParquetWriter) Close() error { return w.rows.Close() }
+func (w *ParquetWriter) Close() error {
+	return w.rows.Close()
+}

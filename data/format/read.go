@@ -26,7 +26,9 @@ const (
 )
 
 // HasColumns reports whether files of a format are tables, which OpenRows reads.
-func (f Format) HasColumns() bool { return f == CSV || f == TSV || f == Parquet }
+func (f Format) HasColumns() bool {
+	return f == CSV || f == TSV || f == Parquet
+}
 
 // Header says whether the first line of a CSV or TSV file names its columns.
 type Header string
@@ -96,7 +98,8 @@ func Read(path string, o Options) (*Frame, error) {
 	switch format {
 	case SVMLight:
 		var content *text
-		if content, err = unpack(file, path); err == nil {
+		content, err = unpack(file, path)
+		if err == nil {
 			f, err = parseSVMLight(content)
 		}
 	case NPZ:
@@ -111,7 +114,11 @@ func Read(path string, o Options) (*Frame, error) {
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", path, err)
 	}
-	d := &data.Dataset{Name: path, X: f.X, Features: f.Features}
+	d := &data.Dataset{
+		Name:     path,
+		X:        f.X,
+		Features: f.Features,
+	}
 	d.Classes = []string{""}
 	d.Label = make([]int32, f.Labels[0].Len())
 	if f.Group != nil {
@@ -161,7 +168,8 @@ var hints = map[string]string{
 // formatOfName returns the format that a file's name promises.
 func formatOfName(path string) (Format, error) {
 	ending := filepath.Ext(strings.TrimSuffix(strings.ToLower(path), ".gz"))
-	if format, ok := endings[ending]; ok {
+	format, ok := endings[ending]
+	if ok {
 		return format, nil
 	}
 	return "", data.Malformed("%s: %s", path, cmp.Or(hints[ending], hints[""]))
@@ -203,7 +211,8 @@ func (f *Frame) Name(o Options) (err error) {
 	if err != nil {
 		return err
 	}
-	if x := f.X; x != nil && data.IsSparse(x) {
+	x := f.X
+	if x != nil && data.IsSparse(x) {
 		if f.wider {
 			f.X = x.Widened(len(f.Features))
 		}
@@ -214,11 +223,14 @@ func (f *Frame) Name(o Options) (err error) {
 			for _, j := range used {
 				f.Features = append(f.Features, strconv.Itoa(int(j)))
 			}
-			f.Notes = append(f.Notes, fmt.Sprintf("%d of %d columns have entries; the others are left out", len(used), x.Cols()))
+			f.Notes = append(f.Notes,
+				fmt.Sprintf("%d of %d columns have entries; the others are left out", len(used),
+					x.Cols()))
 		}
 	}
 	for _, c := range f.Labels {
-		if err := c.rename(f.classes); err != nil {
+		err := c.rename(f.classes)
+		if err != nil {
 			return fmt.Errorf("label: %w", err)
 		}
 	}

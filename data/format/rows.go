@@ -53,16 +53,24 @@ func OpenRows(path string, o Options) (*Rows, error) {
 		return nil, err
 	}
 	if !kind.HasColumns() {
-		return nil, data.Invalid("%s: its format is %s; rows are read from %s, %s and %s", path, kind, CSV, TSV, Parquet)
+		return nil, data.Invalid("%s: its format is %s; rows are read from %s, %s and %s",
+			path, kind, CSV, TSV, Parquet)
 	}
 	in := o.From
 	if in == nil {
-		if in, err = os.Open(path); err != nil {
+		in, err = os.Open(path)
+		if err != nil {
 			return nil, err
 		}
 	}
 	o.Format = kind
-	r := &Rows{name: path, closer: in, line: 1, size: blockSize, Decimal: o.Decimal}
+	r := &Rows{
+		name:    path,
+		closer:  in,
+		line:    1,
+		size:    blockSize,
+		Decimal: o.Decimal,
+	}
 	if err := r.open(in, o); err != nil {
 		return nil, r.located(errors.Join(err, r.Close()))
 	}
@@ -73,15 +81,18 @@ func OpenRows(path string, o Options) (*Rows, error) {
 // are: of a stream all is kept.
 func (r *Rows) open(in io.ReadCloser, o Options) error {
 	start := bufio.NewReaderSize(in, buffered)
-	if magic, _ := start.Peek(len(parquetMagic)); string(magic) == parquetMagic {
+	magic, _ := start.Peek(len(parquetMagic))
+	if string(magic) == parquetMagic {
 		r.Decimal = "."
 		r.comma = ','
-		if f, ok := in.(*os.File); ok {
+		f, ok := in.(*os.File)
+		if ok {
 			info, err := f.Stat()
 			return cmp.Or(err, r.beginParquet(f, info.Size()))
 		}
 		content, err := io.ReadAll(start)
-		return cmp.Or(err, r.beginParquet(bytes.NewReader(content), int64(len(content))))
+		return cmp.Or(err,
+			r.beginParquet(bytes.NewReader(content), int64(len(content))))
 	}
 	text, err := unpack(start, r.name)
 	if err != nil {
@@ -97,7 +108,8 @@ func (r *Rows) begin(in *bufio.Reader, o Options) error {
 	switch {
 	case bytes.HasPrefix(start, []byte("\ufeff")): // the mark that spreadsheets put before UTF-8
 		in.Discard(len("\ufeff"))
-	case bytes.HasPrefix(start, []byte("\xff\xfe")) || bytes.HasPrefix(start, []byte("\xfe\xff")):
+	case bytes.HasPrefix(start, []byte("\xff\xfe")) ||
+		bytes.HasPrefix(start, []byte("\xfe\xff")):
 		return data.Malformed("line 1: it is UTF-16; save it as UTF-8")
 	case bytes.IndexByte(start, 0) >= 0:
 		return data.Malformed("it has zero bytes, so that it is no text")
@@ -143,8 +155,12 @@ func (r *Rows) begin(in *bufio.Reader, o Options) error {
 	for j, cell := range first {
 		first[j] = strings.TrimSpace(cell)
 	}
-	names := func(column string) bool { return !IsNumber(column) && slices.Contains(first, column) }
-	noNumber := !slices.ContainsFunc(first, func(cell string) bool { return IsNumber(r.clean(cell, false)) })
+	names := func(column string) bool {
+		return !IsNumber(column) && slices.Contains(first, column)
+	}
+	noNumber := !slices.ContainsFunc(first, func(cell string) bool {
+		return IsNumber(r.clean(cell, false))
+	})
 	// Columns without names are called 0, 1, 2 by pandas.
 	counts := len(first) > 2 && slices.Equal(first, Numbered(len(first)))
 	header := names(o.Label) || names(o.Group) || noNumber || counts
@@ -184,7 +200,9 @@ func (r *Rows) HasNumbers(column int) bool {
 }
 
 // Close closes the file or stream.
-func (r *Rows) Close() error { return r.closer.Close() }
+func (r *Rows) Close() error {
+	return r.closer.Close()
+}
 
 // Read reads all rows into columns, each from its place in the table, and returns
 // the rows' first lines.
@@ -221,7 +239,8 @@ func Each[T any](
 		group.SetLimit(workers)
 		for open && len(results) < 4*workers {
 			block, err := r.Next()
-			if open = err == nil; err == io.EOF {
+			open = err == nil
+			if err == io.EOF {
 				break
 			}
 			var value T
@@ -240,7 +259,8 @@ func Each[T any](
 		}
 		_ = group.Wait() // each block has its error, in order
 		for _, pass := range results {
-			if err := pass(); err != nil {
+			err := pass()
+			if err != nil {
 				return err
 			}
 		}
@@ -253,7 +273,9 @@ func (r *Rows) Fault(line int, err error) error {
 	return r.located(fmt.Errorf("line %d: %w", line, err))
 }
 
-func (r *Rows) located(err error) error { return fmt.Errorf("%s: %w", r.name, err) }
+func (r *Rows) located(err error) error {
+	return fmt.Errorf("%s: %w", r.name, err)
+}
 
 const (
 	// blockSize is enough for the work on a block to outweigh passing it on.
@@ -293,7 +315,10 @@ func (r *Rows) next() (*Block, error) {
 		case cut == 0 && r.end:
 			return nil, io.EOF
 		case cut > 0 && (r.end || len(text) == cap(text)):
-			b := &Block{rows: r, stored: r.stored.n}
+			b := &Block{
+				rows:   r,
+				stored: r.stored.n,
+			}
 			b.text = text[:cut]
 			b.line = r.line
 			r.rest = text[cut:]
@@ -346,7 +371,8 @@ type Block struct {
 func (b *Block) Into(columns []*Column) (lines []int, err error) {
 	points := b.rows.Decimal == "."
 	err = b.each(func(line int, cells []string) error {
-		if width := b.rows.Width; len(cells) != width {
+		width := b.rows.Width
+		if len(cells) != width {
 			return data.Malformed("line %d: it has %d columns but the first line has %d", line, len(cells), width)
 		}
 		lines = append(lines, line)
@@ -368,7 +394,8 @@ func (b *Block) Into(columns []*Column) (lines []int, err error) {
 func (b *Block) each(f func(line int, cells []string) error) error {
 	if len(b.text) > 2*blockSize { // a row is longer than a block, and becomes cells as a whole
 		cells := 1 + bytes.Count(b.text, []byte(string(b.rows.comma)))
-		if err := bounded(1, 0, 3*cells, b.stored); err != nil {
+		err := bounded(1, 0, 3*cells, b.stored)
+		if err != nil {
 			return fmt.Errorf("line %d: %w", b.line, err)
 		}
 	}
@@ -388,7 +415,8 @@ func (b *Block) each(f func(line int, cells []string) error) error {
 		case err == io.EOF:
 			return nil
 		case errors.As(err, &fault):
-			return data.Malformed("line %d, byte %d: %w", b.line+fault.Line-1, fault.Column, fault.Err)
+			return data.Malformed("line %d, byte %d: %w", b.line+fault.Line-1,
+				fault.Column, fault.Err)
 		case err == nil && !header:
 			line, _ := in.FieldPos(0)
 			err = f(b.line+line-1, cells)

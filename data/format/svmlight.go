@@ -19,7 +19,13 @@ import (
 
 // parseSVMLight reads svmlight text in one pass.
 func parseSVMLight(r *text) (*Frame, error) {
-	p := svmlightParser{Frame: &Frame{wider: true, Group: &Column{}}, begin: []int{0}}
+	p := svmlightParser{
+		Frame: &Frame{
+			wider: true,
+			Group: &Column{},
+		},
+		begin: []int{0},
+	}
 	p.Labels = []*Column{{}}
 	rows := bufio.NewScanner(r)
 	rows.Buffer(nil, maxRow)
@@ -27,7 +33,8 @@ func parseSVMLight(r *text) (*Frame, error) {
 	for rows.Scan() {
 		line++
 		content, _, _ := bytes.Cut(rows.Bytes(), []byte{'#'})
-		if content = bytes.TrimSpace(content); len(content) == 0 {
+		content = bytes.TrimSpace(content)
+		if len(content) == 0 {
 			continue
 		}
 		err := p.row(content)
@@ -79,7 +86,8 @@ func (p *svmlightParser) row(line []byte) error {
 	for i, pair := range fields[1:] {
 		key, value, found := bytes.Cut(pair, []byte{':'})
 		if i == 0 && string(key) == "qid" {
-			if _, err := strconv.ParseInt(string(value), 10, 64); err != nil {
+			_, err := strconv.ParseInt(string(value), 10, 64)
+			if err != nil {
 				return data.Malformed("the qid %q is not a whole number", value)
 			}
 			p.Group.Add(string(value))
@@ -107,7 +115,8 @@ func (p *svmlightParser) row(line []byte) error {
 			p.value = append(p.value, v)
 		}
 	}
-	if n := p.Group.Len(); n > 0 && n <= len(p.Lines) {
+	n := p.Group.Len()
+	if n > 0 && n <= len(p.Lines) {
 		return data.Malformed("the row has a qid and rows before have none, or the other way round; give all rows one, or none")
 	}
 	p.last = max(p.last, previous)

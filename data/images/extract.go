@@ -71,8 +71,11 @@ const batchSize = 32
 func Extract(ctx context.Context, c *Collection, partial string, config Config) (*Result, error) {
 	e := &extraction{
 		Config: config, collection: c, partial: partial, result: &Result{},
-		dataset: &data.Dataset{Name: c.Dir, Classes: c.Classes},
-		value:   make([]float32, 0, len(c.Files)*config.Features),
+		dataset: &data.Dataset{
+			Name:    c.Dir,
+			Classes: c.Classes,
+		},
+		value: make([]float32, 0, len(c.Files)*config.Features),
 	}
 	e.Workers = cmp.Or(e.Workers, runtime.GOMAXPROCS(0))
 	err := os.MkdirAll(partial, 0o755)
@@ -99,14 +102,17 @@ func (e *extraction) run(ctx context.Context) error {
 	e.Progress.Start("features", len(e.collection.Files))
 	defer e.Progress.Finish()
 	for batch := range slices.Chunk(e.collection.Files, batchSize) {
-		if err := ctx.Err(); err != nil {
+		err := ctx.Err()
+		if err != nil {
 			return err
 		}
-		if err := e.batch(batch); err != nil {
+		err = e.batch(batch)
+		if err != nil {
 			return err
 		}
 		status := ""
-		if n := len(e.result.Skipped); n > 0 {
+		n := len(e.result.Skipped)
+		if n > 0 {
 			status = fmt.Sprintf("%d skipped", n)
 		}
 		e.Progress.Advance(len(batch), status)
@@ -117,12 +123,17 @@ func (e *extraction) run(ctx context.Context) error {
 // batch adds the rows of files. One file keeps them. Its name is a checksum of everything
 // that decides the rows, so that another net, other options or other pictures never share it.
 func (e *extraction) batch(batch []File) error {
-	text, _ := json.Marshal([]any{e.Identity, e.Features, e.Read, batch}) // texts and numbers
+	text, _ := json.Marshal([]any{e.Identity,
+		e.Features, e.Read, batch}) // texts and numbers
 	path := filepath.Join(e.partial, files.Sum(text)+".safetensors")
-	single := func(string) safetensors.DType { return safetensors.F32 }
+	single := func(string) safetensors.DType {
+		return safetensors.F32
+	}
 	kept, _, _ := safetensors.Read(path, single) // an absent or damaged file is made anew
 	missing := slices.DeleteFunc(slices.Clone(batch), func(f File) bool {
-		return slices.ContainsFunc(kept, func(t safetensors.Tensor) bool { return t.Name == f.Name })
+		return slices.ContainsFunc(kept, func(t safetensors.Tensor) bool {
+			return t.Name == f.Name
+		})
 	})
 	features, err := e.extract(missing)
 	if err != nil {
@@ -130,7 +141,8 @@ func (e *extraction) batch(batch []File) error {
 	}
 	kept = append(kept, features...)
 	if len(features) > 0 {
-		if err := safetensors.Write(path, kept, nil); err != nil {
+		err := safetensors.Write(path, kept, nil)
+		if err != nil {
 			return fmt.Errorf("keeping features: %w", err)
 		}
 	}
@@ -139,7 +151,8 @@ func (e *extraction) batch(batch []File) error {
 		rows[t.Name] = t.Single
 	}
 	for _, f := range batch {
-		if row := rows[f.Name]; row != nil {
+		row := rows[f.Name]
+		if row != nil {
 			e.value = append(e.value, row...)
 			e.dataset.Label = append(e.dataset.Label, int32(f.Class))
 			e.result.Files = append(e.result.Files, f.Name)
@@ -165,7 +178,8 @@ func (e *extraction) extract(batch []File) (features []safetensors.Tensor, err e
 	var pictures [][]byte
 	for i, f := range batch {
 		if faults[i] != nil {
-			e.result.Skipped = append(e.result.Skipped, Skipped{f.Name, faults[i]})
+			e.result.Skipped = append(e.result.Skipped,
+				Skipped{f.Name, faults[i]})
 			continue
 		}
 		pictures = append(pictures, read[i])
@@ -186,7 +200,8 @@ func (e *extraction) extract(batch []File) (features []safetensors.Tensor, err e
 func (e *extraction) finish() (err error) {
 	for class, n := range e.dataset.ClassSizes() {
 		if n == 0 {
-			return data.Invalid("class %s: none of its pictures can be read; remove it, or leave it out", e.dataset.Classes[class])
+			return data.Invalid("class %s: none of its pictures can be read; remove it, or leave it out",
+				e.dataset.Classes[class])
 		}
 	}
 	e.dataset.X, err = data.NewDense(len(e.dataset.Label), e.Features, e.value)

@@ -53,14 +53,17 @@ var extensions = []string{".jpg", ".jpeg", ".png"}
 // dot are passed over.
 func Find(dir string, without ...string) (*Collection, error) {
 	c := &Collection{Dir: dir}
-	fault := func(err error) (*Collection, error) { return nil, fmt.Errorf("%s: %w", dir, err) }
+	fault := func(err error) (*Collection, error) {
+		return nil, fmt.Errorf("%s: %w", dir, err)
+	}
 	classes, _, err := files.List(dir)
 	if err != nil {
 		return fault(err)
 	}
 	for _, name := range unpacked {
 		inner := filepath.Join(dir, name)
-		if folders, _, _ := files.List(inner); len(folders) > 0 {
+		folders, _, _ := files.List(inner)
+		if len(folders) > 0 {
 			c.Dir = inner
 			classes = folders
 			break
@@ -73,7 +76,8 @@ func Find(dir string, without ...string) (*Collection, error) {
 	}
 	for _, class := range classes {
 		if !slices.Contains(without, class) {
-			if err := c.add(class); err != nil {
+			err := c.add(class)
+			if err != nil {
 				return fault(err)
 			}
 		}
@@ -101,7 +105,8 @@ func (c *Collection) add(class string) error {
 			File{path.Join(class, f.Name()), len(c.Classes), f.Size()})
 	}
 	if len(c.Files) == first {
-		return data.Invalid("class %s: its folder has no pictures (%s); remove it, or leave the class out", class, strings.Join(extensions, ", "))
+		return data.Invalid("class %s: its folder has no pictures (%s); remove it, or leave the class out", class,
+			strings.Join(extensions, ", "))
 	}
 	c.Classes = append(c.Classes, class)
 	return nil

@@ -47,8 +47,10 @@ func decode(path string, maxPixels int) (image.Image, error) {
 	if err != nil {
 		return nil, data.Malformed("%s: it is not a JPEG or PNG file, or damaged: %w", path, err)
 	}
-	if config.Width < 1 || config.Height < 1 || config.Width > maxPixels/config.Height {
-		return nil, data.Invalid("%s: %d x %d pixels; a picture must have 1 to %d", path, config.Width, config.Height, maxPixels)
+	if config.Width < 1 || config.Height < 1 ||
+		config.Width > maxPixels/config.Height {
+		return nil, data.Invalid("%s: %d x %d pixels; a picture must have 1 to %d", path,
+			config.Width, config.Height, maxPixels)
 	}
 	if _, err := f.Seek(0, io.SeekStart); err != nil {
 		return nil, err

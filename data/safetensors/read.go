@@ -70,7 +70,11 @@ func read(in io.Reader, size int64, pick func(name string) DType) (
 		if err := e.check(end, limit); err != nil {
 			return nil, nil, ErrFormat.Errorf("tensor %q: %w", e.name, err)
 		}
-		t := Tensor{Name: e.name, DType: e.DType, Shape: e.Shape}
+		t := Tensor{
+			Name:  e.name,
+			DType: e.DType,
+			Shape: e.Shape,
+		}
 		stored := e.Offsets[1] - end
 		end = e.Offsets[1]
 		precision := F64
@@ -115,7 +119,8 @@ func converted[T, S float32 | float64](r io.Reader, e entry) ([]T, error) {
 	stored := make([]S, min(len(value), piece))
 	for part := range slices.Chunk(value, piece) {
 		stored = stored[:len(part)]
-		if err := binary.Read(r, binary.LittleEndian, stored); err != nil {
+		err := binary.Read(r, binary.LittleEndian, stored)
+		if err != nil {
 			return nil, err
 		}
 		for i, v := range stored {
@@ -133,13 +138,15 @@ func parseHeader(header []byte) (entries []entry, metadata map[string]string, er
 	}
 	for name, text := range raw {
 		if name == metadataKey {
-			if err := json.Unmarshal(text, &metadata); err != nil {
+			err := json.Unmarshal(text, &metadata)
+			if err != nil {
 				return nil, nil, fmt.Errorf("metadata: %w", err)
 			}
 			continue
 		}
 		e := entry{name: name}
-		if err := files.DecodeJSON(text, &e); err != nil {
+		err := files.DecodeJSON(text, &e)
+		if err != nil {
 			return nil, nil, fmt.Errorf("tensor %q: %w", name, err)
 		}
 		entries = append(entries, e)
@@ -157,11 +164,13 @@ func (e entry) check(begin, limit int) error {
 		return fmt.Errorf("dtype %q is not one of %s, %s", e.DType, F32, F64)
 	}
 	if e.Offsets[0] != begin || e.Offsets[1] < begin || e.Offsets[1] > limit {
-		return fmt.Errorf("its data is at bytes %d to %d of %d; it must begin at %d", e.Offsets[0], e.Offsets[1], limit, begin)
+		return fmt.Errorf("its data is at bytes %d to %d of %d; it must begin at %d", e.Offsets[0],
+			e.Offsets[1], limit, begin)
 	}
 	have := e.Offsets[1] - begin
 	if product(append([]int{sizes[e.DType]}, e.Shape...)) != have {
-		return fmt.Errorf("%d bytes of data for shape %v of %s", have, e.Shape, e.DType)
+		return fmt.Errorf("%d bytes of data for shape %v of %s", have,
+			e.Shape, e.DType)
 	}
 	return nil
 }

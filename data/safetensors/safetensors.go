@@ -41,7 +41,10 @@ const (
 )
 
 // sizes are the bytes of a number.
-var sizes = map[DType]int{F32: 4, F64: 8}
+var sizes = map[DType]int{
+	F32: 4,
+	F64: 8,
+}
 
 // Tensor is a named array of numbers, row-major. In memory they are float64;
 // DType is their precision in a file.
@@ -78,7 +81,9 @@ type entry struct {
 // Write writes a file of the given tensors, in their order, and metadata, in which
 // Checksum is taken. Path holds either the old content or the new.
 func Write(path string, tensors []Tensor, metadata map[string]string) error {
-	return files.Write(path, func(w io.Writer) error { return writeAll(w, tensors, metadata) })
+	return files.Write(path, func(w io.Writer) error {
+		return writeAll(w, tensors, metadata)
+	})
 }
 
 // Encode returns the file that Write writes.
@@ -112,9 +117,11 @@ func header(tensors []Tensor, metadata map[string]string) ([]byte, error) {
 		count := max(len(t.Value), len(t.Single))
 		begin := end
 		if product(t.Shape) != count || sizes[t.DType] == 0 {
-			return nil, fmt.Errorf("tensor %q has shape %v but %d numbers, and dtype %q, which can be %s or %s", t.Name, t.Shape, count, t.DType, F32, F64)
+			return nil, fmt.Errorf("tensor %q has shape %v but %d numbers, and dtype %q, which can be %s or %s", t.Name,
+				t.Shape, count, t.DType, F32, F64)
 		}
-		if _, taken := entries[t.Name]; taken || t.Name == "" {
+		_, taken := entries[t.Name]
+		if taken || t.Name == "" {
 			return nil, fmt.Errorf("tensor name %q is empty or taken; every tensor needs a name of its own", t.Name)
 		}
 		end += count * sizes[t.DType]
@@ -128,7 +135,8 @@ func header(tensors []Tensor, metadata map[string]string) ([]byte, error) {
 	for len(text)%lengthSize != 0 {
 		text = append(text, headerFiller)
 	}
-	return append(binary.LittleEndian.AppendUint64(nil, uint64(len(text))), text...), nil
+	return append(binary.LittleEndian.AppendUint64(nil, uint64(len(text))),
+		text...), nil
 }
 
 // product multiplies the dimensions of a shape. It is -1 when one is negative or the product
@@ -147,7 +155,8 @@ func product(shape []int) int {
 func writeData(w io.Writer, tensors []Tensor) (err error) {
 	for _, t := range tensors {
 		err = cmp.Or(err,
-			writeNumbers(w, t.DType, t.Value), writeNumbers(w, t.DType, t.Single))
+			writeNumbers(w, t.DType, t.Value),
+			writeNumbers(w, t.DType, t.Single))
 	}
 	return err
 }
@@ -158,12 +167,15 @@ func writeNumbers[T float32 | float64](w io.Writer, d DType, value []T) error {
 		b = b[:0]
 		for _, v := range part {
 			if d == F64 {
-				b = binary.LittleEndian.AppendUint64(b, math.Float64bits(float64(v)))
+				b = binary.LittleEndian.AppendUint64(b,
+					math.Float64bits(float64(v)))
 			} else {
-				b = binary.LittleEndian.AppendUint32(b, math.Float32bits(float32(v)))
+				b = binary.LittleEndian.AppendUint32(b,
+					math.Float32bits(float32(v)))
 			}
 		}
-		if _, err := w.Write(b); err != nil {
+		_, err := w.Write(b)
+		if err != nil {
 			return err
 		}
 	}

@@ -25,7 +25,8 @@ func (r *reader) build(paths []string) error {
 	r.suggest()
 	for _, step := range []func() error{r.expand, r.values,
 		r.split, r.faulty, r.finishTasks, r.remark, r.steps} {
-		if err := step(); err != nil {
+		err := step()
+		if err != nil {
 			return err
 		}
 	}
@@ -39,11 +40,19 @@ func (r *reader) build(paths []string) error {
 	empty := data.Samples{X: r.x.Take(nil)}
 	for _, t := range r.tasks {
 		r.Problem.Problem.Tasks = append(r.Problem.Problem.Tasks, t.task)
-		samples := data.Samples{X: r.x.Take(t.rows), Y: t.y}
+		samples := data.Samples{
+			X: r.x.Take(t.rows),
+			Y: t.y,
+		}
 		if r.weight != nil {
 			samples.Weight = data.Picked(r.weights, t.rows)
 		}
-		task := data.TaskData{Task: t.task, TrainSet: samples, ValidationSet: empty, TestSet: empty}
+		task := data.TaskData{
+			Task:          t.task,
+			TrainSet:      samples,
+			ValidationSet: empty,
+			TestSet:       empty,
+		}
 		r.Problem.Tasks = append(r.Problem.Tasks, task)
 		if together != nil {
 			r.Together = append(r.Together, data.Picked(together, t.rows))
@@ -69,7 +78,8 @@ func (r *reader) build(paths []string) error {
 // itself, since rows held out of one task must not be known from another.
 func (r *reader) together() []int {
 	if r.groups == nil {
-		if copies := r.copies(); copies != nil || len(r.Recipe.Targets) == 1 {
+		copies := r.copies()
+		if copies != nil || len(r.Recipe.Targets) == 1 {
 			return copies
 		}
 	}
@@ -84,7 +94,8 @@ func (r *reader) together() []int {
 			}
 			key += fmt.Sprintln(c.Text(i))
 		}
-		if _, known := first[key]; !known || key == "" {
+		_, known := first[key]
+		if !known || key == "" {
 			first[key] = i
 		}
 		numbers[i] = first[key]
@@ -103,7 +114,8 @@ func (r *reader) copies() []int {
 	for i := range first {
 		hash.Reset()
 		x := r.x.Row(i)
-		_ = binary.Write(&hash, binary.LittleEndian, x.Value) // a hash has no errors
+		_ = binary.Write(&hash,
+			binary.LittleEndian, x.Value) // a hash has no errors
 		_ = binary.Write(&hash, binary.LittleEndian, x.Index)
 		for _, t := range r.targets {
 			if !r.gap(t.Column, i) { // no number equals itself if it is none
@@ -111,7 +123,8 @@ func (r *reader) copies() []int {
 			}
 		}
 		sum := hash.Sum64()
-		if _, known := firsts[sum]; !known {
+		_, known := firsts[sum]
+		if !known {
 			firsts[sum] = i
 			different = append(different, i)
 		}
@@ -129,7 +142,8 @@ func (r *reader) copies() []int {
 func (r *reader) continuous(rows []int) bool {
 	enough := max(enoughToTell, len(rows)/2)
 	for _, t := range r.targets {
-		if different, _ := t.Classes(rows); len(different) >= enough {
+		different, _ := t.Classes(rows)
+		if len(different) >= enough {
 			return true
 		}
 	}
@@ -169,7 +183,8 @@ func (r *reader) finishTasks() error {
 	}
 	var labels []format.Label
 	if kind == data.Classification {
-		if labels, err = r.findClasses(); err != nil {
+		labels, err = r.findClasses()
+		if err != nil {
 			return err
 		}
 	}
@@ -178,7 +193,8 @@ func (r *reader) finishTasks() error {
 	var y []float64
 	for _, t := range r.tasks {
 		err := t.learn(kind, r.Positive, labels, r.classes != nil)
-		if samples := (data.Samples{Y: t.y}); err == nil &&
+		samples := (data.Samples{Y: t.y})
+		if err == nil &&
 			r.SkipTasks && samples.Borrows(kind == data.Classification) {
 			err = data.Invalid("task %q: it has a single row, or one class", t.name)
 		}
@@ -193,10 +209,13 @@ func (r *reader) finishTasks() error {
 		return fmt.Errorf("%w (and no other task can be learned)", fault)
 	}
 	if differ(y, 1) == 1 {
-		return data.Invalid("target %q: all %d rows are the same; they must differ", kept[0].target.Name, len(y))
+		return data.Invalid("target %q: all %d rows are the same; they must differ",
+			kept[0].target.Name, len(y))
 	}
 	if fault != nil {
-		r.note("%d of %d tasks are left out, the first because: %v", len(r.tasks)-len(kept), len(r.tasks), fault)
+		r.note("%d of %d tasks are left out, the first because: %v",
+			len(r.tasks)-len(kept),
+			len(r.tasks), fault)
 	}
 	r.tasks = kept
 	return nil
@@ -207,7 +226,8 @@ var digits = regexp.MustCompile("[0-9]+")
 // CompareNames orders numbers by value, before words, and numbers in words too: t2 before t10.
 func CompareNames(a, b string) int {
 	label := func(name string) format.Label {
-		if v, err := strconv.ParseFloat(name, 64); err == nil {
+		v, err := strconv.ParseFloat(name, 64)
+		if err == nil {
 			return format.Label{Number: v}
 		}
 		return format.Label{Text: digits.ReplaceAllStringFunc(name, func(number string) string {
@@ -232,13 +252,15 @@ func (r *reader) expand() (err error) {
 	if r.x != nil { // of a file that has features
 		return nil
 	}
-	if err = r.makeColumns(); err != nil {
+	err = r.makeColumns()
+	if err != nil {
 		return err
 	}
 	width := r.Recipe.Width()
 	rows := len(r.places)
 	if rows*width > max(freeFeatures, featuresPerCell*rows*len(r.features)) {
-		return data.Invalid("%s: words make %d features; leave out columns of many words with --ignore", r.sheets[0].path, width)
+		return data.Invalid("%s: words make %d features; leave out columns of many words with --ignore",
+			r.sheets[0].path, width)
 	}
 	notes := map[string]int{}
 	value, faults := r.Recipe.Make(r.features, rows, notes)
@@ -266,7 +288,11 @@ func (r *reader) makeColumns() error {
 	for _, c := range r.features {
 		column, err := r.makes(c)
 		if err != nil {
-			r.faults = append(r.faults, Fault{Row: -1, Err: err, rows: 1})
+			r.faults = append(r.faults, Fault{
+				Row:  -1,
+				Err:  err,
+				rows: 1,
+			})
 			continue
 		}
 		whole = append(whole, c)
@@ -282,7 +308,8 @@ func (r *reader) recall() error {
 	for _, c := range r.features {
 		names = append(names, c.Name)
 	}
-	places, err := r.After.Bind(names, r.Recipe.ByPosition, r.MissingColumns == Mean)
+	places, err := r.After.Bind(names,
+		r.Recipe.ByPosition, r.MissingColumns == Mean)
 	if err != nil {
 		return fmt.Errorf("%s: %w", r.sheets[0].path, err)
 	}
@@ -293,7 +320,9 @@ func (r *reader) recall() error {
 			names[j] = ""
 		}
 	}
-	names = slices.DeleteFunc(names, func(name string) bool { return name == "" })
+	names = slices.DeleteFunc(names, func(name string) bool {
+		return name == ""
+	})
 	if len(names) > 0 {
 		r.note("the older model has no column %s: left out", format.Abridge(names))
 	}
@@ -312,7 +341,8 @@ func (r *reader) tell() {
 		if c.Date != "" {
 			dates = append(dates, c.Name)
 		} else if r.found[c.Name] {
-			words = append(words, fmt.Sprintf("%s (%d)", c.Name, len(c.Levels)))
+			words = append(words,
+				fmt.Sprintf("%s (%d)", c.Name, len(c.Levels)))
 		}
 		if c.Gaps {
 			blanks = append(blanks, c.Name)
@@ -330,7 +360,10 @@ func (r *reader) tell() {
 
 // makes says what features come of a column.
 func (r *reader) makes(c *format.Column) (Column, error) {
-	column := Column{Name: c.Name, Date: r.dates[c.Name]}
+	column := Column{
+		Name: c.Name,
+		Date: r.dates[c.Name],
+	}
 	// NaN is a text, or of a file without the column.
 	numbers := slices.DeleteFunc(slices.Clone(c.Numbers), math.IsNaN)
 	count := len(numbers)
@@ -359,9 +392,11 @@ func (r *reader) makes(c *format.Column) (Column, error) {
 		column.Levels = datesVary(texts, column.Date)
 	}
 	slices.SortFunc(column.Levels, CompareNames)
-	if n := len(column.Levels); n > mostLevels ||
+	n := len(column.Levels)
+	if n > mostLevels ||
 		r.found[c.Name] && n >= enoughToTell && 2*n > count {
-		return column, data.Invalid("column %q: %d of its %d values are different words; leave it out with --ignore if it is an identifier, or else say --categorical", c.Name, n, count)
+		return column, data.Invalid("column %q: %d of its %d values are different words; leave it out with --ignore if it is an identifier, or else say --categorical",
+			c.Name, n, count)
 	}
 	values := make([][]float64, column.parts())
 	for _, text := range texts {
@@ -389,7 +424,9 @@ func (r *reader) centre(c *Column, features [][]float64, weights []float64) {
 		}
 		mean, variance := stat.PopMeanVariance(values, weights)
 		c.Mean[k] = mean
-		counts := func(v float64) bool { return v != 0 && v != 1 }
+		counts := func(v float64) bool {
+			return v != 0 && v != 1
+		}
 		shifted := variance > 0 && math.Abs(mean) > unlike*math.Sqrt(variance)
 		if shifted && centres && slices.ContainsFunc(values, counts) {
 			offset[k] = mean
@@ -400,7 +437,8 @@ func (r *reader) centre(c *Column, features [][]float64, weights []float64) {
 			v -= offset[k]
 			lost = max(lost, math.Abs(v-float64(float32(v))))
 		}
-		if spread := floats.Max(values) - floats.Min(values); spread > 0 && lost > blurred*spread {
+		spread := floats.Max(values) - floats.Min(values)
+		if spread > 0 && lost > blurred*spread {
 			r.blurred = append(r.blurred, c.Name)
 		}
 	}
@@ -479,12 +517,15 @@ func (r *reader) unlikeScales(step view.Step) bool {
 			size[j] = max(size[j], math.Abs(float64(v)+offsets[j]))
 		}
 	}
-	size = slices.DeleteFunc(size, func(v float64) bool { return v == 0 })
+	size = slices.DeleteFunc(size, func(v float64) bool {
+		return v == 0
+	})
 	if len(size) > 0 && slices.Max(size) > unlike*slices.Min(size) {
 		return true
 	}
 	for j, mean := range step.Mean {
-		if s := step.Deviation[j]; s > 0 && math.Abs(mean+offsets[j]) > unlike*s {
+		s := step.Deviation[j]
+		if s > 0 && math.Abs(mean+offsets[j]) > unlike*s {
 			return true
 		}
 	}

@@ -20,15 +20,22 @@ func Dataset(path string, o Options) (*data.Dataset, error) {
 	o.Task = cmp.Or(o.Task, o.Format.Group)
 	o.Steps = []string{None}
 	r := newReader(o)
-	r.flags = map[string]string{"target": "label", "task": "group"}
-	read := func() error { return r.read([]string{path}) }
+	r.flags = map[string]string{
+		"target": "label",
+		"task":   "group",
+	}
+	read := func() error {
+		return r.read([]string{path})
+	}
 	for _, step := range []func() error{read, r.values, r.expand, r.faulty} {
-		if err := step(); err != nil {
+		err := step()
+		if err != nil {
 			return nil, err
 		}
 	}
 	d := &data.Dataset{Name: path}
-	if err := r.fill(d); err != nil {
+	err := r.fill(d)
+	if err != nil {
 		return nil, fmt.Errorf("%s: %w", path, err)
 	}
 	return d, d.Validate()
@@ -65,12 +72,14 @@ func (r *reader) fill(d *data.Dataset) error {
 func (r *reader) usual(names []string) {
 	label := format.FindUsual(names, format.LabelNames)
 	if r.Targets != nil {
-		label, _ = format.FindColumn(names, r.Targets[0]) // where it is not found is said later
+		label, _ = format.FindColumn(names,
+			r.Targets[0]) // where it is not found is said later
 	} else if label < 0 {
 		label = len(names) - 1
 		r.Targets = names[label:]
 	}
-	if j := format.FindUsual(names, format.GroupNames); r.Task == "" && j >= 0 &&
+	j := format.FindUsual(names, format.GroupNames)
+	if r.Task == "" && j >= 0 &&
 		j != label && !slices.Contains(r.Ignore, names[j]) {
 		r.Task = names[j]
 		r.task = r.owner(r.Task, true)
@@ -79,8 +88,10 @@ func (r *reader) usual(names []string) {
 
 // readFrame reads a file of a format that is not text, which has numbers only.
 func (r *reader) readFrame(paths []string) (err error) {
-	lists := slices.Concat(r.Validation, r.Ignore, r.Categorical, r.NA, r.Group)
-	if len(paths) > 1 || lists != nil || r.Time+r.Weight+r.MissingColumns != "" {
+	lists := slices.Concat(r.Validation, r.Ignore,
+		r.Categorical, r.NA, r.Group)
+	if len(paths) > 1 || lists != nil ||
+		r.Time+r.Weight+r.MissingColumns != "" {
 		return data.Invalid("%s: of this format fit takes one file, whose groups are the tasks; more files, and --validation, --group, --time, --weight, --ignore, --categorical, --na and --missing-columns, go with CSV, TSV and Parquet", paths[0])
 	}
 	path := paths[0]
@@ -110,7 +121,8 @@ func (r *reader) readFrame(paths []string) (err error) {
 		}
 		r.places = append(r.places, p)
 	}
-	if r.task = f.Group; r.task != nil {
+	r.task = f.Group
+	if r.task != nil {
 		r.columns = append(r.columns, r.task)
 		r.task.Name = "task"
 		r.Recipe.Task = cmp.Or(o.Group, "task")

@@ -31,7 +31,8 @@ func (r *reader) suggestFlags() {
 	offsets := r.Recipe.Offsets()
 	first := 0
 	for _, c := range r.Recipe.Columns {
-		values := make([]float64, r.x.Rows()) // each tells the parts of the column apart
+		values := make([]float64,
+			r.x.Rows()) // each tells the parts of the column apart
 		for i := range values {
 			for k, v := range r.x.Row(i).Value[first:][:c.parts()] {
 				values[i] += float64(k+1) * float64(v)
@@ -48,13 +49,15 @@ func (r *reader) suggestFlags() {
 		case !slices.ContainsFunc(values, broken):
 			warned = r.suspect(values, c.Name)
 		case !r.tells(values):
-			if levels := differ(values, bound); levels <= bound {
+			levels := differ(values, bound)
+			if levels <= bound {
 				numbers = append(numbers, agreed{c.Name, values, levels})
 			}
 		}
 	}
 	if times != nil {
-		r.note("column %s may be a time: if new rows come later than these, say --time %s, so that errors hold for the future", format.Abridge(times), times[0])
+		r.note("column %s may be a time: if new rows come later than these, say --time %s, so that errors hold for the future",
+			format.Abridge(times), times[0])
 	}
 	if !warned && len(numbers) >= agreeing {
 		r.agree(numbers)
@@ -70,7 +73,9 @@ type agreed struct {
 
 // agree suspects things that the columns of most numbers tell apart together.
 func (r *reader) agree(numbers []agreed) {
-	slices.SortStableFunc(numbers, func(a, b agreed) int { return cmp.Compare(b.levels, a.levels) })
+	slices.SortStableFunc(numbers, func(a, b agreed) int {
+		return cmp.Compare(b.levels, a.levels)
+	})
 	together := make([]float64, r.x.Rows())
 	var names []string
 	for _, c := range numbers[:agreeing] {
@@ -83,7 +88,9 @@ func (r *reader) agree(numbers []agreed) {
 }
 
 // broken says that a number is not whole.
-func broken(v float64) bool { return !(math.Abs(v-math.Round(v)) < 1e-3) }
+func broken(v float64) bool {
+	return !(math.Abs(v-math.Round(v)) < 1e-3)
+}
 
 // suspect keeps what rows may repeat, and reports whether they may.
 func (r *reader) suspect(values []float64, names ...string) bool {
@@ -131,7 +138,8 @@ func (r *reader) repeats(ranks []float64) bool {
 		}
 	}
 	size := total / float64(levels)
-	if levels < enoughToTell || size < fewestRepeats || size > mostRepeats || r.tells(ranks) {
+	if levels < enoughToTell || size < fewestRepeats ||
+		size > mostRepeats || r.tells(ranks) {
 		return false
 	}
 	var between, last, chance float64

@@ -34,8 +34,10 @@ func (r *reader) values() error {
 				continue
 			}
 			l := t.Label(i)
-			if v, _ := strconv.ParseFloat(l.Text, 64); math.IsInf(v+l.Number, 0) {
-				infinite.add(i, data.Invalid("column %q, the target: it is %s; it must be finite", t.Name, l))
+			v, _ := strconv.ParseFloat(l.Text, 64)
+			if math.IsInf(v+l.Number, 0) {
+				infinite.add(i,
+					data.Invalid("column %q, the target: it is %s; it must be finite", t.Name, l))
 			} else if l.Text != "" {
 				words.add(i, nil)
 			}
@@ -44,8 +46,10 @@ func (r *reader) values() error {
 				t.different[l] = true
 			}
 		}
-		if _, why := t.kind(r.Kind); why != "" && infinite.rows == 0 {
-			words.Err = data.Malformed("column %q: %q: %s", t.Name, t.Label(words.Row), why)
+		_, why := t.kind(r.Kind)
+		if why != "" && infinite.rows == 0 {
+			words.Err = data.Malformed("column %q: %q: %s", t.Name,
+				t.Label(words.Row), why)
 			r.faults = append(r.faults, words)
 		}
 		r.faults = append(r.faults, infinite)
@@ -53,7 +57,9 @@ func (r *reader) values() error {
 	var missing Fault
 	for i := range r.places {
 		if r.task != nil && r.gap(r.task, i) {
-			missing.add(i, data.Invalid("column %q, the task: it is missing (%q); every row needs one, or say with --na what means missing", r.task.Name, r.task.Label(i).Text))
+			missing.add(i,
+				data.Invalid("column %q, the task: it is missing (%q); every row needs one, or say with --na what means missing", r.task.Name,
+					r.task.Label(i).Text))
 		}
 	}
 	r.faults = append(r.faults, missing)
@@ -96,12 +102,14 @@ func (r *reader) kind() (kind data.Kind, err error) {
 			first = t
 			kind = k
 		case k != kind:
-			return "", data.Invalid("columns %q and %q: one is %s and the other %s; fit them separately, or give both one --kind", first.Name, t.Name, kind, k)
+			return "", data.Invalid("columns %q and %q: one is %s and the other %s; fit them separately, or give both one --kind",
+				first.Name, t.Name, kind, k)
 		}
 	}
 	if r.Kind == "" && kind == data.Regression && first.whole {
 		different := differ(first.Numbers, len(first.Numbers))
-		r.note("target %q: %d different whole numbers, taken for %s; say --kind %s if they are classes", first.Name, different, kind, data.Classification)
+		r.note("target %q: %d different whole numbers, taken for %s; say --kind %s if they are classes", first.Name,
+			different, kind, data.Classification)
 	}
 	return cmp.Or(kind, r.Kind, data.Classification), nil
 }
@@ -139,10 +147,12 @@ func (r *reader) findClasses() (classes []format.Label, err error) {
 		r.classes = append(r.classes, c.String())
 	}
 	last := len(classes) - 1
-	found := fmt.Sprintf("%d classes, from %q to %q", len(classes), classes[0], classes[last])
+	found := fmt.Sprintf("%d classes, from %q to %q", len(classes),
+		classes[0], classes[last])
 	switch {
 	case len(classes) > mostClasses:
-		err = data.Invalid("target %q: it has %s; there can be %d, but numbers can be fitted with --kind regression", r.tasks[0].target.Name, found, mostClasses)
+		err = data.Invalid("target %q: it has %s; there can be %d, but numbers can be fitted with --kind regression",
+			r.tasks[0].target.Name, found, mostClasses)
 	case r.Positive != "":
 		err = data.Invalid("--positive: %q: there are %s; only with two is one of them positive", r.Positive, found)
 	}
@@ -152,7 +162,10 @@ func (r *reader) findClasses() (classes []format.Label, err error) {
 // learn makes the task of the labels, or says why they cannot be learned. Its y has
 // the number of the class among all if there are several.
 func (t *task) learn(kind data.Kind, positive string, classes []format.Label, several bool) error {
-	t.task = &data.Task{Name: t.name, Kind: kind}
+	t.task = &data.Task{
+		Name: t.name,
+		Kind: kind,
+	}
 	if len(t.rows) == 0 {
 		return data.Invalid("task %q: no row is labelled", t.name)
 	}
@@ -163,21 +176,25 @@ func (t *task) learn(kind data.Kind, positive string, classes []format.Label, se
 	pair := slices.Clone(classes) // or more
 	if !several {
 		if len(pair) != 2 {
-			pair = slices.SortedFunc(maps.Keys(t.target.different), format.Label.Compare)
+			pair = slices.SortedFunc(maps.Keys(t.target.different),
+				format.Label.Compare)
 		}
 		if len(pair) != 2 { // tasks may have pairs of their own
 			pair = slices.Clone(t.classes)
 		}
 		if len(pair) == 1 {
-			return data.Invalid("task %q: all its %d rows are %q, and so are all others; some rows must have another class", t.name, len(t.rows), pair[0])
+			return data.Invalid("task %q: all its %d rows are %q, and so are all others; some rows must have another class", t.name,
+				len(t.rows), pair[0])
 		}
 		if format.Key(positive) == format.Key(pair[0].String()) {
 			slices.Reverse(pair)
 		}
 		t.task.Negative = pair[0].String()
 		t.task.Positive = pair[1].String()
-		if positive != "" && format.Key(positive) != format.Key(t.task.Positive) {
-			return data.Invalid("task %q: its classes are %q and %q; %q cannot be the positive one", t.name, t.task.Negative, t.task.Positive, positive)
+		if positive != "" &&
+			format.Key(positive) != format.Key(t.task.Positive) {
+			return data.Invalid("task %q: its classes are %q and %q; %q cannot be the positive one", t.name,
+				t.task.Negative, t.task.Positive, positive)
 		}
 	}
 	for _, k := range t.index {

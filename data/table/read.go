@@ -98,7 +98,8 @@ func (r *reader) read(paths []string) error {
 	r.labelled()
 	r.date()
 	if len(r.places) == 0 {
-		return data.Invalid("%s: it has no labelled rows", strings.Join(paths, ", "))
+		return data.Invalid("%s: it has no labelled rows",
+			strings.Join(paths, ", "))
 	}
 	return nil
 }
@@ -228,19 +229,26 @@ func (r *reader) readText(paths []string) error {
 		r.sheets = nil
 		r.places = nil
 		for _, c := range r.columns {
-			*c = format.Column{Name: c.Name, AsText: c.AsText, Joins: true}
+			*c = format.Column{
+				Name:   c.Name,
+				AsText: c.AsText,
+				Joins:  true,
+			}
 		}
 		for _, path := range slices.Concat(paths, r.Validation) {
-			if err := r.readSheet(path); err != nil {
+			err := r.readSheet(path)
+			if err != nil {
 				return err
 			}
 		}
 		return nil
 	}
-	if err := read(); err != nil {
+	err := read()
+	if err != nil {
 		return err
 	}
-	if err := r.align(); err != nil {
+	err = r.align()
+	if err != nil {
 		return err
 	}
 	r.perFile = r.Task == "" && len(paths) > 1 && len(r.targets) == 1
@@ -248,7 +256,8 @@ func (r *reader) readText(paths []string) error {
 		return data.Invalid("%s: it does not say which tasks its rows are of, as each file is a task; put the tasks into one file with a column that names them", r.Validation[0])
 	}
 	if r.findWords() {
-		if err := read(); err != nil { // numbers among words as they are written
+		err := read()
+		if err != nil { // numbers among words as they are written
 			return err
 		}
 	}
@@ -261,7 +270,11 @@ func (r *reader) owner(asked string, words bool) *format.Column {
 	if asked == "" {
 		return nil
 	}
-	c := &format.Column{Name: asked, AsText: words && r.flags == nil, Joins: true}
+	c := &format.Column{
+		Name:   asked,
+		AsText: words && r.flags == nil,
+		Joins:  true,
+	}
 	r.columns = append(r.columns, c)
 	return c
 }
@@ -283,13 +296,19 @@ func (r *reader) readSheet(path string) error {
 	if rows.Width == 0 {
 		return data.Invalid("%s: it is empty; it needs a header and rows", path)
 	}
-	if written := rows.Written(); written != "" && len(r.sheets) == 0 {
+	written := rows.Written()
+	if written != "" && len(r.sheets) == 0 {
 		r.note("%s (--separator, --decimal)", written)
 	}
-	s := sheet{path: path, bare: rows.Bare, names: map[string]bool{}}
+	s := sheet{
+		path:  path,
+		bare:  rows.Bare,
+		names: map[string]bool{},
+	}
 	names := rows.Names
 	if len(r.sheets) > 0 && s.bare != r.sheets[0].bare {
-		return data.Mismatch("%s: either it or %s has a header, and the other has none; give both a header, or neither", path, r.sheets[0].path)
+		return data.Mismatch("%s: either it or %s has a header, and the other has none; give both a header, or neither", path,
+			r.sheets[0].path)
 	}
 	if r.flags != nil {
 		r.usual(names)
@@ -319,10 +338,12 @@ func (r *reader) columnsOf(s sheet, names []string) (columns []*format.Column, e
 		err = errors.Join(err, fmt.Errorf("%s: %w", s.path, one))
 	}
 	targets := r.Targets
-	if j := format.FindUsual(names, format.LabelNames); len(targets) == 0 && j >= 0 {
+	if j := format.FindUsual(names,
+		format.LabelNames); len(targets) == 0 && j >= 0 {
 		targets = names[j : j+1]
 	} else if len(targets) == 0 {
-		fault(data.Invalid("--target: no column is called label, class, y or target; name the column of the labels, one of %s", format.Abridge(names)))
+		fault(data.Invalid("--target: no column is called label, class, y or target; name the column of the labels, one of %s",
+			format.Abridge(names)))
 	}
 	roles := make([]string, len(names))
 	give := func(flag, role string, owner *format.Column, asked ...string) {
@@ -399,9 +420,15 @@ func (r *reader) column(name, role string) *format.Column {
 	if c := r.byName[name]; c != nil {
 		return c
 	}
-	c := &format.Column{Name: name, AsText: role == isCategory, Joins: true}
+	c := &format.Column{
+		Name:   name,
+		AsText: role == isCategory,
+		Joins:  true,
+	}
 	if r.After != nil {
-		isText := func(older Column) bool { return older.Name == name && older.Levels != nil }
+		isText := func(older Column) bool {
+			return older.Name == name && older.Levels != nil
+		}
 		c.AsText = slices.ContainsFunc(r.After.Columns, isText)
 	}
 	r.byName[name] = c
@@ -439,12 +466,15 @@ func (r *reader) align() (err error) {
 }
 
 func (r *reader) note(format string, args ...any) {
-	if note := fmt.Sprintf(format, args...); !slices.Contains(r.Notes, note) {
+	note := fmt.Sprintf(format, args...)
+	if !slices.Contains(r.Notes, note) {
 		r.Notes = append(r.Notes, note)
 	}
 }
 
-func (r *reader) wordsAreCategories() bool { return slices.Equal(r.Categorical, []string{"*"}) }
+func (r *reader) wordsAreCategories() bool {
+	return slices.Equal(r.Categorical, []string{"*"})
+}
 
 // labelled leaves out the rows without a label, if they may lack it, and rows of no weight.
 // In the mean the others count 1.
@@ -466,7 +496,8 @@ func (r *reader) labelled() {
 		case len(r.targets) == 1 && !r.SkipUnlabelled:
 			c := r.targets[0].Column
 			missing.add(i,
-				data.Invalid("column %q, the target: it is missing (%q); fill it in, leave such rows out with --skip-unlabelled, or say with --na what means missing", c.Name, c.Label(i).Text))
+				data.Invalid("column %q, the target: it is missing (%q); fill it in, leave such rows out with --skip-unlabelled, or say with --na what means missing", c.Name,
+					c.Label(i).Text))
 		}
 	}
 	floats.Scale(float64(len(rows))/floats.Sum(r.weights), r.weights)
@@ -490,15 +521,18 @@ func (r *reader) weightOf(row int) (float64, error) {
 		return 1, nil
 	}
 	l := r.weight.Label(row)
-	if r.weight.Text(row) >= 0 || !(l.Number >= 0 && l.Number <= math.MaxFloat32) {
-		return 0, data.Invalid("column %q, the weight: it is %q; it must be a number of 0 or more", r.weight.Name, l)
+	if r.weight.Text(row) >= 0 ||
+		!(l.Number >= 0 && l.Number <= math.MaxFloat32) {
+		return 0, data.Invalid("column %q, the weight: it is %q; it must be a number of 0 or more",
+			r.weight.Name, l)
 	}
 	return l.Number, nil
 }
 
 // gap reports whether a row has no value.
 func (r *reader) gap(c *format.Column, row int) bool {
-	if k := c.Text(row); k >= 0 {
+	k := c.Text(row)
+	if k >= 0 {
 		return r.Recipe.IsMissing(c.Texts[k])
 	}
 	return !c.AsText && math.IsNaN(c.Numbers[row])
@@ -509,7 +543,10 @@ func (r *reader) split() error {
 	byName := map[string]*task{}
 	add := func(name string, t *target) *task {
 		if byName[name] == nil {
-			byName[name] = &task{name: name, target: t}
+			byName[name] = &task{
+				name:   name,
+				target: t,
+			}
 			r.tasks = append(r.tasks, byName[name])
 		}
 		return byName[name]
@@ -517,7 +554,8 @@ func (r *reader) split() error {
 	if r.perFile {
 		for i, s := range r.sheets {
 			if add(baseName(s.path), r.targets[0]); len(r.tasks) == i {
-				return data.Invalid("%s: two files make a task %q; give them different names", s.path, baseName(s.path))
+				return data.Invalid("%s: two files make a task %q; give them different names",
+					s.path, baseName(s.path))
 			}
 		}
 	}
@@ -530,7 +568,8 @@ func (r *reader) split() error {
 			case r.perFile:
 				name = r.tasks[p.sheet].name
 			}
-			if t := add(name, target); !r.gap(target.Column, i) {
+			t := add(name, target)
+			if !r.gap(target.Column, i) {
 				t.rows = append(t.rows, i)
 			}
 		}

@@ -59,7 +59,9 @@ type Column struct {
 }
 
 // parts is how many features the column makes of a value.
-func (c *Column) parts() int { return max(1, len(c.Levels)) }
+func (c *Column) parts() int {
+	return max(1, len(c.Levels))
+}
 
 // width is how many features the column makes.
 func (c *Column) width() int {
@@ -72,7 +74,8 @@ func (c *Column) width() int {
 // values are the features of a text, or nil where it is no level or date.
 func (c *Column) values(text string) []float64 {
 	parts := dateParts(c.Date, text)
-	if k := format.FindName(c.Levels, text); c.Date == "" && k >= 0 {
+	k := format.FindName(c.Levels, text)
+	if c.Date == "" && k >= 0 {
 		parts = map[string]float64{c.Levels[k]: 1}
 	}
 	var value []float64
@@ -136,10 +139,14 @@ func (r *Recipe) Offsets() (offsets []float64) {
 }
 
 // Made names the features after the steps.
-func (r *Recipe) Made() []string { return r.Steps.Names(r.Features()) }
+func (r *Recipe) Made() []string {
+	return r.Steps.Names(r.Features())
+}
 
 // Width is the number of features before the steps.
-func (r *Recipe) Width() int { return len(r.Features()) }
+func (r *Recipe) Width() int {
+	return len(r.Features())
+}
 
 // Validate tells why a recipe, as a file has it, makes no features.
 func (r *Recipe) Validate() error {
@@ -150,7 +157,8 @@ func (r *Recipe) Validate() error {
 	for _, c := range r.Columns {
 		for _, values := range [][]float64{c.Mean, c.Offset} {
 			if values != nil && len(values) != c.parts() {
-				return data.Invalid("column %q: %d means or offsets; it makes %d features", c.Name, len(values), c.parts())
+				return data.Invalid("column %q: %d means or offsets; it makes %d features", c.Name,
+					len(values), c.parts())
 			}
 			for _, v := range values {
 				if !(math.Abs(v) <= math.MaxFloat32/2) {
@@ -161,7 +169,8 @@ func (r *Recipe) Validate() error {
 	}
 	cols := width
 	for i, s := range r.Steps {
-		if err := s.Validate(cols); err != nil {
+		err := s.Validate(cols)
+		if err != nil {
 			return err
 		}
 		if s.Low != nil && (cols != width || i != len(r.Steps)-1) {
@@ -182,7 +191,8 @@ func (r *Recipe) Bind(names []string, bare, absent bool) (places []int, err erro
 	}
 	switch {
 	case bare && !r.ByPosition:
-		return nil, data.Mismatch("it has no header; the columns %s are known by name", format.Abridge(ours))
+		return nil, data.Mismatch("it has no header; the columns %s are known by name",
+			format.Abridge(ours))
 	case r.ByPosition && !bare:
 		return nil, data.Mismatch("it has a header, which begins with %q; the columns are known by their numbers, as the tables fitted had no header", names[0])
 	}
@@ -196,7 +206,8 @@ func (r *Recipe) Bind(names []string, bare, absent bool) (places []int, err erro
 		places = append(places, j)
 	}
 	if len(missing) > 0 && !absent {
-		return nil, data.Mismatch("there is no column %s; there are %s (--missing-columns mean fills it in)", format.Abridge(missing), format.Abridge(names))
+		return nil, data.Mismatch("there is no column %s; there are %s (--missing-columns mean fills it in)",
+			format.Abridge(missing), format.Abridge(names))
 	}
 	return places, nil
 }
@@ -207,7 +218,11 @@ func (r *Recipe) ColumnsAt(places []int) []*format.Column {
 	var columns []*format.Column
 	for i, c := range r.Columns {
 		columns = append(columns,
-			&format.Column{Name: c.Name, At: places[i], AsText: c.Levels != nil})
+			&format.Column{
+				Name:   c.Name,
+				At:     places[i],
+				AsText: c.Levels != nil,
+			})
 	}
 	return columns
 }
@@ -247,7 +262,9 @@ func (r *Recipe) features(c *Column, value []float32,
 		part := value[i*d:][:c.width()]
 		t := from.Text(i)
 		switch {
-		case t < 0 && (from.AsText || math.IsNaN(from.Numbers[i])): // of a file without the column
+		case t < 0 &&
+			(from.AsText ||
+				math.IsNaN(from.Numbers[i])): // of a file without the column
 			copy(part, mean)
 		case t < 0:
 			if c.narrow(part[:0],
@@ -255,7 +272,9 @@ func (r *Recipe) features(c *Column, value []float32,
 				problem.add(i, numberError(c.Name, from.Label(i).String()))
 			}
 		case missing[t] && (r.Strict || c.Mean == nil):
-			problem.add(i, data.Invalid("column %q: the value is missing (%q); fill it in, or fit without --strict or without the column (--ignore)", c.Name, from.Texts[t]))
+			problem.add(i,
+				data.Invalid("column %q: the value is missing (%q); fill it in, or fit without --strict or without the column (--ignore)", c.Name,
+					from.Texts[t]))
 		case missing[t]:
 			if copy(part, mean); c.Gaps {
 				part[c.parts()] = 1
@@ -267,9 +286,12 @@ func (r *Recipe) features(c *Column, value []float32,
 		case values[t] != nil:
 			copy(part, values[t])
 		case c.Date != "":
-			problem.add(i, data.Malformed("column %q: %q is not a date such as %s; write it so", c.Name, from.Texts[t], c.Date))
+			problem.add(i,
+				data.Malformed("column %q: %q is not a date such as %s; write it so", c.Name,
+					from.Texts[t], c.Date))
 		default:
-			notes[fmt.Sprintf("rows with the level %q in column %q, which the model has not seen (it adds nothing)", from.Texts[t], c.Name)]++
+			notes[fmt.Sprintf("rows with the level %q in column %q, which the model has not seen (it adds nothing)",
+				from.Texts[t], c.Name)]++
 		}
 	}
 	return problem
@@ -289,7 +311,8 @@ func (r *Recipe) IsMissing(cell string) bool {
 
 // numberError says why the cell of a column of numbers is none.
 func numberError(column, cell string) error {
-	if v, _ := strconv.ParseFloat(cell, 64); math.Abs(v) > math.MaxFloat32 {
+	v, _ := strconv.ParseFloat(cell, 64)
+	if math.Abs(v) > math.MaxFloat32 {
 		return data.Invalid("column %q: it is %s; numbers must be finite and fit a float32", column, cell)
 	}
 	return data.Malformed("column %q: %q is not a number; correct it, say --na if it means that there is none, or fit with the column as --categorical or without it (--ignore)", column, cell)
@@ -303,7 +326,8 @@ func match(names []string, asked string, several bool) (found []int, err error) 
 		return []int{j}, nil
 	}
 	for j, name := range names {
-		if ok, _ := filepath.Match(asked, name); ok && several {
+		ok, _ := filepath.Match(asked, name)
+		if ok && several {
 			found = append(found, j)
 		}
 	}

@@ -15,10 +15,13 @@ func (r *reader) date() {
 	layout := layoutOf(r.time.Texts, layouts)
 	for i := range r.places {
 		moment := r.time.Numbers[i]
-		if k := r.time.Text(i); k >= 0 {
+		k := r.time.Text(i)
+		if k >= 0 {
 			parts := dateParts(layout, r.time.Texts[k])
 			if parts == nil {
-				problem.add(i, data.Malformed("column %q, the time: %q is not a number, and not all rows are dates of one form; write dates as 2006-01-31", r.time.Name, r.time.Texts[k]))
+				problem.add(i,
+					data.Malformed("column %q, the time: %q is not a number, and not all rows are dates of one form; write dates as 2006-01-31", r.time.Name,
+						r.time.Texts[k]))
 			}
 			moment = parts["day"]
 		}

@@ -14,7 +14,8 @@ import (
 // layouts are ways to write dates. A column takes the first that all of its dates have.
 var layouts = []string{
 	"2006-01-02", "2006-01-02 15:04", "2006-01-02 15:04:05", "2006-01-02T15:04", "2006-01-02T15:04:05", time.RFC3339,
-	"2006/1/2", "2006/1/2 15:04", "2.1.2006", "2.1.2006 15:04", "1/2/2006", "1/2/2006 15:04", "2/1/2006", "2/1/2006 15:04", "Jan 2, 2006", "2 Jan 2006",
+	"2006/1/2", "2006/1/2 15:04", "2.1.2006", "2.1.2006 15:04", "1/2/2006",
+	"1/2/2006 15:04", "2/1/2006", "2/1/2006 15:04", "Jan 2, 2006", "2 Jan 2006",
 	"2.1.06", "1/2/06", "2/1/06",
 	"2006-01", "2006/1", "1/2006", "1.2006", "Jan 2006", "January 2006", "Jan-06",
 }
@@ -55,7 +56,8 @@ func (r *reader) findWords() (any bool) {
 				rows += n
 			}
 		}
-		if words == nil || c.AsText || r.After != nil || r.Strict && !r.wordsAreCategories() {
+		if words == nil || c.AsText || r.After != nil ||
+			r.Strict && !r.wordsAreCategories() {
 			continue
 		}
 		layout := layoutOf(words, layouts)
@@ -63,11 +65,13 @@ func (r *reader) findWords() (any bool) {
 		case layout != "":
 			r.dates[c.Name] = layout
 			dayFirst := strings.Replace(layout, "1/2/", "2/1/", 1)
-			if dayFirst != layout && layoutOf(words, []string{dayFirst}) != "" {
+			if dayFirst != layout &&
+				layoutOf(words, []string{dayFirst}) != "" {
 				r.note("column %q: dates are read with the month first; write them as 2006-01-31 if it is the day", c.Name)
 			}
 		case r.wordsAreCategories() || 2*rows > filled:
-		case rows < fewestAlike*len(words) || differ(c.Numbers, mostCodes) > mostCodes: // numbers with a mistake
+		case rows < fewestAlike*len(words) ||
+			differ(c.Numbers, mostCodes) > mostCodes: // numbers with a mistake
 			continue
 		}
 		r.found[c.Name] = r.dates[c.Name] == ""
@@ -80,7 +84,9 @@ func (r *reader) findWords() (any bool) {
 // layoutOf is the first of some ways to write dates that all words have, or empty.
 func layoutOf(words, layouts []string) string {
 	for _, layout := range layouts {
-		if !slices.ContainsFunc(words, func(word string) bool { return dateParts(layout, word) == nil }) {
+		if !slices.ContainsFunc(words, func(word string) bool {
+			return dateParts(layout, word) == nil
+		}) {
 			return layout
 		}
 	}
@@ -95,9 +101,10 @@ func dateParts(layout, text string) map[string]float64 {
 		return nil
 	}
 	return map[string]float64{
-		"day":                     float64(moment.Unix()) / (24 * 60 * 60),
-		"year":                    float64(moment.Year()),
-		"hour":                    float64(moment.Hour()) + float64(moment.Minute())/60,
+		"day":  float64(moment.Unix()) / (24 * 60 * 60),
+		"year": float64(moment.Year()),
+		"hour": float64(moment.Hour()) +
+			float64(moment.Minute())/60,
 		moment.Weekday().String(): 1,
 	}
 }
@@ -124,8 +131,11 @@ func (r *reader) join() {
 	var joined []string
 	for _, c := range r.columns {
 		for _, name := range c.Joined {
-			if k := format.FindName(c.Texts, name); !r.Recipe.IsMissing(name) {
-				joined = append(joined, fmt.Sprintf("%q as %q in column %q", name, c.Texts[k], c.Name))
+			k := format.FindName(c.Texts, name)
+			if !r.Recipe.IsMissing(name) {
+				joined = append(joined,
+					fmt.Sprintf("%q as %q in column %q", name,
+						c.Texts[k], c.Name))
 			}
 		}
 	}
@@ -139,7 +149,8 @@ func (r *reader) suggest() {
 	best := ""
 	limit := 1
 	for _, c := range r.features {
-		if n := len(c.Texts); r.found[c.Name] &&
+		n := len(c.Texts)
+		if r.found[c.Name] &&
 			n > limit && 5*n <= len(r.places) {
 			best = c.Name
 			limit = n

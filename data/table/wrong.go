@@ -33,7 +33,8 @@ func (r *reader) remark() error {
 	var columns []string
 	for tasks := range slices.Chunk(r.tasks, together) {
 		r.outliers(tasks)
-		if err := r.ordered(tasks, &columns); err != nil {
+		err := r.ordered(tasks, &columns)
+		if err != nil {
 			return err
 		}
 	}
@@ -61,7 +62,8 @@ func (r *reader) outliers(tasks []*task) {
 	for _, t := range tasks {
 		centre, around := middle(t.y)
 		for j, v := range t.y {
-			if min(math.Abs(v-median)/deviation, math.Abs(v-centre)/around) > farOff {
+			if min(math.Abs(v-median)/deviation,
+				math.Abs(v-centre)/around) > farOff {
 				outliers = append(outliers,
 					r.fault(t.rows[j], fmt.Errorf("%v", v)).Error())
 			}
@@ -69,7 +71,8 @@ func (r *reader) outliers(tasks []*task) {
 	}
 	if outliers != nil {
 		r.note("target %q: %d values are more than %d robust deviations from the median of their task and of all tasks; correct the wrong ones, as they decide the fit: %s",
-			tasks[0].target.Name, len(outliers), farOff, format.Abridge(outliers))
+			tasks[0].target.Name,
+			len(outliers), farOff, format.Abridge(outliers))
 	}
 }
 
@@ -118,8 +121,10 @@ func (r *reader) ordered(tasks []*task, columns *[]string) error {
 			return data.Invalid("column %q: it equals the target %q; leave it out with --ignore", name, target.Name)
 		case counts:
 			r.note("column %q only counts the rows; if it is their number, leave it out with --ignore", name)
-		case math.Abs(stat.Correlation(data.Ranks(values), data.Ranks(order), nil)) > sameOrder:
-			*columns = append(*columns, fmt.Sprintf("%q (target %q)", name, target.Name))
+		case math.Abs(stat.Correlation(data.Ranks(values),
+			data.Ranks(order), nil)) > sameOrder:
+			*columns = append(*columns,
+				fmt.Sprintf("%q (target %q)", name, target.Name))
 		}
 	}
 	return nil

@@ -45,9 +45,11 @@ func fitCurve(x []float64) Curve {
 	c := Curve{}
 	for i := range knots {
 		share := tail + (1-2*tail)*float64(i)/(knots-1)
-		c.Knots = append(c.Knots, stat.Quantile(share, stat.LinInterp, sorted, nil))
+		c.Knots = append(c.Knots,
+			stat.Quantile(share, stat.LinInterp, sorted, nil))
 	}
-	if c.Knots = slices.Compact(c.Knots); len(c.Knots) < 3 {
+	c.Knots = slices.Compact(c.Knots)
+	if len(c.Knots) < 3 {
 		return Curve{}
 	}
 	c.Bends = smooth(c.Knots)
@@ -119,7 +121,9 @@ func (c Curve) at(bend []float64, x float64) float64 {
 }
 
 // width is how many columns a curve makes of one.
-func (c Curve) width() int { return 1 + len(c.Bends) }
+func (c Curve) width() int {
+	return 1 + len(c.Bends)
+}
 
 // reach is how far outside of its values a column goes on, over their range. A value that is
 // further out is oftener a typing error than a row of the future.
@@ -144,7 +148,10 @@ func (s Step) curvesRow(dst []float32, r data.Row) {
 
 // Straight is the step of curves that do not bend.
 func Straight(x data.Matrix) Step {
-	s := Step{Kind: Curves, Cols: x.Cols()}
+	s := Step{
+		Kind: Curves,
+		Cols: x.Cols(),
+	}
 	s.Curves = make([]Curve, s.Cols)
 	s.Low, s.High = extremes(x)
 	return s

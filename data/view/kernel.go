@@ -26,8 +26,12 @@ const alike = 1e-9
 // FitKernel fits the step of a kernel of width g to rows, with so many landmarks at most.
 func FitKernel(g float64, x data.Matrix, count int) Step {
 	_, deviation := moments(x)
-	s := Step{Kind: Laplace, Cols: x.Cols()}
-	s.Width = g / cmp.Or(floats.Sum(deviation), 1) // 0 where all rows are alike
+	s := Step{
+		Kind: Laplace,
+		Cols: x.Cols(),
+	}
+	s.Width = g /
+		cmp.Or(floats.Sum(deviation), 1) // 0 where all rows are alike
 	s.Low, s.High = extremes(x)
 	s.landmarks(sought(x), min(count, x.Rows()))
 	return s

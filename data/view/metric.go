@@ -67,11 +67,17 @@ func NewScatter(p *data.ProblemData) *Scatter {
 // ScatterOf is NewScatter for the tasks of a problem, however sparse their rows are.
 func ScatterOf(tasks []data.TaskData) *Scatter {
 	x, c := scatter(tasks)
-	s := &Scatter{c: c, x: x, size: mat.Norm(x, 2)}
-	if norm := mat.Norm(c, 2); !(norm*norm > smallest*s.size*s.size) {
+	s := &Scatter{
+		c:    c,
+		x:    x,
+		size: mat.Norm(x, 2),
+	}
+	norm := mat.Norm(c, 2)
+	if !(norm*norm > smallest*s.size*s.size) {
 		return nil
 	}
-	if n, d := c.Dims(); n < d {
+	n, d := c.Dims()
+	if n < d {
 		s.products = product(c, c.T())
 		s.x = product(c, x.T())
 	} else {
@@ -95,7 +101,10 @@ func (s *Scatter) Metric(ridge float64) *Metric {
 	inverse := inverted(l, 0)
 	if n >= d {
 		a := mat.DenseCopyOf(inverse.T())
-		return &Metric{a: a, scale: s.size / mat.Norm(product(s.x, a), 2)}
+		return &Metric{
+			a:     a,
+			scale: s.size / mat.Norm(product(s.x, a), 2),
+		}
 	}
 	shifted := inverted(l, math.Sqrt(tau))
 	f := product(inverse.T(), product(shifted, s.c))
@@ -111,7 +120,8 @@ func cholesky(g *mat.Dense, t float64) *mat.Dense {
 	for i := range n {
 		g.Set(i, i, g.At(i, i)+t)
 	}
-	linalg.Cholesky(linalg.Default(), n, g.RawMatrix().Data, n) // positive definite by t
+	linalg.Cholesky(linalg.Default(),
+		n, g.RawMatrix().Data, n) // positive definite by t
 	return g
 }
 
@@ -140,7 +150,8 @@ func product(a, b mat.Matrix) *mat.Dense {
 
 // operand is a matrix as it is stored, and whether it is transposed.
 func operand(a mat.Matrix) (linalg.Transpose, blas64.General) {
-	if t, ok := a.(mat.Transpose); ok {
+	t, ok := a.(mat.Transpose)
+	if ok {
 		return linalg.Trans, t.Matrix.(*mat.Dense).RawMatrix()
 	}
 	return linalg.NoTrans, a.(*mat.Dense).RawMatrix()
@@ -206,7 +217,8 @@ func scatter(tasks []data.TaskData) (x, c *mat.Dense) {
 			r.AddTo(mean, scale/float64(len(rows)))
 		}
 		for _, r := range rows {
-			if k := row / every; row%every == 0 {
+			k := row / every
+			if row%every == 0 {
 				r.AddTo(x.RawRowView(k), scale)
 				floats.SubTo(c.RawRowView(k), x.RawRowView(k), mean)
 			}
@@ -227,14 +239,18 @@ func columns(c *mat.Dense) (count int) {
 }
 
 // InMetric returns a problem in the metric of its training rows, with a ridge of 1.
-func InMetric(p *data.ProblemData) *data.ProblemData { return NewScatter(p).Metric(1).Problem(p) }
+func InMetric(p *data.ProblemData) *data.ProblemData {
+	return NewScatter(p).Metric(1).Problem(p)
+}
 
 // Problem returns a problem with rows X A.
 func (m *Metric) Problem(p *data.ProblemData) *data.ProblemData {
 	if m == nil {
 		return p
 	}
-	apply := func(x data.Matrix) (data.Matrix, error) { return m.Apply(x), nil }
+	apply := func(x data.Matrix) (data.Matrix, error) {
+		return m.Apply(x), nil
+	}
 	q, _ := p.Mapped(apply) // no row fails
 	return q
 }

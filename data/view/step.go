@@ -73,11 +73,19 @@ type Step struct {
 // Beside puts what steps make of the same columns side by side.
 func Beside(parts ...Step) Step {
 	first := parts[0]
-	return Step{Kind: Views, Cols: first.Cols, Low: first.Low, High: first.High, Parts: parts}
+	return Step{
+		Kind:  Views,
+		Cols:  first.Cols,
+		Low:   first.Low,
+		High:  first.High,
+		Parts: parts,
+	}
 }
 
 // Makes is the number of columns that the step makes.
-func (s Step) Makes() int { return len(s.Names(make([]string, s.Cols))) }
+func (s Step) Makes() int {
+	return len(s.Names(make([]string, s.Cols)))
+}
 
 // Names are the names of the columns that the step makes of columns with names.
 func (s Step) Names(names []string) (columns []string) {
@@ -119,7 +127,8 @@ func (s Step) Validate(cols int) error {
 	var err error
 	check := func(n int, kinds string) { // a list that the kind does not need may be absent
 		if n != cols && (n > 0 || strings.Contains(kinds, s.Kind)) {
-			err = data.Invalid("step %q: it has numbers for %d columns; there are %d", s.Kind, n, cols)
+			err = data.Invalid("step %q: it has numbers for %d columns; there are %d",
+				s.Kind, n, cols)
 		}
 	}
 	check(s.Cols, s.Kind)
@@ -134,8 +143,10 @@ func (s Step) Validate(cols int) error {
 	}
 	for _, c := range s.Curves {
 		for _, bend := range c.Bends {
-			if n := len(c.Knots); n == 0 || len(bend) != n+2 {
-				return data.Invalid("step %q: a bend has %d numbers for %d knots; it needs 2 more", s.Kind, len(bend), n)
+			n := len(c.Knots)
+			if n == 0 || len(bend) != n+2 {
+				return data.Invalid("step %q: a bend has %d numbers for %d knots; it needs 2 more",
+					s.Kind, len(bend), n)
 			}
 		}
 	}
@@ -161,7 +172,10 @@ func Fit(kind string, x data.Matrix) (Step, error) {
 	if x.Rows() == 0 {
 		return Step{}, data.Invalid("fit %s: there are no rows to fit on", kind)
 	}
-	s := Step{Kind: kind, Cols: x.Cols()}
+	s := Step{
+		Kind: kind,
+		Cols: x.Cols(),
+	}
 	switch kind {
 	case Unit:
 	case TFIDF:
@@ -170,7 +184,8 @@ func Fit(kind string, x data.Matrix) (Step, error) {
 	case Standardise:
 		s.Mean, s.Deviation = moments(x)
 	default:
-		return Step{}, data.Invalid("there is no step %q to fit; there are %s, %s and %s", kind, TFIDF, Unit, Standardise)
+		return Step{}, data.Invalid("there is no step %q to fit; there are %s, %s and %s",
+			kind, TFIDF, Unit, Standardise)
 	}
 	return s, nil
 }
@@ -254,7 +269,8 @@ func extremes(x data.Matrix) (low, high []float32) {
 // dense and sparse ones sparse.
 func (s Step) Apply(x data.Matrix) (data.Matrix, error) {
 	if x.Cols() != s.Cols {
-		return nil, data.Mismatch("step %q: it was fitted on %d columns and the matrix has %d", s.Kind, s.Cols, x.Cols())
+		return nil, data.Mismatch("step %q: it was fitted on %d columns and the matrix has %d", s.Kind,
+			s.Cols, x.Cols())
 	}
 	if s.Kind == Select {
 		return selectColumns(x, s.Columns), nil
@@ -386,7 +402,8 @@ func mapRows(
 				if n == len(r.Value) {
 					cause = fmt.Sprint("the value ", r.Value[p])
 				}
-				return nil, data.Invalid("row %d, column %d: %s has no finite result (counts must be 0 or at least 1)", i, r.Column(p), cause)
+				return nil, data.Invalid("row %d, column %d: %s has no finite result (counts must be 0 or at least 1)",
+					i, r.Column(p), cause)
 			}
 		}
 	}
@@ -401,7 +418,8 @@ func selectColumns(x data.Matrix, columns []int) data.Matrix {
 		var value []float32
 		r := x.Row(i)
 		for p, v := range r.Value {
-			if to, kept := slices.BinarySearch(columns, r.Column(p)); kept {
+			to, kept := slices.BinarySearch(columns, r.Column(p))
+			if kept {
 				index = append(index, int32(to))
 				value = append(value, v)
 			}

@@ -14,14 +14,18 @@ import (
 // Terms returns the step that keeps the columns that at least so many rows have.
 // If columns have names, stop words and words of fewer than two letters go too.
 func Terms(x data.Matrix, names []string, rows int) (Step, error) {
-	s := Step{Kind: Select, Cols: x.Cols()}
+	s := Step{
+		Kind: Select,
+		Cols: x.Cols(),
+	}
 	for j, n := range frequency(x) {
 		if n >= max(1, rows) && (names == nil || isTerm(names[j])) {
 			s.Columns = append(s.Columns, j)
 		}
 	}
 	if s.Columns == nil {
-		return Step{}, data.Invalid("select terms: no word is in %d rows and passes the other options", max(1, rows))
+		return Step{}, data.Invalid("select terms: no word is in %d rows and passes the other options",
+			max(1, rows))
 	}
 	return s, nil
 }

@@ -20,7 +20,8 @@ type Steps []Step
 func (l Steps) Apply(x data.Matrix) (data.Matrix, error) {
 	for _, s := range l {
 		var err error
-		if x, err = s.Apply(x); err != nil {
+		x, err = s.Apply(x)
+		if err != nil {
 			return nil, err
 		}
 	}

@@ -94,7 +94,8 @@ func (o EvaluateOptions) defaults() (EvaluateOptions, error) {
 	o.Models = models
 	for _, l := range o.Labelled {
 		if !among(o.Models, l) {
-			return o, infer.ErrInvalid.Errorf("%s is to be tuned on all labelled rows; it must be one of the models to compare with", l.Info().Name)
+			return o, infer.ErrInvalid.Errorf("%s is to be tuned on all labelled rows; it must be one of the models to compare with",
+				l.Info().Name)
 		}
 	}
 	o.Progress = cmp.Or(o.Progress, progress.Silent())
@@ -115,7 +116,8 @@ func among(models []multitask.Model, m multitask.Model) bool {
 func Evaluate(ctx context.Context, networks []Network,
 	problems []*data.ProblemData, o EvaluateOptions) ([]Outcome, error) {
 	o, err := o.defaults()
-	if err = cmp.Or(err, Check(problems)); err != nil {
+	err = cmp.Or(err, Check(problems))
+	if err != nil {
 		return nil, err
 	}
 	given := problems
@@ -125,7 +127,8 @@ func Evaluate(ctx context.Context, networks []Network,
 		}
 		problems = slices.Clone(given)
 		for i, p := range given {
-			if problems[i], err = n.Features(p); err != nil {
+			problems[i], err = n.Features(p)
+			if err != nil {
 				return nil, err
 			}
 		}
@@ -180,7 +183,8 @@ func Check(problems []*data.ProblemData) error {
 		names[p.Name] = true
 		for _, t := range p.Tasks {
 			if len(t.ValidationSet.Y)*len(t.TestSet.Y) == 0 {
-				return infer.ErrInvalid.Errorf("problem %q, task %q: it needs validation rows, on which hyperparameters are chosen, and test rows", p.Name, t.Name)
+				return infer.ErrInvalid.Errorf("problem %q, task %q: it needs validation rows, on which hyperparameters are chosen, and test rows",
+					p.Name, t.Name)
 			}
 		}
 	}
@@ -240,7 +244,11 @@ func (o EvaluateOptions) cells(networks []Network, given, problems []*data.Probl
 // plain tunes a model as in the paper, and fits all labelled rows with its covariance or,
 // where that is asked for, tunes it on these too. Single-task learning is its own refit.
 func (o EvaluateOptions) plain(m multitask.Model, p *data.ProblemData) *cell {
-	c := &cell{problem: p, model: m.Info().Name, variants: []Variant{Plain}}
+	c := &cell{
+		problem:  p,
+		model:    m.Info().Name,
+		variants: []Variant{Plain},
+	}
 	if c.model == STL || among(o.Labelled, m) {
 		c.variants = append(c.variants, Labelled)
 	}
@@ -252,14 +260,17 @@ func (o EvaluateOptions) plain(m multitask.Model, p *data.ProblemData) *cell {
 	c.fit = func(ctx context.Context, v Variant) (t *evidence.Tuned, err error) {
 		switch v {
 		case Plain:
-			if labelled, err = evidence.Labelled(p, 0); err == nil {
+			labelled, err = evidence.Labelled(p, 0)
+			if err == nil {
 				tuned, err = paper(ctx, m, p)
 			}
 			return tuned, err
 		case Labelled:
-			return evidence.Tune(ctx, evidence.Of(m), labelled, p, evidence.Options{})
+			return evidence.Tune(ctx, evidence.Of(m),
+				labelled, p, evidence.Options{})
 		}
-		if t, err = evidence.Refit(ctx, tuned.Omega, labelled, p); err == nil {
+		t, err = evidence.Refit(ctx, tuned.Omega, labelled, p)
+		if err == nil {
 			t.Seconds += tuned.Seconds
 		}
 		return t, err
@@ -303,7 +314,8 @@ func network(n Network, p, features *data.ProblemData, variants []Variant) *cell
 		case Without:
 			choice, err = b.Choose(ctx, solve.Parts{NoNetwork: true})
 		default:
-			if b, err = solve.NewBench(n.Finder, p, solve.Options{}); err == nil {
+			b, err = solve.NewBench(n.Finder, p, solve.Options{})
+			if err == nil {
 				choice, err = b.Choose(ctx, solve.Parts{})
 			}
 		}

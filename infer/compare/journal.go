@@ -65,13 +65,18 @@ func OpenJournal(path string, siblings ...string) (*Journal, error) {
 	if err != nil {
 		return nil, fmt.Errorf("journal: %w", err)
 	}
-	j := &Journal{Torn: log.Torn, log: log, done: map[outcomeKey]Outcome{}}
+	j := &Journal{
+		Torn: log.Torn,
+		log:  log,
+		done: map[outcomeKey]Outcome{},
+	}
 	for _, from := range append(siblings, path) {
 		if err == nil {
 			err = j.read(from)
 		}
 		if err != nil {
-			return nil, errors.Join(fmt.Errorf("journal: %s: %w", from, err), log.Close())
+			return nil, errors.Join(fmt.Errorf("journal: %s: %w", from, err),
+				log.Close())
 		}
 	}
 	return j, nil
@@ -87,7 +92,8 @@ func (j *Journal) read(path string) error {
 		number++
 		var o Outcome
 		body, err := files.Unseal(bytes.TrimSuffix(line, []byte("\n")))
-		if err = cmp.Or(err, files.DecodeJSON(body, &o)); err != nil {
+		err = cmp.Or(err, files.DecodeJSON(body, &o))
+		if err != nil {
 			return infer.ErrInvalid.Errorf("line %d: it is not an outcome that this program writes; delete the line, and the outcome is computed again (%w)", number, err)
 		}
 		j.done[outcomeKey{o.Problem, o.Method}] = o
@@ -103,14 +109,17 @@ func (j *Journal) Len() int {
 }
 
 // Close ends the writing.
-func (j *Journal) Close() error { return j.log.Close() }
+func (j *Journal) Close() error {
+	return j.log.Close()
+}
 
 // kept are the outcomes of these keys that there are.
 func (j *Journal) kept(keys []outcomeKey) (outcomes []Outcome) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	for _, k := range keys {
-		if o, ok := j.done[k]; ok {
+		o, ok := j.done[k]
+		if ok {
 			outcomes = append(outcomes, o)
 		}
 	}
@@ -130,7 +139,8 @@ func (j *Journal) add(outcomes []Outcome) error {
 		text.Write(files.Seal(body))
 	}
 	if j.log != nil {
-		if err := j.log.Append(text.Bytes()); err != nil {
+		err := j.log.Append(text.Bytes())
+		if err != nil {
 			return fmt.Errorf("journal: %w", err)
 		}
 	}

@@ -87,7 +87,10 @@ type Paired struct {
 func Summarise(outcomes []Outcome) (*Table, error) {
 	problems, methods := collate(outcomes)
 	i := slices.IndexFunc(methods, func(m *Row) bool {
-		return m.Method == Method{Model: STL, Variant: Labelled}
+		return m.Method == Method{
+			Model:   STL,
+			Variant: Labelled,
+		}
 	})
 	if i < 0 {
 		return nil, infer.ErrInvalid.Errorf("there are no outcomes of %q on all labelled rows, to which errors are relative", STL)
@@ -110,12 +113,20 @@ func Summarise(outcomes []Outcome) (*Table, error) {
 	rows := slices.Concat(fair, published, networks)
 	if len(published) > 1 {
 		rows = append(rows,
-			choose(fmt.Sprintf("best of %d by validation", len(fair)), Method{Model: Best, Variant: Refitted}, fair...),
-			choose(fmt.Sprintf("best of %d by validation, as in the paper", len(published)), Method{Model: Best}, published...))
+			choose(fmt.Sprintf("best of %d by validation", len(fair)), Method{
+				Model:   Best,
+				Variant: Refitted,
+			}, fair...),
+			choose(fmt.Sprintf("best of %d by validation, as in the paper", len(published)),
+				Method{Model: Best}, published...))
 	}
-	table := &Table{Problems: problems, Best: best.Title}
+	table := &Table{
+		Problems: problems,
+		Best:     best.Title,
+	}
 	for _, m := range rows {
-		m.Published = m.Variant == Paper || m.Variant == Plain && m.Model != L2MT
+		m.Published = m.Variant == Paper ||
+			m.Variant == Plain && m.Model != L2MT
 		m.compare(stl, best)
 		table.Rows = append(table.Rows, *m)
 	}
@@ -123,7 +134,9 @@ func Summarise(outcomes []Outcome) (*Table, error) {
 		return cmp.Or(cmp.Compare(slices.Index(headings, a.Heading()),
 			slices.Index(headings, b.Heading())), cmp.Compare(a.Error, b.Error))
 	})
-	plain := slices.DeleteFunc(networks, func(m *Row) bool { return m.Variant != Plain })
+	plain := slices.DeleteFunc(networks, func(m *Row) bool {
+		return m.Variant != Plain
+	})
 	for i, a := range plain {
 		for _, b := range plain[i+1:] {
 			table.Pairs = append(table.Pairs,
@@ -155,11 +168,16 @@ func collate(outcomes []Outcome) (problems []string, methods []*Row) {
 		if !slices.Contains(problems, o.Problem) {
 			problems = append(problems, o.Problem)
 		}
-		i := slices.IndexFunc(methods, func(m *Row) bool { return m.Method == o.Method })
+		i := slices.IndexFunc(methods, func(m *Row) bool {
+			return m.Method == o.Method
+		})
 		if i < 0 {
 			i = len(methods)
 			names[o.Network] = true
-			methods = append(methods, &Row{Title: title(o.Model, o.Variant), Method: o.Method})
+			methods = append(methods, &Row{
+				Title:  title(o.Model, o.Variant),
+				Method: o.Method,
+			})
 		}
 		m := methods[i]
 		m.Validation = append(m.Validation, o.Validation.Mean)
@@ -183,10 +201,16 @@ func collate(outcomes []Outcome) (problems []string, methods []*Row) {
 
 func title(model string, v Variant) string {
 	if model == L2MT {
-		return map[Variant]string{Plain: "L2MT", Alone: "L2MT, the network alone", Without: "L2MT without the network", Paper: "L2MT, as in the paper"}[v]
+		return map[Variant]string{
+			Plain:   "L2MT",
+			Alone:   "L2MT, the network alone",
+			Without: "L2MT without the network",
+			Paper:   "L2MT, as in the paper",
+		}[v]
 	}
 	name := model
-	if m, err := multitask.Lookup(model); err == nil {
+	m, err := multitask.Lookup(model)
+	if err == nil {
 		name = m.Info().Title
 	}
 	switch {
@@ -221,7 +245,8 @@ func (m *Row) compare(stl, best *Row) {
 	m.Relative = Float(m.Error / stl.Error)
 	var residuals []float64
 	for i, e := range m.Test {
-		residuals = append(residuals, (e-float64(m.Relative)*stl.Test[i])/stl.Error)
+		residuals = append(residuals,
+			(e-float64(m.Relative)*stl.Test[i])/stl.Error)
 	}
 	_, m.StandardError = meanOf(residuals)
 	m.AgainstSTL = Against(m.Test, stl.Test, stl.Error)

@@ -20,7 +20,9 @@ const exactPairs = 50
 // of the 2^n ways to sign the ranks is equally likely. Otherwise the rank sum
 // is taken as normal, with a correction for continuity and for ties.
 func Wilcoxon(differences []float64) float64 {
-	d := slices.DeleteFunc(slices.Clone(differences), func(v float64) bool { return v == 0 })
+	d := slices.DeleteFunc(slices.Clone(differences), func(v float64) bool {
+		return v == 0
+	})
 	n := len(d)
 	var positive, squares float64 // sums of the ranks of the positive, and of all squared
 	for _, v := range d {
@@ -35,7 +37,8 @@ func Wilcoxon(differences []float64) float64 {
 	}
 	total := float64(n*(n+1)) / 2
 	smaller := min(positive, total-positive)
-	if ties := squares < total*float64(2*n+1)/3; n <= exactPairs && !ties {
+	ties := squares < total*float64(2*n+1)/3
+	if n <= exactPairs && !ties {
 		return min(1, 2*probabilityUpTo(int(smaller), n))
 	}
 	return math.Erfc(max(0, total/2-smaller-0.5) * math.Sqrt(2/squares))

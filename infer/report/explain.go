@@ -30,13 +30,18 @@ type Model struct {
 
 // Explain returns the curves of the columns that change predictions most, so many of them.
 func Explain(fit *saved.Fit, top int) (m *Model, err error) {
-	m = &Model{Fit: fit, Correlation: Correlation(fit.Omega)}
+	m = &Model{
+		Fit:         fit,
+		Correlation: Correlation(fit.Omega),
+	}
 	if fit.Report != nil {
-		if err := json.Unmarshal(fit.Report, &m.Outcome); err != nil {
+		err := json.Unmarshal(fit.Report, &m.Outcome)
+		if err != nil {
 			return nil, err
 		}
 	}
-	if bend, scales := m.bend(); bend == nil {
+	bend, scales := m.bend()
+	if bend == nil {
 		m.Curves = m.lines()
 	} else {
 		m.Curves, err = m.curves(bend, scales)
@@ -55,7 +60,8 @@ func Correlation(omega *mat.SymDense) [][]float64 {
 	for i := range c {
 		c[i] = mat.Row(nil, i, omega)
 		for j := range c {
-			if scale := math.Sqrt(omega.At(i, i) * omega.At(j, j)); scale > 0 {
+			scale := math.Sqrt(omega.At(i, i) * omega.At(j, j))
+			if scale > 0 {
 				c[i][j] /= scale
 			}
 		}
@@ -159,7 +165,10 @@ func (m *Model) curves(
 		if low == high {
 			continue
 		}
-		curve := Curve{Column: names[j], Days: days[names[j]]}
+		curve := Curve{
+			Column: names[j],
+			Days:   days[names[j]],
+		}
 		unit := 1.0
 		zero := 0.0
 		for _, s := range scales {
@@ -193,7 +202,8 @@ func (m *Model) curves(
 			return nil, err
 		}
 		for class := range max(1, len(m.Classes)) {
-			if curve.Band, err = m.DoubtOf(class).Band(views); err != nil {
+			curve.Band, err = m.DoubtOf(class).Band(views)
+			if err != nil {
 				return nil, err
 			}
 			floats.Scale(1/m.unit(len(m.Tasks)), curve.Band)
@@ -224,7 +234,11 @@ func (m *Model) lines() (curves []Curve) {
 			x = []float64{mean - half, mean + half}
 		}
 		for class := range max(1, len(m.Classes)) {
-			curve := Curve{Column: name, X: x, Knots: x}
+			curve := Curve{
+				Column: name,
+				X:      x,
+				Knots:  x,
+			}
 			for _, l := range tasks {
 				y := half * l.W[j*len(l.B)+class]
 				if math.IsInf(l.B[class], -1) { // the task cannot have the class

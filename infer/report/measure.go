@@ -28,7 +28,9 @@ type Task struct {
 	By   map[string]evidence.Score `json:"by"`
 }
 
-func newTask(name string) Task { return Task{name, map[string]evidence.Score{}} }
+func newTask(name string) Task {
+	return Task{name, map[string]evidence.Score{}}
+}
 
 // meanOf is the mean of tasks.
 func meanOf(tasks []Task) Task {
@@ -149,7 +151,10 @@ type Scores struct {
 func Score(models []*saved.Fit, answers []saved.Answer) *Scores {
 	m := models[0]
 	columns := max(1, len(m.Classes))
-	t := &Scores{Model: m.Model, Kind: m.Kind}
+	t := &Scores{
+		Model: m.Model,
+		Kind:  m.Kind,
+	}
 	t.Recipe = m.Recipe
 	t.Labelled = len(answers)
 	means := map[int][]float64{}
@@ -164,7 +169,8 @@ func Score(models []*saved.Fit, answers []saved.Answer) *Scores {
 			weights = append(weights, a.Weight)
 			scores[ByMean] = append(scores[ByMean], means[a.Task]...)
 			for n, by := range []string{ByModel, BySTL}[:len(models)] {
-				scores[by] = append(scores[by], a.Scores[n*columns:][:columns]...)
+				scores[by] = append(scores[by],
+					a.Scores[n*columns:][:columns]...)
 			}
 		}
 		temperature := map[string]float64{ByModel: m.Temperature, ByMean: 1,
@@ -172,7 +178,8 @@ func Score(models []*saved.Fit, answers []saved.Answer) *Scores {
 		report := newTask(name)
 		for by, f := range scores {
 			cut := m.Cut() / m.Temperature * temperature[by]
-			score := evidence.ScoreOf(m.Kind, f, y, weights, temperature[by], cut)
+			score := evidence.ScoreOf(m.Kind, f,
+				y, weights, temperature[by], cut)
 			score.Rows = score.Held
 			report.By[by] = score
 		}
@@ -187,8 +194,10 @@ func Score(models []*saved.Fit, answers []saved.Answer) *Scores {
 			t.add(measure(task.Name, byTask[i]), task.Positive)
 		}
 	}
-	if unknown := byTask[saved.Average]; unknown != nil {
-		t.add(measure("(tasks that the model does not know)", unknown), m.Tasks[0].Positive)
+	unknown := byTask[saved.Average]
+	if unknown != nil {
+		t.add(measure("(tasks that the model does not know)", unknown),
+			m.Tasks[0].Positive)
 	}
 	t.Mean = meanOf(t.Tasks)
 	t.All = measure("all rows", answers)

@@ -98,7 +98,8 @@ func Cost(threshold string) float64 {
 func Fit(ctx context.Context, b *solve.Bench, t *table.Table, o Options) (*Report, error) {
 	begin := time.Now()
 	p := b.Problem()
-	if o.Threshold != "" && (p.Kind() != data.Classification || p.Several() > 0) {
+	if o.Threshold != "" &&
+		(p.Kind() != data.Classification || p.Several() > 0) {
 		return nil, data.Invalid("--threshold=%s: it is for two classes; leave it out", o.Threshold)
 	}
 	b, choice, err := b.Scaled(ctx, o.Scale,
@@ -115,7 +116,8 @@ func Fit(ctx context.Context, b *solve.Bench, t *table.Table, o Options) (*Repor
 	if err != nil {
 		return nil, err
 	}
-	if choice.HeldOut, err = b.Told(choice.HeldOut); err != nil {
+	choice.HeldOut, err = b.Told(choice.HeldOut)
+	if err != nil {
 		return nil, err
 	}
 	r := &Report{Fit: fit, table: t, threshold: o.Threshold,
@@ -175,20 +177,26 @@ func (r *Report) describe(p *data.ProblemData) {
 		case train.Borrows(t.Kind == data.Classification):
 			same++
 		}
-		if score := r.Tasks[i].By[ByModel]; score.Held < score.Rows {
+		score := r.Tasks[i].By[ByModel]
+		if score.Held < score.Rows {
 			kept++
 		}
 	}
 	later := r.table.Times != nil
 	r.note(choice.Rows == 0, "there are too few rows to hold some out: errors are not measured, and nothing is compared")
-	r.note(choice.LeftOut > 0, "%d ways to fit were left out by --time-limit", choice.LeftOut)
+	r.note(choice.LeftOut > 0,
+		"%d ways to fit were left out by --time-limit", choice.LeftOut)
 	r.note(single > 0, "tasks of one row: %d; all but their level comes from the other tasks", single)
 	r.note(same > 0, "tasks of one class: %d; the odds of the class that they lack come from the other tasks", same)
-	r.note(kept > 0 && r.table.Held == nil && !later, "tasks with rows that no fold holds out, as no other row has their class: %d; errors are without these rows", kept)
+	r.note(kept > 0 &&
+		r.table.Held == nil && !later, "tasks with rows that no fold holds out, as no other row has their class: %d; errors are without these rows", kept)
 	r.note(later, "folds hold out the rows that come later by %q: errors and intervals hold for a future half as long as the table", r.Recipe.Time)
-	r.note(r.Recipe.Group != nil, "folds hold out rows of one %s together: errors are those of a new one", format.Abridge(r.Recipe.Group))
-	r.note(r.Recipe.Weight != "", "rows have the weights of column %q", r.Recipe.Weight)
-	r.note(r.decided > 0, "%s is predicted from a probability of %.3g on, which rows held out have chosen (--threshold %s)", r.PositiveClass(), r.decided, r.threshold)
+	r.note(r.Recipe.Group != nil,
+		"folds hold out rows of one %s together: errors are those of a new one", format.Abridge(r.Recipe.Group))
+	r.note(r.Recipe.Weight != "",
+		"rows have the weights of column %q", r.Recipe.Weight)
+	r.note(r.decided > 0, "%s is predicted from a probability of %.3g on, which rows held out have chosen (--threshold %s)",
+		r.PositiveClass(), r.decided, r.threshold)
 	how := scaleWords[r.Fit.Scale]
 	r.note(how != "", "%s; --target-scale identity takes targets as they are", how)
 }
@@ -223,7 +231,8 @@ func pointsOf(h *evidence.HeldOut, p *data.ProblemData, temperature float64) (se
 			for j, v := range y {
 				score := (h.Scores[i][j] - mean) / deviation
 				if deviation > 0 {
-					points = append(points, [2]float64{score, (v - mean) / deviation})
+					points = append(points,
+						[2]float64{score, (v - mean) / deviation})
 				}
 			}
 		}
@@ -245,7 +254,8 @@ func pointsOf(h *evidence.HeldOut, p *data.ProblemData, temperature float64) (se
 		p := make([]float64, max(2, k))
 		data.Probabilities(p, scores[i*k:][:k], temperature)
 		label := multitask.LabelOf(v, k)
-		for class := len(p) - k; class < len(p); class++ { // of two the positive one
+		for class := len(p) -
+			k; class < len(p); class++ { // of two the positive one
 			part := &parts[class%different][min(int(bins*p[class]), bins-1)]
 			part.rows++
 			part.predicted += p[class]
@@ -258,7 +268,9 @@ func pointsOf(h *evidence.HeldOut, p *data.ProblemData, temperature float64) (se
 		var points [][2]float64
 		for _, part := range tenths {
 			if part.rows > 0 {
-				points = append(points, [2]float64{part.predicted / part.rows, part.came / part.rows})
+				points = append(points,
+					[2]float64{part.predicted / part.rows,
+						part.came / part.rows})
 			}
 		}
 		sets = append(sets, points)
@@ -276,7 +288,8 @@ func (r *Report) warn(ctx context.Context, b *solve.Bench, choice *solve.Choice)
 		return err
 	}
 	held, err := regrouped.Held(ctx, choice.First().Candidate)
-	if r.late(b, err, "measure what to expect of another "+format.Abridge(r.table.Suspects)) {
+	if r.late(b, err,
+		"measure what to expect of another "+format.Abridge(r.table.Suspects)) {
 		return nil
 	}
 	if err != nil {
@@ -308,7 +321,8 @@ func (r Report) LargeShares() (large []solve.Share) {
 			continue
 		}
 		s.Name = strings.TrimPrefix(s.Name, "straight ")
-		if column, bent := strings.CutPrefix(s.Name, "curves "); bent {
+		column, bent := strings.CutPrefix(s.Name, "curves ")
+		if bent {
 			s.Name = column + ", its bends"
 		}
 		s.Name = cmp.Or(words[s.Name], s.Name)
@@ -335,7 +349,8 @@ func (r Report) Explained() (sum solve.Share) {
 			sum.Own += s.Own
 		}
 	}
-	if total := sum.Common + sum.Own; total > 0 {
+	total := sum.Common + sum.Own
+	if total > 0 {
 		sum.Common /= total
 		sum.Own /= total
 	}

@@ -29,17 +29,21 @@ var (
 func (s *Server) Handler() http.Handler {
 	mux := http.NewServeMux()
 	says := func(text string) http.HandlerFunc {
-		return func(w http.ResponseWriter, r *http.Request) { io.WriteString(w, text) }
+		return func(w http.ResponseWriter, r *http.Request) {
+			io.WriteString(w, text)
+		}
 	}
 	mux.HandleFunc("GET /ping", says("\n"))
 	mux.HandleFunc("GET /health", says("\n"))
 	mux.HandleFunc("GET /version", says(s.Version))
-	mux.HandleFunc("GET /models", func(w http.ResponseWriter, r *http.Request) {
-		write(w, http.StatusOK, map[string]any{"models": s.names()})
-	})
-	mux.HandleFunc("GET /models/{name}", s.named(func(w http.ResponseWriter, r *http.Request, m *model) {
-		write(w, http.StatusOK, m.describe())
-	}))
+	mux.HandleFunc("GET /models",
+		func(w http.ResponseWriter, r *http.Request) {
+			write(w, http.StatusOK, map[string]any{"models": s.names()})
+		})
+	mux.HandleFunc("GET /models/{name}",
+		s.named(func(w http.ResponseWriter, r *http.Request, m *model) {
+			write(w, http.StatusOK, m.describe())
+		}))
 	mux.HandleFunc("POST /invocations", s.named(s.invocations))
 	mux.HandleFunc("POST /models/{name}/invocations", s.named(s.invocations))
 	mux.HandleFunc("GET /metrics", s.counts.serve)
@@ -57,7 +61,8 @@ func (s *Server) named(do func(http.ResponseWriter, *http.Request, *model)) http
 			m = s.models[0]
 		}
 		if m == nil {
-			refuse(w, http.StatusNotFound, data.Invalid("there is no model %q; GET /models lists all", name))
+			refuse(w, http.StatusNotFound,
+				data.Invalid("there is no model %q; GET /models lists all", name))
 			return
 		}
 		do(w, r, m)
@@ -85,7 +90,9 @@ func (s *Server) invocations(w http.ResponseWriter, r *http.Request, m *model) {
 }
 
 // most is how many bytes a request may have.
-func (s *Server) most() int64 { return int64(s.MaxBody) * mebibyte }
+func (s *Server) most() int64 {
+	return int64(s.MaxBody) * mebibyte
+}
 
 // enter waits for the memory of a request of so many bytes, or -1 for an unknown number.
 func (s *Server) enter(ctx context.Context, size int64) (leave func(), err error) {
@@ -98,7 +105,9 @@ func (s *Server) enter(ctx context.Context, size int64) (leave func(), err error
 	if s.memory.Acquire(ctx, size) != nil {
 		return nil, errBusy.Errorf("other requests take all the memory for large ones; ask again later")
 	}
-	return func() { s.memory.Release(size) }, nil
+	return func() {
+		s.memory.Release(size)
+	}, nil
 }
 
 // answer answers a request, which has so many rows.
@@ -134,7 +143,8 @@ func (s *Server) answer(
 	}
 	q.Params.set(&o)
 	text := &objects{limit: s.MaxRows}
-	if err := text.predict(r.Context(), fit, o, q.Params.Interval); err != nil {
+	if err := text.predict(r.Context(),
+		fit, o, q.Params.Interval); err != nil {
 		return 0, err
 	}
 	w.Header().Set("Content-Type", "application/json")
@@ -158,7 +168,8 @@ func (t *objects) predict(ctx context.Context, fit *saved.Fit, o saved.RowOption
 		return err
 	}
 	defer rows.Close()
-	if t.lines, err = rows.Lines(level); err != nil {
+	t.lines, err = rows.Lines(level)
+	if err != nil {
 		return err
 	}
 	for _, head := range t.lines.Heads {
@@ -178,7 +189,8 @@ func (t *objects) predict(ctx context.Context, fit *saved.Fit, o saved.RowOption
 
 // add adds a block.
 func (t *objects) add(b *saved.Block) error {
-	if t.rows += b.Rows; t.rows > t.limit {
+	t.rows += b.Rows
+	if t.rows > t.limit {
 		return errMany.Errorf("it has more rows than a request may have, %d (--max-rows)", t.limit)
 	}
 	t.text = append(t.text, b.Text...)
@@ -224,7 +236,8 @@ func (s *Server) status(err error) (code int, says error) {
 		return http.StatusUnsupportedMediaType, err
 	case errors.Is(err, errBusy):
 		return http.StatusTooManyRequests, err
-	case errors.Is(err, context.DeadlineExceeded) || errors.Is(err, os.ErrDeadlineExceeded):
+	case errors.Is(err, context.DeadlineExceeded) ||
+		errors.Is(err, os.ErrDeadlineExceeded):
 		return http.StatusRequestTimeout, errBusy.Errorf("the request took longer than %v (--timeout); ask for fewer rows", s.Timeout)
 	}
 	return http.StatusBadRequest, err
@@ -232,8 +245,12 @@ func (s *Server) status(err error) (code int, says error) {
 
 // refuse answers with an error in the form of MLflow.
 func refuse(w http.ResponseWriter, code int, err error) {
-	kind := strings.ToUpper(strings.ReplaceAll(http.StatusText(code), " ", "_"))
-	write(w, code, map[string]string{"error_code": kind, "message": err.Error()})
+	kind := strings.ToUpper(strings.ReplaceAll(http.StatusText(code),
+		" ", "_"))
+	write(w, code, map[string]string{
+		"error_code": kind,
+		"message":    err.Error(),
+	})
 }
 
 func write(w http.ResponseWriter, code int, v any) {

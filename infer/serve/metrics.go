@@ -27,7 +27,8 @@ var bounds = []float64{
 func (m *metrics) add(model string, code, rows int, took time.Duration) {
 	m.lock.Lock()
 	defer m.lock.Unlock()
-	m.values[fmt.Sprintf("l2mt_requests_total{model=%q,code=\"%d\"}", model, code)]++
+	m.values[fmt.Sprintf("l2mt_requests_total{model=%q,code=\"%d\"}",
+		model, code)]++
 	m.values[fmt.Sprintf("l2mt_rows_total{model=%q}", model)] += float64(rows)
 	m.values["l2mt_request_seconds_sum"] += took.Seconds()
 	m.values["l2mt_request_seconds_count"]++
@@ -44,7 +45,8 @@ func (m *metrics) serve(w http.ResponseWriter, r *http.Request) {
 	defer m.lock.Unlock()
 	w.Header().Set("Content-Type", "text/plain; version=0.0.4")
 	names := slices.Sorted(maps.Keys(m.values))
-	for _, family := range []string{"l2mt_request_seconds histogram", "l2mt_requests_total counter", "l2mt_rows_total counter"} {
+	for _, family := range []string{"l2mt_request_seconds histogram",
+		"l2mt_requests_total counter", "l2mt_rows_total counter"} {
 		fmt.Fprintln(w, "# TYPE", family)
 		prefix, _, _ := strings.Cut(family, " ")
 		for _, name := range names {

@@ -43,7 +43,8 @@ func newModel(given string) (*model, error) {
 func (m *model) load() (changed bool, err error) {
 	stamp := ""
 	for _, name := range []string{saved.File, saved.WeightsFile} {
-		if info, err := os.Stat(filepath.Join(m.dir, name)); err == nil {
+		info, err := os.Stat(filepath.Join(m.dir, name))
+		if err == nil {
 			stamp += fmt.Sprint(info.ModTime().UnixNano(), info.Size(), " ")
 		}
 	}
@@ -82,7 +83,8 @@ func (m *model) describe() description {
 		Header: header(fit), Columns: fit.Recipe.Columns,
 		Task: fit.Recipe.Task, Tasks: fit.Tasks, Classes: fit.Classes,
 	}
-	if held := len(fit.Residuals); held > 0 {
+	held := len(fit.Residuals)
+	if held > 0 {
 		d.Highest = 1 - 1/float64(held+1)
 	}
 	_, err := fit.Prior()

@@ -17,7 +17,10 @@ var form []byte
 // page writes a form of the columns of a model.
 func (s *Server) page(w http.ResponseWriter, r *http.Request, m *model) {
 	w.Header().Set("Content-Security-Policy", "default-src 'none'; style-src 'unsafe-inline'; script-src 'self'; connect-src 'self'")
-	shown := map[string]any{"Model": m.describe(), "Names": s.names()}
+	shown := map[string]any{
+		"Model": m.describe(),
+		"Names": s.names(),
+	}
 	_ = page.Execute(w, shown) // who asked may have gone
 }
 

@@ -168,9 +168,14 @@ func (f *frame) table(fit *saved.Fit, limit int) (o saved.RowOptions, err error)
 	if found.columns == nil {
 		found.columns = header(fit)
 	}
-	o.Format = format.Options{Separator: ",", Decimal: ".", Header: format.HeaderYes}
+	o.Format = format.Options{
+		Separator: ",",
+		Decimal:   ".",
+		Header:    format.HeaderYes,
+	}
 	var names []byte
-	if fit.Recipe.ByPosition && slices.Equal(found.columns, format.Numbered(len(found.columns))) {
+	if fit.Recipe.ByPosition &&
+		slices.Equal(found.columns, format.Numbered(len(found.columns))) {
 		o.Format.Header = format.HeaderNo
 	} else {
 		for _, name := range found.columns {
@@ -200,7 +205,8 @@ func (q *request) readJSON(body io.Reader) error {
 	case errors.As(err, &syntax):
 		return data.Malformed("byte %d: %w; numbers are finite, and a missing value is null", syntax.Offset, err)
 	case errors.As(err, &kind):
-		return data.Malformed("byte %d: field %q cannot be a %s", kind.Offset, strings.TrimPrefix(kind.Field, "frame."), kind.Value)
+		return data.Malformed("byte %d: field %q cannot be a %s", kind.Offset,
+			strings.TrimPrefix(kind.Field, "frame."), kind.Value)
 	}
 	if err != nil && strings.HasPrefix(err.Error(), "json: ") {
 		return data.Malformed("%s", strings.TrimPrefix(err.Error(), "json: "))
@@ -218,8 +224,10 @@ func (p *params) set(o *saved.RowOptions) {
 func (p *params) read(query url.Values) (err error) {
 	p.Task = query.Get("task")
 	p.MissingColumns = query.Get("missing_columns")
-	if text := query.Get("interval"); text != "" {
-		if p.Interval, err = strconv.ParseFloat(text, 64); err != nil {
+	text := query.Get("interval")
+	if text != "" {
+		p.Interval, err = strconv.ParseFloat(text, 64)
+		if err != nil {
 			return data.Malformed("interval=%s: it must be a number between 0 and 1", text)
 		}
 	}

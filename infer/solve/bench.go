@@ -125,7 +125,8 @@ func NewBench(f *Finder, p *data.ProblemData, o Options) (*Bench, error) {
 		return nil, fmt.Errorf("problem %q: %w", p.Name, err)
 	}
 	if f != nil {
-		if p, err = f.Features(p); err != nil {
+		p, err = f.Features(p)
+		if err != nil {
 			return nil, err
 		}
 	}
@@ -134,14 +135,20 @@ func NewBench(f *Finder, p *data.ProblemData, o Options) (*Bench, error) {
 
 // newBench is the bench of a problem with the features that the network works on.
 func newBench(f *Finder, p *data.ProblemData, o Options, s scale) (*Bench, error) {
-	b := &Bench{finder: f, problem: p.Labelled(), options: o, scale: s}
+	b := &Bench{
+		finder:  f,
+		problem: p.Labelled(),
+		options: o,
+		scale:   s,
+	}
 	b.judged = map[string]*Judged{}
 	b.spaces = map[place]*space{}
 	b.whole = map[[2]bool]*features{}
 	b.options.Progress = cmp.Or(o.Progress, progress.Silent())
 	var err error
 	b.rows = b.problem.TrainingOnly() // test rows choose nothing, and take time in a metric
-	if b.folds, err = b.split(); err != nil {
+	b.folds, err = b.split()
+	if err != nil {
 		return nil, fmt.Errorf("problem %q: %w", p.Name, err)
 	}
 	for _, fold := range b.folds {
@@ -165,7 +172,9 @@ func newBench(f *Finder, p *data.ProblemData, o Options, s scale) (*Bench, error
 
 // Problem is the problem with all labelled rows to train on, and the features that the network
 // works on.
-func (b *Bench) Problem() *data.ProblemData { return b.problem }
+func (b *Bench) Problem() *data.ProblemData {
+	return b.problem
+}
 
 // Regrouped is the bench of the same rows in other groups.
 func (b *Bench) Regrouped(together [][]int) (*Bench, error) {
@@ -174,7 +183,8 @@ func (b *Bench) Regrouped(together [][]int) (*Bench, error) {
 	s := b.scale
 	if s.target != nil {
 		var err error
-		if s.target, err = s.target.Regrouped(together); err != nil {
+		s.target, err = s.target.Regrouped(together)
+		if err != nil {
 			return nil, err
 		}
 	}
@@ -195,7 +205,9 @@ func (b *Bench) hasLearned() bool {
 }
 
 func newPart(p *data.ProblemData) part {
-	return part{p, sync.OnceValue(func() *view.Scatter { return view.NewScatter(p) })}
+	return part{p, sync.OnceValue(func() *view.Scatter {
+		return view.NewScatter(p)
+	})}
 }
 
 // manyFolds is the number of folds where none is asked for.
@@ -236,12 +248,16 @@ func (b *Bench) each(do func(k int) error) error {
 	var work errgroup.Group
 	work.SetLimit(b.workers())
 	for k := range b.parts {
-		work.Go(func() error { return do(k) })
+		work.Go(func() error {
+			return do(k)
+		})
 	}
 	return work.Wait()
 }
 
-func (b *Bench) workers() int { return max(1, b.options.Workers) }
+func (b *Bench) workers() int {
+	return max(1, b.options.Workers)
+}
 
 // ask returns the network's covariance for every part. Its covariance for all rows has seen every
 // label, and would praise itself.
@@ -299,7 +315,10 @@ func (b *Bench) in(site place) (*space, error) {
 	whole := s.parts[len(b.folds)].ProblemData
 	var folds []data.Fold
 	for k, fold := range b.folds {
-		folds = append(folds, data.Fold{ProblemData: s.parts[k].ProblemData, Rows: fold.Rows})
+		folds = append(folds, data.Fold{
+			ProblemData: s.parts[k].ProblemData,
+			Rows:        fold.Rows,
+		})
 	}
 	if folds != nil {
 		s.folds, err = evidence.NewFolds(whole, folds, b.options.Together)
@@ -323,7 +342,9 @@ func (b *Bench) few() bool {
 		o.Together == nil && o.Held == nil && o.Times == nil
 }
 
-func (b *Bench) regression() bool { return b.rows.Kind() == data.Regression }
+func (b *Bench) regression() bool {
+	return b.rows.Kind() == data.Regression
+}
 
 // check refuses candidates that do not suit the problem.
 func (b *Bench) check(c Candidate) error {
@@ -333,7 +354,8 @@ func (b *Bench) check(c Candidate) error {
 		return nil
 	case c.View == "" && b.counts+b.unit > 0:
 		fault = "it fits neither counts nor Huber's loss; leave --target-scale out"
-	case c.Structure != (Structure{}) && !slices.Contains(Structures(), c.Structure):
+	case c.Structure != (Structure{}) &&
+		!slices.Contains(Structures(), c.Structure):
 		fault = "there is no such structure"
 	case !(c.Ridge >= 0 && c.Drawn >= 0):
 		fault = "its ridge and the rows that draw its intercepts must be at least 0"
@@ -392,7 +414,8 @@ func (b *Bench) judgeEach(ctx context.Context, candidates []Candidate) (judged [
 	var rest []*Judged
 	for _, c := range candidates {
 		c.Balanced = c.View == "" && (c.Balanced || b.options.Balanced)
-		if err := b.check(c); err != nil {
+		err := b.check(c)
+		if err != nil {
 			return nil, err
 		}
 		j := b.judged[c.Name()]
@@ -407,14 +430,17 @@ func (b *Bench) judgeEach(ctx context.Context, candidates []Candidate) (judged [
 		judged = append(judged, j)
 	}
 	report := b.options.Progress
-	if work := len(structures)*len(b.folds) + len(rest); work > 0 {
+	work := len(structures)*len(b.folds) + len(rest)
+	if work > 0 {
 		report.Start("measuring on rows held out", work)
 		defer report.Finish()
 	}
 	for _, j := range rest {
 		begin := time.Now()
-		if err := b.tune(ctx, j); err != nil {
-			return nil, fmt.Errorf("problem %q: %s: %w", b.problem.Name, j.Title(), err)
+		err := b.tune(ctx, j)
+		if err != nil {
+			return nil, fmt.Errorf("problem %q: %s: %w",
+				b.problem.Name, j.Title(), err)
 		}
 		j.Seconds = time.Since(begin).Seconds()
 		report.Advance(1, j.Title())
@@ -446,7 +472,8 @@ func (b *Bench) measure(ctx context.Context, structures []*Judged) error {
 	}
 	folds := make([][]heldScores, len(b.folds))
 	var err error
-	if folds[0], err = b.measureFold(ctx, 0, structures, b.workers()); err != nil {
+	folds[0], err = b.measureFold(ctx, 0, structures, b.workers())
+	if err != nil {
 		return err
 	}
 	var work errgroup.Group
@@ -469,7 +496,8 @@ func (b *Bench) measure(ctx context.Context, structures []*Judged) error {
 				variance[i] = append(variance[i], fold[n].variance[i]...)
 			}
 		}
-		if j.HeldOut, err = b.predicted(scores); err != nil {
+		j.HeldOut, err = b.predicted(scores)
+		if err != nil {
 			return err
 		}
 		j.Variance = variance
@@ -539,15 +567,20 @@ func (b *Bench) predicted(scores [][]float64) (*evidence.HeldOut, error) {
 
 // tune judges a candidate of problem (1).
 func (b *Bench) tune(ctx context.Context, j *Judged) (err error) {
-	if j.subject, err = b.subject(j.Candidate); err != nil {
+	j.subject, err = b.subject(j.Candidate)
+	if err != nil {
 		return err
 	}
 	s, err := b.in(j.place())
 	if err != nil {
 		return err
 	}
-	o := evidence.Options{Lambda1: b.options.Lambda1, Workers: b.options.Workers}
-	if j.Chosen, err = evidence.Held(ctx, j.subject, s.tuning, o); err != nil {
+	o := evidence.Options{
+		Lambda1: b.options.Lambda1,
+		Workers: b.options.Workers,
+	}
+	j.Chosen, err = evidence.Held(ctx, j.subject, s.tuning, o)
+	if err != nil {
 		return err
 	}
 	j.start = j.Fits[0]
@@ -567,13 +600,15 @@ func (b *Bench) subject(c Candidate) (evidence.Subject, error) {
 	found := []*infer.Solution{{}}
 	if c.Network > 0 {
 		var err error
-		if found, err = b.ask(c.Learned); err != nil {
+		found, err = b.ask(c.Learned)
+		if err != nil {
 			return evidence.Subject{}, err
 		}
 	}
 	var models []multitask.Model
 	for _, f := range found {
-		m, err := multitask.GivenWith(c.omega(b.borrows, f.Omega), c.Drawn, c.Balanced)
+		m, err := multitask.GivenWith(c.omega(b.borrows, f.Omega),
+			c.Drawn, c.Balanced)
 		if err != nil {
 			return evidence.Subject{}, err
 		}
@@ -583,5 +618,8 @@ func (b *Bench) subject(c Candidate) (evidence.Subject, error) {
 		return evidence.Of(models[0]), nil
 	}
 	last := len(b.folds)
-	return evidence.Subject{Model: models[last], Folds: models[:last]}, nil
+	return evidence.Subject{
+		Model: models[last],
+		Folds: models[:last],
+	}, nil
 }

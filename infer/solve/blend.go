@@ -82,7 +82,8 @@ func newBlend(b *Bench, parts []*evidence.HeldOut, without int) *blend {
 				miss := e.y[r] - s[k]
 				square += e.weight[r] * miss * miss
 			}
-			e.noise = min(e.noise, max(square/floats.Sum(e.weight), math.SmallestNonzeroFloat32))
+			e.noise = min(e.noise,
+				max(square/floats.Sum(e.weight), math.SmallestNonzeroFloat32))
 		}
 	}
 	return e
@@ -134,7 +135,10 @@ func (u units) weights(task int, weights []float64) []float64 {
 
 // unitsOf are the units of the targets y.
 func (b *Bench) unitsOf(p *data.ProblemData, y [][]float64) units {
-	u := units{classes: p.Several(), counts: b.counts}
+	u := units{
+		classes: p.Several(),
+		counts:  b.counts,
+	}
 	groups := y
 	tasks := 1
 	if !p.OwnUnits {
@@ -192,7 +196,8 @@ func (e *blend) weigh() []float64 {
 			}
 			floats.AddScaled(g, curvature*target, s)
 		}
-		if moved := descend(h, g, v); moved < blendMoves || e.loss == nil {
+		moved := descend(h, g, v)
+		if moved < blendMoves || e.loss == nil {
 			break
 		}
 	}

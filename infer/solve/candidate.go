@@ -41,7 +41,9 @@ type Mixture struct {
 }
 
 // place is where the candidate is fitted.
-func (c Candidate) place() place { return place{c.Learned, c.Ridge} }
+func (c Candidate) place() place {
+	return place{c.Learned, c.Ridge}
+}
 
 // Name names a candidate in files and flags.
 func (c Candidate) Name() string {
@@ -75,7 +77,8 @@ func (c Candidate) words() (name, title string) {
 	share := func(share float64, word, whole, part string) {
 		p := math.Round(1e6*share) / 1e4
 		add(p == 100, " + ", word, whole)
-		add(p != 100 && p != 0, " + ", fmt.Sprint(word, p), fmt.Sprintf(part, p))
+		add(p != 100 && p != 0, " + ",
+			fmt.Sprint(word, p), fmt.Sprintf(part, p))
 	}
 	if c.Model != nil {
 		name = c.Model.Info().Name
@@ -89,7 +92,8 @@ func (c Candidate) words() (name, title string) {
 	add(c.Ridge > 0, ", ", fmt.Sprint("metric", c.Ridge),
 		fmt.Sprintf("columns weighed by how rows scatter (%g)", c.Ridge))
 	add(c.Drawn > 0, ", ",
-		fmt.Sprint("drawn", c.Drawn), fmt.Sprintf("intercepts that lean on %g rows of the others", c.Drawn))
+		fmt.Sprint("drawn", c.Drawn),
+		fmt.Sprintf("intercepts that lean on %g rows of the others", c.Drawn))
 	add(c.Balanced, ", ", "balanced", "classes that count the same")
 	return name, title
 }

@@ -74,13 +74,15 @@ func (b *Bench) structures(view string) (candidates []Candidate) {
 		if view != "" && s.View != Level {
 			s.View = view
 		}
-		if s == (Structure{Kernel, Alone}) && !b.rows.OwnUnits && len(b.rows.Tasks) > fewTasks {
+		if s == (Structure{Kernel, Alone}) &&
+			!b.rows.OwnUnits && len(b.rows.Tasks) > fewTasks {
 			continue // a kernel of the few rows of a task
 		}
 		if s.View == Straight && view == "" && b.rows.Cols() > mostCurved {
 			continue // curves are straight
 		}
-		if c := (Candidate{Structure: s}); !slices.Contains(candidates, c) {
+		c := (Candidate{Structure: s})
+		if !slices.Contains(candidates, c) {
 			candidates = append(candidates, c)
 		}
 	}
@@ -99,7 +101,12 @@ func (b *Bench) metrics(without Parts) (candidates []Candidate) {
 	learned := b.hasLearned() && !without.NoNetwork
 	for _, ridge := range ridges {
 		for _, x := range mixtures {
-			c := Candidate{Mixture: x, Ridge: ridge, Drawn: Drawn, Learned: learned}
+			c := Candidate{
+				Mixture: x,
+				Ridge:   ridge,
+				Drawn:   Drawn,
+				Learned: learned,
+			}
 			candidates = append(candidates, c)
 			if c.Learned && (ridge == 1 || len(ridges) == 1) {
 				c.Learned = false // where the rows overrule the experience
@@ -188,7 +195,8 @@ func (b *Bench) weigh(ctx context.Context, candidates []Candidate) (*Choice, err
 		return best(judged, left), nil
 	}
 	if len(b.folds) == 0 {
-		return newChoice(judged, left, oneOf(judged, 0), judged[0].HeldOut), nil
+		return newChoice(judged, left, oneOf(judged, 0),
+			judged[0].HeldOut), nil
 	}
 	var parts []*evidence.HeldOut
 	for _, j := range judged {
@@ -199,7 +207,8 @@ func (b *Bench) weigh(ctx context.Context, candidates []Candidate) (*Choice, err
 		return nil, err
 	}
 	c := newChoice(judged, left, newBlend(b, parts, -1).weigh(), held)
-	if surest := c.surest(); surest != nil {
+	surest := c.surest()
+	if surest != nil {
 		held.Variance = surest.Variance
 	}
 	return c, nil
@@ -235,7 +244,9 @@ func (b *Bench) timely(
 		}
 		tried[c.Name()] = true
 	}
-	late := func(c Candidate) bool { return !tried[c.Name()] }
+	late := func(c Candidate) bool {
+		return !tried[c.Name()]
+	}
 	timely := slices.DeleteFunc(slices.Clone(candidates), late)
 	judged, err = b.judgeEach(ctx, timely)
 	return judged, len(candidates) - len(timely), err
@@ -254,7 +265,9 @@ func newChoice(
 
 // First is the candidate of the largest weight.
 func (c *Choice) First() *Judged {
-	byWeight := func(a, b Weighed) int { return cmp.Compare(a.Weight, b.Weight) }
+	byWeight := func(a, b Weighed) int {
+		return cmp.Compare(a.Weight, b.Weight)
+	}
 	return slices.MaxFunc(c.Weighed, byWeight).judged
 }
 
@@ -296,7 +309,8 @@ const mostTitled = 2
 func (c *Choice) Title() string {
 	words := c.words((*Judged).Title)
 	title := strings.Join(words[:min(len(words), mostTitled)], " + ")
-	if rest := len(words) - mostTitled; rest > 0 {
+	rest := len(words) - mostTitled
+	if rest > 0 {
 		title += fmt.Sprintf(" + %d more", rest)
 	}
 	return title
@@ -317,7 +331,10 @@ func (c *Choice) words(word func(*Judged) string) []string {
 // all. They see columns by curves if the choice does.
 func (b *Bench) Rivals(c *Choice) (single, pooled Candidate) {
 	if b.wide() {
-		return Candidate{}, Candidate{Mixture: Mixture{Pooled: 1}, Drawn: Drawn}
+		return Candidate{}, Candidate{
+			Mixture: Mixture{Pooled: 1},
+			Drawn:   Drawn,
+		}
 	}
 	view := Straight
 	for _, j := range c.Weighed {
@@ -325,7 +342,8 @@ func (b *Bench) Rivals(c *Choice) (single, pooled Candidate) {
 			view = j.View
 		}
 	}
-	return Candidate{Structure: Structure{view, Alone}}, Candidate{Structure: Structure{view, Pooled}}
+	return Candidate{Structure: Structure{view,
+		Alone}}, Candidate{Structure: Structure{view, Pooled}}
 }
 
 // Held judges a candidate by the rows held out, on the scale of the target.

@@ -29,7 +29,10 @@ func NewFinder(n *model.Network) (*Finder, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Finder{network: n, forward: forward}, nil
+	return &Finder{
+		network: n,
+		forward: forward,
+	}, nil
 }
 
 // Features returns a problem with the features that the network works on: the features that its
@@ -39,7 +42,9 @@ func (f *Finder) Features(p *data.ProblemData) (*data.ProblemData, error) {
 }
 
 // Head has the widths of the network's head, as "1280-1000"; empty if it has none.
-func (f *Finder) Head() string { return f.network.Config.Head }
+func (f *Finder) Head() string {
+	return f.network.Config.Head
+}
 
 // telling are the tasks whose training rows have different labels.
 func telling(p *data.ProblemData) (tasks []int) {
@@ -53,7 +58,10 @@ func telling(p *data.ProblemData) (tasks []int) {
 
 // only is a problem of some of the tasks.
 func only(p *data.ProblemData, tasks []int) *data.ProblemData {
-	q := &data.ProblemData{Problem: p.Problem, Features: p.Features}
+	q := &data.ProblemData{
+		Problem:  p.Problem,
+		Features: p.Features,
+	}
 	for _, i := range tasks {
 		q.Tasks = append(q.Tasks, p.Tasks[i])
 	}
@@ -83,9 +91,10 @@ func (f *Finder) find(p, inMetric *data.ProblemData) (*infer.Solution, error) {
 	if len(tasks) < min(2, m) {
 		return &infer.Solution{Omega: multitask.Uniform(m)}, nil
 	}
-	payload, err := model.PrepareIn(f.network.Config, only(p, tasks), func() *data.ProblemData {
-		return only(inMetric, tasks)
-	})
+	payload, err := model.PrepareIn(f.network.Config,
+		only(p, tasks), func() *data.ProblemData {
+			return only(inMetric, tasks)
+		})
 	if err != nil {
 		return nil, err
 	}
@@ -111,7 +120,8 @@ func spread(omega *mat.SymDense, tasks []int, m int) *mat.SymDense {
 	k := len(tasks)
 	columns := mat.NewDense(m, k, nil)
 	for i := range m {
-		if column, known := slices.BinarySearch(tasks, i); known {
+		column, known := slices.BinarySearch(tasks, i)
+		if known {
 			columns.Set(i, column, 1)
 			continue
 		}
@@ -122,5 +132,6 @@ func spread(omega *mat.SymDense, tasks []int, m int) *mat.SymDense {
 	var half, product mat.Dense
 	half.Mul(columns, omega)
 	product.Mul(&half, columns.T())
-	return multitask.Normalised(mat.NewSymDense(m, mat.DenseCopyOf(product.T()).RawMatrix().Data))
+	return multitask.Normalised(mat.NewSymDense(m,
+		mat.DenseCopyOf(product.T()).RawMatrix().Data))
 }

@@ -60,7 +60,11 @@ func Fit(ctx context.Context, f *Finder, p *data.ProblemData, o Options) (*Fitte
 // Fit fits the candidates of a choice to all labelled rows, and adds them up by their weights.
 func (b *Bench) Fit(ctx context.Context, c *Choice) (*Fitted, error) {
 	begin := time.Now()
-	f := &Fitted{Choice: c, problem: b.problem, Scale: b.name}
+	f := &Fitted{
+		Choice:  c,
+		problem: b.problem,
+		Scale:   b.name,
+	}
 	f.Log = b.target != nil || b.counts > 0
 	f.Largest = b.largest
 	f.Counts = b.counts
@@ -84,8 +88,12 @@ func (b *Bench) tuned(ctx context.Context, j *Judged) (*multitask.Result, error)
 	if err != nil {
 		return nil, err
 	}
-	o := multitask.Options{Workers: b.options.Workers, Start: j.start}
-	r, err := multitask.Fit(ctx, j.subject.Model, s.tuning.Training(), j.Params, o)
+	o := multitask.Options{
+		Workers: b.options.Workers,
+		Start:   j.start,
+	}
+	r, err := multitask.Fit(ctx, j.subject.Model,
+		s.tuning.Training(), j.Params, o)
 	if err != nil {
 		return nil, err
 	}
@@ -105,7 +113,10 @@ func (b *Bench) sum(ctx context.Context, f *Fitted) (*multitask.Result, error) {
 	if err != nil {
 		return nil, err
 	}
-	sum := &multitask.Result{Model: c.Name(), Status: multitask.Converged}
+	sum := &multitask.Result{
+		Model:  c.Name(),
+		Status: multitask.Converged,
+	}
 	sum.Omega = mat.NewSymDense(len(b.rows.Tasks), nil)
 	left := 1.0
 	for _, w := range c.fitted() {
@@ -127,10 +138,12 @@ func (b *Bench) sum(ctx context.Context, f *Fitted) (*multitask.Result, error) {
 			sum.W = mat.NewDense(rows, cols, nil)
 			sum.B = make([]float64, len(r.B))
 		}
-		floats.AddScaled(sum.W.RawMatrix().Data, w.Weight, r.W.RawMatrix().Data)
+		floats.AddScaled(sum.W.RawMatrix().Data,
+			w.Weight, r.W.RawMatrix().Data)
 		floats.AddScaled(sum.B, w.Weight, r.B)
 		omega := multitask.Normalised(r.Omega).RawSymmetric().Data
-		floats.AddScaled(sum.Omega.RawSymmetric().Data, max(w.Weight, lowest), omega)
+		floats.AddScaled(sum.Omega.RawSymmetric().Data,
+			max(w.Weight, lowest), omega)
 		left -= w.Weight
 		if j == c.First() {
 			sum.Params = r.Params
@@ -261,4 +274,6 @@ func (f *Fitted) Saved(recipe table.Recipe) (*saved.Fit, error) {
 }
 
 // Landmarks is how many of the rows the fit compares with, which a saved model contains.
-func (f *Fitted) Landmarks() int { return f.steps.Landmarks() }
+func (f *Fitted) Landmarks() int {
+	return f.steps.Landmarks()
+}

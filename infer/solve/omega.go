@@ -16,11 +16,13 @@ const manyTasks = 200
 func Omega(phi *mat.SymDense, rho float64) (*infer.Solution, error) {
 	if phi.SymmetricDim() >= manyTasks {
 		t := linalg.Tridiagonalise(phi)
-		if kappa, ok := t.Values(); ok {
-			s, err := infer.FromSpectrum(kappa, rho, func(k int) (mat.Matrix, bool) {
-				v, ok := t.Lowest(kappa, k)
-				return v.T(), ok
-			})
+		kappa, ok := t.Values()
+		if ok {
+			s, err := infer.FromSpectrum(kappa, rho,
+				func(k int) (mat.Matrix, bool) {
+					v, ok := t.Lowest(kappa, k)
+					return v.T(), ok
+				})
 			if err == nil {
 				return s, nil
 			}

@@ -32,7 +32,8 @@ func (b *Bench) recognise(c *Choice) error {
 			continue
 		}
 		recalled = append(recalled, fmt.Sprintf("task %q: the experience has its classes %q and %q, and their rows there take part in the fit",
-			t.Name, sigma.Classes[classes[0]].Name, sigma.Classes[classes[1]].Name))
+			t.Name, sigma.Classes[classes[0]].Name,
+			sigma.Classes[classes[1]].Name))
 		var held []float64
 		for _, fold := range b.folds {
 			r := discriminant(sigma, classes, fold.Tasks[i])
@@ -45,7 +46,8 @@ func (b *Bench) recognise(c *Choice) error {
 			discordant += gap * gap
 		}
 		r := discriminant(sigma, classes, t)
-		half := floats.Norm(fitted, 2) / max(floats.Norm(held, 2), math.SmallestNonzeroFloat32) / 2
+		half := floats.Norm(fitted, 2) /
+			max(floats.Norm(held, 2), math.SmallestNonzeroFloat32) / 2
 		r.W.Scale(half, r.W)
 		floats.Scale(half, r.B)
 		known[i] = r
@@ -60,7 +62,8 @@ func (b *Bench) recognise(c *Choice) error {
 	c.Recalled = recalled
 	variance := c.Variance
 	var err error
-	if c.HeldOut, err = b.predicted(scores); err == nil {
+	c.HeldOut, err = b.predicted(scores)
+	if err == nil {
 		c.Variance = variance
 	}
 	return err
@@ -75,7 +78,8 @@ func (b *Bench) recognised(t data.TaskData) (classes [2]int, ok bool) {
 			return classes, false
 		}
 		var distance float64
-		if classes[side], distance = sigma.Nearest(x); distance > sigma.Far {
+		classes[side], distance = sigma.Nearest(x)
+		if distance > sigma.Far {
 			return classes, false
 		}
 	}
@@ -85,7 +89,10 @@ func (b *Bench) recognised(t data.TaskData) (classes [2]int, ok bool) {
 // discriminant is linear in the rows of a task.
 func discriminant(sigma *model.Sigma, classes [2]int, t data.TaskData) *multitask.Result {
 	w, intercept := sigma.Between(classes, sides(t))
-	return &multitask.Result{W: w, B: []float64{intercept}}
+	return &multitask.Result{
+		W: w,
+		B: []float64{intercept},
+	}
 }
 
 // sides are the labelled rows of the classes of a task, the positive one first.

@@ -51,12 +51,16 @@ func (b *Bench) Scaled(
 		return b, best, err
 	}
 	asTheyAre := residuals(best.HeldOut)
-	robust := func() (*Bench, error) { return b.robust(asTheyAre) }
+	robust := func() (*Bench, error) {
+		return b.robust(asTheyAre)
+	}
 	if scale == Huber {
 		return chosen(robust, choose)
 	}
 	_, unscaled := best.ScoresOf(b.rows)
-	counts := func() (*Bench, error) { return b.expectations(float64(unscaled.Error)) }
+	counts := func() (*Bench, error) {
+		return b.expectations(float64(unscaled.Error))
+	}
 	if scale == Count {
 		return chosen(counts, choose)
 	}
@@ -91,9 +95,11 @@ func (b *Bench) Scaled(
 			return nil, nil, err
 		}
 		_, closer := original.ScoresOf(b.rows)
-		better := closer.Error < unscaled.Error && scaled.surprise(c) < bench.surprise(best)
+		better := closer.Error < unscaled.Error &&
+			scaled.surprise(c) < bench.surprise(best)
 		if scaled.unit > 0 {
-			better = bench == b && scaled.saves(residuals(c.HeldOut), asTheyAre)
+			better = bench == b &&
+				scaled.saves(residuals(c.HeldOut), asTheyAre)
 		}
 		if better {
 			bench = scaled
@@ -140,7 +146,8 @@ func chosen(
 
 // scales says that the targets may have a simpler model on another scale.
 func (b *Bench) scales() bool {
-	return b.options.After == nil && !b.rows.OwnUnits && len(b.folds) > 0 && b.regression()
+	return b.options.After == nil && !b.rows.OwnUnits &&
+		len(b.folds) > 0 && b.regression()
 }
 
 // residuals are the targets of rows held out less their predictions.
@@ -166,7 +173,10 @@ func (b *Bench) robust(residuals []float64) (*Bench, error) {
 		return nil, b.fault("--target-scale huber: it needs a target of numbers and rows to hold out, and takes no older model; leave it out")
 	}
 	unit := unitOfMedian * sizes[len(sizes)/2]
-	return newBench(b.finder, b.problem, b.options, scale{name: Huber, unit: unit})
+	return newBench(b.finder, b.problem, b.options, scale{
+		name: Huber,
+		unit: unit,
+	})
 }
 
 // robustPays tries Huber's loss where residuals have heavy tails, on the structure of the largest
@@ -225,11 +235,16 @@ func (b *Bench) counted() error {
 // expectations is the bench of the logarithms of expected counts. The error of the counts as they
 // are tells how much more than their expectation their variance is.
 func (b *Bench) expectations(rmse float64) (*Bench, error) {
-	if err := b.counted(); err != nil || b.options.After != nil {
-		return nil, cmp.Or(err, b.fault("--target-scale count: an older model has no counts; leave out --target-scale or --after"))
+	err := b.counted()
+	if err != nil || b.options.After != nil {
+		return nil, cmp.Or(err,
+			b.fault("--target-scale count: an older model has no counts; leave out --target-scale or --after"))
 	}
 	y := slices.Concat(labels(b.rows)...)
-	counts := scale{name: Count, counts: max(1, rmse*rmse/stat.Mean(y, nil))}
+	counts := scale{
+		name:   Count,
+		counts: max(1, rmse*rmse/stat.Mean(y, nil)),
+	}
 	for i, v := range y {
 		y[i] = math.Log(max(1, v))
 	}
@@ -253,7 +268,11 @@ func (b *Bench) logarithms() (*Bench, error) {
 		t.TrainSet.Y = y
 	}
 	largest := saved.LargestOf(slices.Concat(labels(&p)...))
-	return newBench(b.finder, &p, b.options, scale{name: Log, target: b, largest: largest})
+	return newBench(b.finder, &p, b.options, scale{
+		name:    Log,
+		target:  b,
+		largest: largest,
+	})
 }
 
 // Told is the evidence on the scale of the target.

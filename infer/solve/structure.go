@@ -45,7 +45,9 @@ const (
 )
 
 // Views are the views that a user may ask for.
-func Views() []string { return []string{Straight, Curves, Kernel} }
+func Views() []string {
+	return []string{Straight, Curves, Kernel}
+}
 
 // Structures are all forms that need no older model, by their names.
 func Structures() (structures []Structure) {
@@ -142,12 +144,17 @@ func (b *Bench) features(p *data.ProblemData, views ...string) (*features, error
 // fitSteps fits the steps to the training rows of a problem, or takes the steps of an older model.
 func (b *Bench) fitSteps(p *data.ProblemData, seen []string) (*features, error) {
 	names := table.Numbers(p.Features, p.Cols())
-	f := &features{names: names.Features(), loss: b.loss(p.Kind())}
+	f := &features{
+		names: names.Features(),
+		loss:  b.loss(p.Kind()),
+	}
 	var err error
-	if f.steps, err = steps(p, seen, b.options.After); err != nil {
+	f.steps, err = steps(p, seen, b.options.After)
+	if err != nil {
 		return nil, err
 	}
-	if f.ProblemData, err = f.steps.Problem(p); err != nil {
+	f.ProblemData, err = f.steps.Problem(p)
+	if err != nil {
 		return nil, err
 	}
 	views := f.steps[1].Parts
@@ -184,7 +191,8 @@ func (f features) trained(b *Bench, p *data.ProblemData) *features {
 	if f.OwnUnits {
 		f.loading = f.leading()
 	}
-	if older := b.options.After; older != nil {
+	older := b.options.After
+	if older != nil {
 		f.recall(older)
 	}
 	for _, t := range f.Tasks {
@@ -203,11 +211,13 @@ func (b *Bench) foldFeatures(fold data.Fold, views ...string) (*features, error)
 	if rows < manySeen || b.rows.OwnUnits || b.options.Times != nil {
 		return b.features(fold.ProblemData, views...)
 	}
-	key := [2]bool{slices.Contains(views, Curves), slices.Contains(views, Kernel)}
+	key := [2]bool{slices.Contains(views, Curves),
+		slices.Contains(views, Kernel)}
 	whole := b.whole[key]
 	if whole == nil {
 		var err error
-		if whole, err = b.fitSteps(b.problem, views); err != nil {
+		whole, err = b.fitSteps(b.problem, views)
+		if err != nil {
 			return nil, err
 		}
 		b.whole[key] = whole
@@ -250,7 +260,8 @@ func steps(p *data.ProblemData, seen []string, older *saved.Prior) (view.Steps, 
 	} else if standardise, err = view.Fit(view.Standardise, x); err != nil {
 		return nil, err
 	}
-	if x, err = standardise.Apply(x); err != nil {
+	x, err = standardise.Apply(x)
+	if err != nil {
 		return nil, err
 	}
 	if views == nil {
@@ -314,7 +325,8 @@ func (f *features) leading() []float64 {
 		return f.loading
 	}
 	first := mat.Col(nil, m-1, spectrum.Vectors)
-	floats.Scale(math.Copysign(math.Sqrt(float64(m)), floats.Sum(first)), first)
+	floats.Scale(math.Copysign(math.Sqrt(float64(m)),
+		floats.Sum(first)), first)
 	return first
 }
 
@@ -414,7 +426,8 @@ func (f *features) correlate(p *mixed.Problem, chosen []int) {
 	var correlated []int
 	for i, j := range chosen {
 		origin := f.columns[j]
-		if origin.view == Level || origin.view == Straight && !strings.Contains(f.names[origin.column], "=") {
+		if origin.view == Level || origin.view == Straight &&
+			!strings.Contains(f.names[origin.column], "=") {
 			correlated = append(correlated, p.Part[i])
 		}
 	}
@@ -430,7 +443,10 @@ func (f *features) correlate(p *mixed.Problem, chosen []int) {
 func (f *features) problem(s Structure, class int) mixed.Problem {
 	p, chosen := f.components(s)
 	for i, t := range f.Tasks {
-		task := mixed.Task{Loading: f.loading[i], Features: f.rows(i, chosen)}
+		task := mixed.Task{
+			Loading:  f.loading[i],
+			Features: f.rows(i, chosen),
+		}
 		task.Weight = t.TrainSet.Weight
 		if f.counts > 0 {
 			task.Weight = f.weights(i, t.TrainSet.Weights())
@@ -482,7 +498,10 @@ func (f *features) fit(
 	classes := max(1, f.Several())
 	wide := f.Cols()
 	m := len(f.Tasks)
-	r := &multitask.Result{Model: s.Name(), Status: multitask.Converged}
+	r := &multitask.Result{
+		Model:  s.Name(),
+		Status: multitask.Converged,
+	}
 	r.W = mat.NewDense(classes*wide, m+1, nil)
 	r.B = make([]float64, classes*(m+1))
 	result := &posterior{Result: r}
@@ -493,7 +512,10 @@ func (f *features) fit(
 		if start != nil && !given {
 			begin(&p, start[class])
 		}
-		fit, err := sampledFit(ctx, p, mixed.Options{Workers: workers, Given: given})
+		fit, err := sampledFit(ctx, p, mixed.Options{
+			Workers: workers,
+			Given:   given,
+		})
 		if err != nil {
 			return nil, err
 		}
@@ -548,7 +570,8 @@ const mostWork = 1.5e8
 
 // sampledFit fits a mixed model.
 func sampledFit(ctx context.Context, p mixed.Problem, o mixed.Options) (*mixed.Fit, error) {
-	if share := mostWork / work(p); share < 1 && !o.Given {
+	share := mostWork / work(p)
+	if share < 1 && !o.Given {
 		part, err := mixed.New(ctx, sampled(p, share), o)
 		if err != nil {
 			return nil, err
@@ -689,10 +712,18 @@ func (f *features) doubt(p *posterior, class int) *saved.Doubt {
 		}
 	}
 	for i, left := range fit.Left {
-		task := saved.TaskDoubt{Left: left, Loading: f.loading[i], Scale: f.scale[i]}
+		task := saved.TaskDoubt{
+			Left:    left,
+			Loading: f.loading[i],
+			Scale:   f.scale[i],
+		}
 		doubt.Tasks = append(doubt.Tasks, task)
 	}
-	newTask := saved.TaskDoubt{Left: 1, Loading: 1, Scale: f.scale[0]}
+	newTask := saved.TaskDoubt{
+		Left:    1,
+		Loading: 1,
+		Scale:   f.scale[0],
+	}
 	doubt.Tasks = append(doubt.Tasks, newTask)
 	return doubt
 }
@@ -713,7 +744,8 @@ func (f *features) embed(r *multitask.Result) *multitask.Result {
 				continue
 			}
 			row := embedded.W.RawRowView(class*wide + k)
-			for i, w := range r.W.RawRowView(class*standardise.Cols + of.column) {
+			for i, w := range r.W.RawRowView(class*
+				standardise.Cols + of.column) {
 				embedded.B[i*classes+class] += w * standardise.Mean[of.column]
 				row[i] = w * standardise.Deviation[of.column]
 				row[m] += row[i] / float64(m)

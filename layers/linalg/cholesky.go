@@ -43,7 +43,8 @@ func Cholesky(ker Kernels, n int, a []float64, lda int) bool {
 		for i := range below {
 			copy(work[i*w:][:w], next[i*lda:])
 		}
-		Gemm(ker, NoTrans, Trans, below, w, w, 1, work, w, inverse, w, 0, next, lda)
+		Gemm(ker, NoTrans, Trans, below, w, w,
+			1, work, w, inverse, w, 0, next, lda)
 	}
 	return true
 }
@@ -59,7 +60,8 @@ func Invert(ker Kernels, n int, l []float64, ldl int) {
 	for i := range n {
 		clear(l[i*ldl+i+1 : i*ldl+n])
 	}
-	for j := (n+panel-1)/panel*panel - panel; j >= 0; j -= panel { // none of an empty matrix
+	for j := (n+panel-1)/panel*
+		panel - panel; j >= 0; j -= panel { // none of an empty matrix
 		w := min(panel, n-j)
 		below := n - j - w
 		l11 := l[j*ldl+j:]
@@ -74,6 +76,7 @@ func Invert(ker Kernels, n int, l []float64, ldl int) {
 			Gemm(ker, NoTrans, NoTrans, rows, w, i+rows,
 				-1, l22[i*ldl:], ldl, l21, ldl, 0, work[i*w:], w)
 		}
-		Gemm(ker, NoTrans, NoTrans, below, w, w, 1, work, w, l11, ldl, 0, l21, ldl)
+		Gemm(ker, NoTrans, NoTrans, below, w, w,
+			1, work, w, l11, ldl, 0, l21, ldl)
 	}
 }

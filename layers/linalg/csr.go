@@ -21,7 +21,9 @@ type CSR[T Float] struct {
 // made here. Columns may come in any order and more than once. It panics if the
 // matrix is malformed.
 func NewCSR[T Float](cols int, ptr, idx []int32, val []T) *CSR[T] {
-	stray := func(j int32) bool { return j < 0 || int(j) >= cols }
+	stray := func(j int32) bool {
+		return j < 0 || int(j) >= cols
+	}
 	if len(ptr) == 0 || ptr[0] != 0 || !slices.IsSorted(ptr) ||
 		int(ptr[len(ptr)-1]) != len(idx) || len(idx) != len(val) ||
 		slices.ContainsFunc(idx, stray) {
@@ -31,7 +33,9 @@ func NewCSR[T Float](cols int, ptr, idx []int32, val []T) *CSR[T] {
 }
 
 // Rows returns the number of rows.
-func (s *CSR[T]) Rows() int { return len(s.ptr) - 1 }
+func (s *CSR[T]) Rows() int {
+	return len(s.ptr) - 1
+}
 
 // Transpose returns Sᵀ, whose columns ascend within every row.
 func (s *CSR[T]) Transpose() *CSR[T] {
@@ -75,7 +79,9 @@ func CSRMul[T Float](ker Kernels, s *CSR[T], h int,
 	}
 	p := sparseProduct[T]{s, h, l, y, add}
 	parts := parts(ker.Threads, len(s.idx)*h)
-	bound := func(i int) int { return s.bound(i, parts) }
+	bound := func(i int) int {
+		return s.bound(i, parts)
+	}
 	parallel(parts, bound, func(lo, hi int) {
 		if ker.set != nil && len(s.idx) > 0 {
 			p.run(kernelsOf[T](ker.set).csr, lo, hi)
@@ -117,7 +123,8 @@ func (p sparseProduct[T]) run(kernels []csrKernel[T], lo, hi int) {
 		cols := min(lanes, p.h-(end-1)*lanes) // of the last vector
 		kernel := kernels[end-first-1]
 		for i := lo; i < hi; i += chunk {
-			e := min(int(p.ptr[i]), len(p.idx)-1) // past the end only if no entry follows
+			e := min(int(p.ptr[i]),
+				len(p.idx)-1) // past the end only if no entry follows
 			kernel(min(chunk, hi-i), &p.ptr[i], &p.idx[e],
 				&p.val[e], &p.l[j], p.h,
 				&p.y[i*p.h+j], p.h, cols, p.add)

@@ -64,7 +64,9 @@ func (t *Tridiagonal) Lowest(kappa []float64, k int) (*mat.Dense, bool) {
 	scale := max(-kappa[0], kappa[n-1])
 	random := rand.New(rand.NewPCG(uint64(n), uint64(k)))
 	v := mat.NewDense(k, n, nil)
-	v.Apply(func(_, _ int, _ float64) float64 { return random.Float64() - 0.5 }, v)
+	v.Apply(func(_, _ int, _ float64) float64 {
+		return random.Float64() - 0.5
+	}, v)
 	residuals := make([]float64, k)
 	for step := range steps {
 		shift := float64(step) * 0x1p-52 * scale

@@ -61,8 +61,12 @@ func Gemm[T Float](ker Kernels, tA, tB Transpose, m, n, k int,
 		add:   beta != 0,
 	}
 	parts := parts(ker.Threads, m*n*k)
-	bound := func(i int) int { return m * i / parts }
-	parallel(parts, bound, func(lo, hi int) { p.rows(lo, hi).run() })
+	bound := func(i int) int {
+		return m * i / parts
+	}
+	parallel(parts, bound, func(lo, hi int) {
+		p.rows(lo, hi).run()
+	})
 }
 
 func gonumGemm[T Float](tA, tB Transpose, m, n, k int,
@@ -235,7 +239,9 @@ func parts(threads, multiplications int) int {
 func parallel(parts int, bound func(i int) int, f func(lo, hi int)) {
 	var wg sync.WaitGroup
 	for i := 1; i < parts; i++ {
-		wg.Go(func() { f(bound(i), bound(i+1)) })
+		wg.Go(func() {
+			f(bound(i), bound(i+1))
+		})
 	}
 	f(bound(0), bound(1))
 	wg.Wait()

@@ -38,8 +38,10 @@ var avx512 = set{
 
 // The kernels of sparse matrices and of mixed numbers need AVX2, as every set does.
 var (
-	csrF32 = []csrKernel[float32]{csrF32x1, csrF32x2, csrF32x3, csrF32x4, csrF32x5, csrF32x6, csrF32x7, csrF32x8}
-	csrF64 = []csrKernel[float64]{csrF64x1, csrF64x2, csrF64x3, csrF64x4, csrF64x5, csrF64x6, csrF64x7, csrF64x8}
+	csrF32 = []csrKernel[float32]{csrF32x1, csrF32x2,
+		csrF32x3, csrF32x4, csrF32x5, csrF32x6, csrF32x7, csrF32x8}
+	csrF64 = []csrKernel[float64]{csrF64x1, csrF64x2,
+		csrF64x3, csrF64x4, csrF64x5, csrF64x6, csrF64x7, csrF64x8}
 )
 
 // supported returns the sets that the CPU and the operating system can run, the

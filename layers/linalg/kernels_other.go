@@ -3,7 +3,9 @@
 package linalg
 
 // supported returns nothing: only amd64 has kernels.
-func supported() []*set { return nil }
+func supported() []*set {
+	return nil
+}
 
 func dotMixed(int, *float32, *float64, *float64) {}
 func axpyMixed(int, float64, *float32, *float64) {}

@@ -65,7 +65,8 @@ type kernels[T Float] struct {
 
 // kernelsOf returns the kernels of s for the numbers T.
 func kernelsOf[T Float](s *set) *kernels[T] {
-	if k, ok := any(&s.f32).(*kernels[T]); ok {
+	k, ok := any(&s.f32).(*kernels[T])
+	if ok {
 		return k
 	}
 	return any(&s.f64).(*kernels[T])

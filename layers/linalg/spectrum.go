@@ -19,21 +19,26 @@ type Spectrum struct {
 // Eigen returns the eigendecomposition of a symmetric matrix. It refuses
 // entries that are not finite, on which the underlying routine may not return.
 func Eigen(a *mat.SymDense) (*Spectrum, error) {
-	if err := Finite(a); err != nil {
+	err := Finite(a)
+	if err != nil {
 		return nil, err
 	}
 	var e mat.EigenSym
 	if !e.Factorize(a, true) {
 		return nil, fmt.Errorf("the eigenvalues of a matrix of size %d do not converge", a.SymmetricDim())
 	}
-	s := &Spectrum{Values: e.Values(nil), Vectors: new(mat.Dense)}
+	s := &Spectrum{
+		Values:  e.Values(nil),
+		Vectors: new(mat.Dense),
+	}
 	e.VectorsTo(s.Vectors)
 	return s, nil
 }
 
 // Finite reports a matrix that is not finite.
 func Finite(a *mat.SymDense) error {
-	if sum := mat.Sum(a); math.IsNaN(sum) || math.IsInf(sum, 0) {
+	sum := mat.Sum(a)
+	if math.IsNaN(sum) || math.IsInf(sum, 0) {
 		return fmt.Errorf("a matrix of size %d: it is not finite", a.SymmetricDim())
 	}
 	return nil

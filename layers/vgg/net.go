@@ -146,7 +146,8 @@ func (c layer) band(x, y grid, top, bottom int) {
 		if t == 0 {
 			beta = 0
 		}
-		linalg.Gemm(linalg.Default(), linalg.NoTrans, linalg.NoTrans, m, c.out, c.in,
+		linalg.Gemm(linalg.Default(), linalg.NoTrans,
+			linalg.NoTrans, m, c.out, c.in,
 			1, a, c.in, b, c.out, beta, y.from(top, 0), c.out)
 	}
 	for row := top; row < bottom; row++ {

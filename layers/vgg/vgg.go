@@ -41,7 +41,9 @@ const (
 )
 
 // Layers returns the layers in their order.
-func Layers() []Layer { return []Layer{Pool5, FC6, FC7, FC8} }
+func Layers() []Layer {
+	return []Layer{Pool5, FC6, FC7, FC8}
+}
 
 // Config is the shape of a network.
 type Config struct {
@@ -69,11 +71,14 @@ func VGG19() Config {
 }
 
 // side is the height and width of the last block's pooled activations.
-func (c Config) side() int { return c.Size >> len(c.Blocks) }
+func (c Config) side() int {
+	return c.Size >> len(c.Blocks)
+}
 
 // Width is the number of features that a layer has.
 func (c Config) Width(l Layer) int {
-	if i := slices.Index(Layers(), l); i > 0 {
+	i := slices.Index(Layers(), l)
+	if i > 0 {
 		return c.Dense[i-1]
 	}
 	return c.side() * c.side() * c.Blocks[len(c.Blocks)-1].Channels

@@ -15,14 +15,15 @@ import (
 // missing or has another shape is an error.
 func Load(path string, c Config, up Layer) (*Net, error) {
 	layers := wanted(c, up)
-	tensors, _, err := safetensors.Read(path, func(name string) safetensors.DType {
-		for _, l := range layers {
-			if name == l.name+".weight" || name == l.name+".bias" {
-				return safetensors.F32
+	tensors, _, err := safetensors.Read(path,
+		func(name string) safetensors.DType {
+			for _, l := range layers {
+				if name == l.name+".weight" || name == l.name+".bias" {
+					return safetensors.F32
+				}
 			}
-		}
-		return ""
-	})
+			return ""
+		})
 	if err != nil {
 		return nil, err
 	}
@@ -67,7 +68,12 @@ func wanted(c Config, up Layer) (layers []layer) {
 	number := 0
 	add := func(part string, out int, shape ...int) {
 		name := fmt.Sprint(part, number)
-		layers = append(layers, layer{name: name, shape: shape, in: in, out: out})
+		layers = append(layers, layer{
+			name:  name,
+			shape: shape,
+			in:    in,
+			out:   out,
+		})
 		in = out
 	}
 	for _, b := range c.Blocks {
@@ -101,21 +107,28 @@ func tapsFirst(weight []float32, in, out int) []float32 {
 
 // by writes a shape: 64 x 3 x 3 x 3.
 func by(shape []int) string {
-	return strings.ReplaceAll(strings.Trim(fmt.Sprint(shape), "[]"), " ", " x ")
+	return strings.ReplaceAll(strings.Trim(fmt.Sprint(shape),
+		"[]"), " ", " x ")
 }
 
 // numbers are the weights or the biases of a layer. They have a shape and are finite.
 func numbers(tensors []safetensors.Tensor, c Config, name string, shape []int) ([]float32, error) {
-	k := slices.IndexFunc(tensors, func(t safetensors.Tensor) bool { return t.Name == name })
+	k := slices.IndexFunc(tensors, func(t safetensors.Tensor) bool {
+		return t.Name == name
+	})
 	if k < 0 {
-		return nil, ErrWeights.Errorf("%s is missing; %s has it with %s, by torchvision's names", name, c.Name, by(shape))
+		return nil, ErrWeights.Errorf("%s is missing; %s has it with %s, by torchvision's names",
+			name, c.Name, by(shape))
 	}
 	t := tensors[k]
 	if !slices.Equal(t.Shape, shape) {
-		return nil, ErrWeights.Errorf("%s is %s; %s has %s", name, by(t.Shape), c.Name, by(shape))
+		return nil, ErrWeights.Errorf("%s is %s; %s has %s", name,
+			by(t.Shape), c.Name, by(shape))
 	}
-	if i := layers.NotFinite(t.Single); i >= 0 {
-		return nil, ErrWeights.Errorf("entry %d of %s is %v; it must be finite", i, name, t.Single[i])
+	i := layers.NotFinite(t.Single)
+	if i >= 0 {
+		return nil, ErrWeights.Errorf("entry %d of %s is %v; it must be finite",
+			i, name, t.Single[i])
 	}
 	return t.Single, nil
 }

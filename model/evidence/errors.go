@@ -25,7 +25,9 @@ type Errors struct {
 func Evaluate(
 	r *multitask.Result, kind data.Kind, tasks []data.Samples, link func([]float64),
 ) (e Errors, err error) {
-	if !slices.ContainsFunc(tasks, func(s data.Samples) bool { return len(s.Y) > 0 }) {
+	if !slices.ContainsFunc(tasks, func(s data.Samples) bool {
+		return len(s.Y) > 0
+	}) {
 		return e, nil
 	}
 	d, m := r.W.Dims()
@@ -38,7 +40,8 @@ func Evaluate(
 	}
 	scale := make([]float64, m)
 	if kind == data.Regression {
-		if scale, err = scales(y, true); err != nil {
+		scale, err = scales(y, true)
+		if err != nil {
 			return e, err
 		}
 	}
@@ -60,7 +63,12 @@ func Evaluate(
 func Report(
 	r *multitask.Result, problem *data.ProblemData, held *HeldOut, link func([]float64),
 ) (*Tuned, error) {
-	t := &Tuned{Result: r, HeldOut: held, Seconds: r.Seconds, Omega: multitask.Normalised(r.Omega)}
+	t := &Tuned{
+		Result:  r,
+		HeldOut: held,
+		Seconds: r.Seconds,
+		Omega:   multitask.Normalised(r.Omega),
+	}
 	validation := make([]data.Samples, len(problem.Tasks))
 	test := make([]data.Samples, len(problem.Tasks))
 	for i, task := range problem.Tasks {
@@ -70,10 +78,12 @@ func Report(
 	var err error
 	if held != nil {
 		t.Validation = Errors{Mean: held.Error}
-	} else if t.Validation, err = Evaluate(r, problem.Kind(), validation, link); err != nil {
+	} else if t.Validation, err = Evaluate(r,
+		problem.Kind(), validation, link); err != nil {
 		return nil, fmt.Errorf("%w (validation rows)", err)
 	}
-	if t.Test, err = Evaluate(r, problem.Kind(), test, link); err != nil {
+	t.Test, err = Evaluate(r, problem.Kind(), test, link)
+	if err != nil {
 		return nil, fmt.Errorf("%w (test rows)", err)
 	}
 	return t, nil

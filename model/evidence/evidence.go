@@ -43,7 +43,9 @@ type Subject struct {
 }
 
 // Of is a subject that is the same model in every fold.
-func Of(m multitask.Model) Subject { return Subject{Model: m} }
+func Of(m multitask.Model) Subject {
+	return Subject{Model: m}
+}
 
 func (s Subject) fold(k int) multitask.Model {
 	if s.Folds != nil {
@@ -104,11 +106,16 @@ func newHeldRows(p *data.ProblemData, y [][]float64, separate bool) (heldRows, e
 	if err != nil {
 		return heldRows{}, err
 	}
-	e := heldRows{train: train, kind: p.Kind(), y: y}
+	e := heldRows{
+		train: train,
+		kind:  p.Kind(),
+		y:     y,
+	}
 	e.scale = make([]float64, len(y))
 	if e.kind == data.Regression {
 		e.same = p.OwnUnits
-		if e.scale, err = scales(y, separate); err != nil {
+		e.scale, err = scales(y, separate)
+		if err != nil {
 			return e, fmt.Errorf("rows to hold out: %w", err)
 		}
 	}
@@ -116,13 +123,19 @@ func newHeldRows(p *data.ProblemData, y [][]float64, separate bool) (heldRows, e
 }
 
 // Training returns the rows that the fits are to be on.
-func (e *heldRows) Training() *multitask.TrainingSet { return e.train }
+func (e *heldRows) Training() *multitask.TrainingSet {
+	return e.train
+}
 
 // heldOut compares predictions of rows of every task with their targets.
 func (e *heldRows) heldOut(
 	scores [][]float64, tasks []data.Samples, fits ...*multitask.Result,
 ) *HeldOut {
-	h := &HeldOut{Scores: scores, Fits: fits, units: e.units}
+	h := &HeldOut{
+		Scores: scores,
+		Fits:   fits,
+		units:  e.units,
+	}
 	for _, rows := range tasks {
 		h.Y = append(h.Y, rows.Y)
 		h.Weight = append(h.Weight, rows.Weights())
@@ -194,7 +207,8 @@ func NewSplit(p *data.ProblemData) (*Folds, error) {
 	}
 	for i, t := range p.Tasks {
 		if len(y[i]) == 0 || rows[i].X.Cols() != held.train.Cols() {
-			return nil, multitask.ErrInvalidData.Errorf("task %q: it needs validation rows with %d features", t.Name, held.train.Cols())
+			return nil, multitask.ErrInvalidData.Errorf("task %q: it needs validation rows with %d features",
+				t.Name, held.train.Cols())
 		}
 	}
 	return &Folds{held, []part{{held.train, rows}}, 1, true}, nil
@@ -213,7 +227,8 @@ func NewFolds(p *data.ProblemData, folds []data.Fold, together [][]int) (*Folds,
 	var err error
 	for k, fold := range folds {
 		f := part{rows: make([]data.Samples, len(p.Tasks))}
-		if f.train, err = multitask.Training(fold.ProblemData); err != nil {
+		f.train, err = multitask.Training(fold.ProblemData)
+		if err != nil {
 			return nil, fmt.Errorf("%w (fold %d)", err, k+1)
 		}
 		first := 0 // number of a task's rows among all
@@ -230,14 +245,16 @@ func NewFolds(p *data.ProblemData, folds []data.Fold, together [][]int) (*Folds,
 			first += len(p.Tasks[i].TrainSet.Y)
 			rows += len(t.ValidationSet.Y)
 		}
-		if e.parts = append(e.parts, f); rows >= enoughRows && e.deciding == 0 {
+		e.parts = append(e.parts, f)
+		if rows >= enoughRows && e.deciding == 0 {
 			e.deciding = k + 1
 		}
 	}
 	if rows == 0 {
 		return nil, multitask.ErrInvalidData.Errorf("no fold has rows to validate")
 	}
-	if e.heldRows, err = newHeldRows(p, y, p.OwnUnits); err != nil {
+	e.heldRows, err = newHeldRows(p, y, p.OwnUnits)
+	if err != nil {
 		return nil, err
 	}
 	e.units = units
@@ -264,13 +281,15 @@ func (e *Folds) Hold(ctx context.Context, subject Subject,
 	for k := range fits {
 		group.Go(func() (err error) {
 			if fits[k], err = multitask.Fit(ctx, subject.fold(k),
-				e.parts[k].train, p, from.starting(o, k)); err != nil && !e.split {
+				e.parts[k].train, p, from.starting(o, k)); err != nil &&
+				!e.split {
 				return fmt.Errorf("%w (fold %d)", err, k+1)
 			}
 			return err
 		})
 	}
-	if err := group.Wait(); err != nil {
+	err := group.Wait()
+	if err != nil {
 		return nil, err
 	}
 	return e.Measure(fits...), nil

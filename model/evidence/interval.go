@@ -47,13 +47,15 @@ func (h *HeldOut) spread(s *saved.Fit) {
 		n := float64(len(square[i]))
 		s.Tasks[i].Spread = spread(sums[i], n)
 		for _, v := range square[i] {
-			if without := spread(max(0, sums[i]-v), n-1); without > 0 {
+			without := spread(max(0, sums[i]-v), n-1)
+			if without > 0 {
 				s.Residuals = append(s.Residuals, math.Sqrt(v)/without)
 			}
 		}
 	}
 	slices.Sort(s.Residuals)
-	if n := len(s.Residuals); n >= mostResiduals {
+	n := len(s.Residuals)
+	if n >= mostResiduals {
 		thin := make([]float64, mostResiduals-1)
 		for k := range thin {
 			above := (k+1)*(n+1) + mostResiduals - 1
@@ -72,7 +74,8 @@ const mostResiduals = 1000
 func drawnBy(square [][]float64, sums []float64) float64 {
 	var logs, chance []float64
 	for i, sum := range sums {
-		if half := float64(len(square[i])) / 2; sum > 0 {
+		half := float64(len(square[i])) / 2
+		if sum > 0 {
 			logs = append(logs, math.Log(sum/2)-mathext.Digamma(half))
 			chance = append(chance, mathext.Zeta(2, half))
 		}

@@ -74,7 +74,8 @@ func NewLeaveOneOut(p *data.ProblemData) (Evidence, error) {
 // Hold fits all rows.
 func (e *leaveOneOut) Hold(ctx context.Context, subject Subject,
 	p multitask.Params, from *HeldOut, o multitask.Options) (*HeldOut, error) {
-	r, err := multitask.Fit(ctx, subject.Model, e.train, p, from.starting(o, 0))
+	r, err := multitask.Fit(ctx, subject.Model,
+		e.train, p, from.starting(o, 0))
 	if err != nil {
 		return nil, err
 	}
@@ -172,7 +173,8 @@ func (e *leaveOneOut) project(inverse *mat.Dense, root []float64, m int) bool {
 		for t := range e.parts {
 			begin := e.first[t]
 			end := e.first[t+1]
-			p.RawRowView(t % m)[i] += floats.Dot(root[begin:end], row[begin:end])
+			p.RawRowView(t % m)[i] += floats.Dot(root[begin:end],
+				row[begin:end])
 		}
 	}
 	var c mat.SymDense

@@ -39,7 +39,8 @@ func scales(y [][]float64, separate bool) ([]float64, error) {
 	scale := make([]float64, len(y))
 	for i, v := range y {
 		scale[i] = total
-		if variance := stat.PopVariance(v, nil); separate && variance > 0 {
+		variance := stat.PopVariance(v, nil)
+		if separate && variance > 0 {
 			scale[i] = variance
 		}
 	}
@@ -82,4 +83,6 @@ func misclassified(scores, y []float64) []float64 {
 }
 
 // perRow is how many scores each of the rows has.
-func perRow(scores, y []float64) int { return len(scores) / max(1, len(y)) }
+func perRow(scores, y []float64) int {
+	return len(scores) / max(1, len(y))
+}

@@ -76,16 +76,21 @@ func PairedLoss(a, b *HeldOut) Paired {
 				unit = a.units[i][j]
 			}
 			share := a.Weight[i][j] / floats.Sum(a.Weight[i])
-			moves[unit] += (v - mean) * correction * share * a.weights[i] / floats.Sum(a.weights)
+			moves[unit] += (v - mean) * correction * share *
+				a.weights[i] / floats.Sum(a.weights)
 		}
 	}
-	if p.units = len(moves); p.units > 1 {
+	p.units = len(moves)
+	if p.units > 1 {
 		sum := 0.0
 		for _, unit := range slices.Sorted(maps.Keys(moves)) {
 			sum += moves[unit] * moves[unit]
 		}
 		p.StandardError = math.Sqrt(sum)
-		half := distuv.StudentsT{Sigma: 1, Nu: float64(p.units - 1)}.Quantile(0.975) * p.StandardError
+		half := distuv.StudentsT{
+			Sigma: 1,
+			Nu:    float64(p.units - 1),
+		}.Quantile(0.975) * p.StandardError
 		p.Low = files.Float(p.Loss - half)
 		p.High = files.Float(p.Loss + half)
 	}

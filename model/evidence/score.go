@@ -46,11 +46,14 @@ type Score struct {
 }
 
 // Relative is the error over the standard deviation of the targets.
-func (s Score) Relative() float64 { return math.Sqrt(float64(1 - s.R2)) }
+func (s Score) Relative() float64 {
+	return math.Sqrt(float64(1 - s.R2))
+}
 
 // numbers are the numbers of a score, beside its counts.
 func (s *Score) numbers() []*files.Float {
-	return []*files.Float{&s.Error, &s.StandardError, &s.AUC, &s.AveragePrecision,
+	return []*files.Float{&s.Error,
+		&s.StandardError, &s.AUC, &s.AveragePrecision,
 		&s.Precision, &s.Recall, &s.R2, &s.LogLoss, &s.Brier}
 }
 
@@ -84,7 +87,8 @@ func ScoreOf(kind data.Kind, f, y, w []float64, temperature, cut float64) Score 
 	if w == nil {
 		w = slices.Repeat([]float64{1}, len(y))
 	}
-	n := floats.Sum(w) * floats.Sum(w) / floats.Dot(w, w) // so many rows of one weight tell as much
+	n := floats.Sum(w) *
+		floats.Sum(w) / floats.Dot(w, w) // so many rows of one weight tell as much
 	switch {
 	case len(y) == 0:
 	case kind == data.Classification:
@@ -106,7 +110,8 @@ func ScoreOf(kind data.Kind, f, y, w []float64, temperature, cut float64) Score 
 			variance := stat.PopVariance(square, w) / (n - 1)
 			s.StandardError = files.Float(math.Sqrt(variance/mean) / 2)
 		}
-		if variance := stat.PopVariance(y, w); variance > 0 {
+		variance := stat.PopVariance(y, w)
+		if variance > 0 {
 			s.R2 = files.Float(1 - mean/variance)
 		}
 	}
@@ -128,7 +133,8 @@ func meanAUC(f, y, w []float64) float64 {
 // meanOf is the mean of the known ones of n values, and their number.
 func meanOf(n int, value func(i int) float64) (mean, known float64) {
 	for i := range n {
-		if v := value(i); !math.IsNaN(v) {
+		v := value(i)
+		if !math.IsNaN(v) {
 			mean += v
 			known++
 		}

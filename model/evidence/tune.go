@@ -48,7 +48,11 @@ func LambdaGrid(p *multitask.TrainingSet) []float64 {
 // Comparing are options of fits that are only compared: far closer than rows held out can
 // tell.
 func Comparing(workers int) multitask.Options {
-	return multitask.Options{Tolerance: 1e-4, MaxIterations: 10, Workers: workers}
+	return multitask.Options{
+		Tolerance:     1e-4,
+		MaxIterations: 10,
+		Workers:       workers,
+	}
 }
 
 // Tuned is a model with the hyperparameters that held-out rows chose.
@@ -80,9 +84,14 @@ func Tune(ctx context.Context, subject Subject, e Evidence, problem *data.Proble
 	r := held.Fits[0]
 	folds, parted := e.(*Folds)
 	split := parted && folds.split
-	if _, convex := subject.Model.(multitask.Convex); convex || parted && !split {
-		final := multitask.Options{Workers: o.Workers, Start: r}
-		r, err = multitask.Fit(ctx, subject.Model, e.Training(), held.Params, final)
+	_, convex := subject.Model.(multitask.Convex)
+	if convex || parted && !split {
+		final := multitask.Options{
+			Workers: o.Workers,
+			Start:   r,
+		}
+		r, err = multitask.Fit(ctx, subject.Model,
+			e.Training(), held.Params, final)
 		if err != nil {
 			return nil, err
 		}
@@ -114,20 +123,24 @@ func Held(ctx context.Context, subject Subject, e Evidence, o Options) (c Chosen
 	for _, path := range tried {
 		for j := range path {
 			t := &path[j]
-			if best == nil || t.loss < best.loss || t.loss == best.loss && t.Lambda1 > best.Lambda1 {
+			if best == nil || t.loss < best.loss ||
+				t.loss == best.loss && t.Lambda1 > best.Lambda1 {
 				best = t
 				c.Params = t.Params
-				if _, convex := subject.Model.(multitask.Convex); convex && !s.sharp { // else of the fit that was judged
+				_, convex := subject.Model.(multitask.Convex)
+				if convex && !s.sharp { // else of the fit that was judged
 					c.Params = c.With(multitask.Lambda1, between(path, j))
 				}
 			}
 		}
 	}
 	c.HeldOut = best.held
-	if c.Params, err = multitask.Complete(subject.Model, c.Params); err != nil || s.sharp {
+	c.Params, err = multitask.Complete(subject.Model, c.Params)
+	if err != nil || s.sharp {
 		return c, err
 	}
-	if folds, parted := e.(*Folds); parted {
+	folds, parted := e.(*Folds)
+	if parted {
 		e = folds.Whole()
 	}
 	c.HeldOut, err = e.Hold(ctx, subject, c.Params, c.HeldOut, s.fit)
@@ -174,10 +187,12 @@ func (s *search) paths(ctx context.Context) ([][]trial, error) {
 	group.SetLimit(s.Workers)
 	for i, p := range settings {
 		group.Go(func() (err error) {
-			if tried[i], err = s.path(inner, p); err != nil {
+			tried[i], err = s.path(inner, p)
+			if err != nil {
 				return err
 			}
-			if _, loo := s.evidence.(*leaveOneOut); loo {
+			_, loo := s.evidence.(*leaveOneOut)
+			if loo {
 				smooth(tried[i])
 			}
 			return nil

@@ -96,7 +96,8 @@ func (p *Problem) Twin(i int) bool {
 	}
 	t := p.Tasks[i]
 	last := p.Tasks[i-1]
-	return slices.Equal(t.Features, last.Features) && slices.Equal(t.Weight, last.Weight)
+	return slices.Equal(t.Features, last.Features) &&
+		slices.Equal(t.Weight, last.Weight)
 }
 
 // Options control a fit. The zero value means the defaults.
@@ -167,7 +168,8 @@ func New(ctx context.Context, p Problem, o Options) (*Fit, error) {
 			break
 		}
 	}
-	if err := ctx.Err(); err != nil {
+	err := ctx.Err()
+	if err != nil {
 		return nil, err
 	}
 	s.posterior(newtonSteps)
@@ -222,7 +224,11 @@ type block struct {
 }
 
 func newSearch(p Problem, o Options) *search {
-	s := &search{Problem: p, ker: linalg.Default(), d: len(p.Part)}
+	s := &search{
+		Problem: p,
+		ker:     linalg.Default(),
+		d:       len(p.Part),
+	}
 	s.workers = max(1, o.Workers)
 	s.Components = slices.Clone(p.Components)
 	s.Noise = cmp.Or(p.Noise, 0.5)
@@ -237,7 +243,10 @@ func newSearch(p Problem, o Options) *search {
 			t.Offset = make([]float64, len(t.Y))
 		}
 		if !p.Twin(i) {
-			b := block{Task: t, score: make([]float64, len(t.Y))}
+			b := block{
+				Task:  t,
+				score: make([]float64, len(t.Y)),
+			}
 			b.doubts = make([]float64, len(t.Y))
 			s.blocks = append(s.blocks, b)
 		}
@@ -412,7 +421,8 @@ func (s *search) linearise(b *block, _ *scratch) {
 // slope of a row's loss, and its curvature, at the score and its doubt.
 func (s *search) slope(b *block, row int) (slope, curvature float64) {
 	score := b.score[row] + b.Offset[row]
-	if classes, averaged := s.Loss.(Logistic); averaged {
+	classes, averaged := s.Loss.(Logistic)
+	if averaged {
 		slope, curvature = classes.mean(s.rule, score, b.doubts[row], b.Y[row])
 	} else {
 		_, slope, curvature = s.Loss.At(score, b.Y[row])
@@ -529,7 +539,8 @@ func (s *search) apart(b *block, t *scratch) {
 	floats.AddScaled(t.restored, b.Loading, s.common)
 	b.move = s.ab(b.move, b.Features, d, t.restored, 1)
 	floats.Sub(b.move, b.score)
-	if _, averaged := s.Loss.(Logistic); averaged {
+	_, averaged := s.Loss.(Logistic)
+	if averaged {
 		s.doubt(b, t)
 	}
 }
@@ -554,7 +565,8 @@ func (s *search) rescore() float64 {
 		distance = max(distance, floats.Norm(b.move, math.Inf(1)))
 	}
 	step := min(1, longestStep/max(distance, closeEnough))
-	if _, steady := s.Loss.(Huber); steady { // each whole step goes down
+	_, steady := s.Loss.(Huber)
+	if steady { // each whole step goes down
 		step = 1
 	}
 	for _, b := range s.blocks {
@@ -572,7 +584,8 @@ func (s *search) expect(b *block, t *scratch) {
 	q := float64(len(b.twins))
 	t.taken = room(t.taken, k*k)
 	clear(t.taken)
-	if reach := s.reach[b.first*p:][:k*p]; p > 0 {
+	reach := s.reach[b.first*p:][:k*p]
+	if p > 0 {
 		t.taken = s.abt(t.taken, reach, p, reach, p)
 	}
 	t.rows = s.ab(t.rows, t.taken, k, b.r, d)
@@ -637,7 +650,8 @@ func (s *search) move() (moved float64) {
 	for k := range s.Components {
 		c := &s.Components[k]
 		if c.Common > 0 && !c.Fixed {
-			c.Common = next(c.Common, commonSlopes[k], commonExpected[k], c.Size)
+			c.Common = next(c.Common,
+				commonSlopes[k], commonExpected[k], c.Size)
 		}
 		if c.Own > 0 && !c.Correlated {
 			c.Own = next(c.Own, slopes[k], expected[k], c.Size)
@@ -673,7 +687,11 @@ func (s *search) commonSlopes() (slopes, expected []float64) {
 
 // fit is the result of the search.
 func (s *search) fit() *Fit {
-	f := &Fit{Components: s.Components, Noise: s.Noise, Common: s.common}
+	f := &Fit{
+		Components: s.Components,
+		Noise:      s.Noise,
+		Common:     s.common,
+	}
 	p := len(s.shared)
 	f.Root = make([]float64, p*s.d)
 	for i := range p {
@@ -756,7 +774,8 @@ func (s *search) ab(dst, a []float64, wide int, b []float64, cols int) []float64
 		return s.abt(dst, a, wide, b, wide)
 	}
 	rows := len(a) / max(1, wide)
-	return s.product(dst, linalg.NoTrans, linalg.NoTrans, rows, cols, wide, a, wide, b, cols)
+	return s.product(dst, linalg.NoTrans, linalg.NoTrans,
+		rows, cols, wide, a, wide, b, cols)
 }
 
 func (s *search) atb(dst, a []float64, wide int, b []float64, cols int) []float64 {
@@ -764,13 +783,15 @@ func (s *search) atb(dst, a []float64, wide int, b []float64, cols int) []float6
 	if cols == 1 && rows > 0 {
 		return s.ab(dst, b, rows, a, wide)
 	}
-	return s.product(dst, linalg.Trans, linalg.NoTrans, wide, cols, rows, a, wide, b, cols)
+	return s.product(dst, linalg.Trans, linalg.NoTrans,
+		wide, cols, rows, a, wide, b, cols)
 }
 
 func (s *search) abt(dst, a []float64, wide int, b []float64, cols int) []float64 {
 	m := len(a) / max(1, wide)
 	n := len(b) / max(1, cols)
-	return s.product(dst, linalg.NoTrans, linalg.Trans, m, n, wide, a, wide, b, cols)
+	return s.product(dst, linalg.NoTrans, linalg.Trans,
+		m, n, wide, a, wide, b, cols)
 }
 
 // smallProduct is the number of multiplications below which the kernels would spend their time on

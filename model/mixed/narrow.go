@@ -41,10 +41,13 @@ func narrow(p Problem, workers int) *narrowing {
 	var rows [][]float64 // of all tasks
 	for i, t := range p.Tasks {
 		if !p.Twin(i) {
-			rows = slices.AppendSeq(rows, slices.Chunk(t.Features, max(1, len(p.Part))))
+			rows = slices.AppendSeq(rows,
+				slices.Chunk(t.Features, max(1, len(p.Part))))
 		}
 	}
-	wide := func(t turn) bool { return len(t.features) > len(rows) }
+	wide := func(t turn) bool {
+		return len(t.features) > len(rows)
+	}
 	if len(rows) == 0 || !slices.ContainsFunc(turns, wide) {
 		return n
 	}
@@ -55,7 +58,8 @@ func narrow(p Problem, workers int) *narrowing {
 		turns[k].first = len(n.narrowed.Part)
 		part := n.turn(&turns[k], rows)
 		wide := len(part) / len(rows)
-		n.narrowed.Part = append(n.narrowed.Part, slices.Repeat([]int{k}, wide)...)
+		n.narrowed.Part = append(n.narrowed.Part,
+			slices.Repeat([]int{k}, wide)...)
 		for i := range after {
 			after[i] = append(after[i], part[i*wide:][:wide]...)
 		}

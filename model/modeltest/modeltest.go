@@ -59,7 +59,8 @@ func Check(t *testing.T, names ...string) {
 				known = true
 			}
 		}
-		datatest.Need(t, known, "nothing is registered as %q; there are %v", name, model.Pieces())
+		datatest.Need(t, known,
+			"nothing is registered as %q; there are %v", name, model.Pieces())
 	}
 	objectives := []model.Objective{model.Paper, model.Scaled, model.Found}
 	if c.Objective != "" {
@@ -69,7 +70,8 @@ func Check(t *testing.T, names ...string) {
 		c := c
 		c.Objective = objective
 		for seed := range uint64(seeds) {
-			name := fmt.Sprintf("%s-%s-%s-%s/%s/seed=%d", c.Body, c.Readout, c.Estimator, c.Link, objective, seed)
+			name := fmt.Sprintf("%s-%s-%s-%s/%s/seed=%d", c.Body,
+				c.Readout, c.Estimator, c.Link, objective, seed)
 			t.Run(name, func(t *testing.T) {
 				t.Parallel()
 				newSuite(t, c, seed).run(t)
@@ -167,8 +169,14 @@ func Problem(r *rand.Rand, d int, rows ...int) *data.ProblemData {
 		y[0] = 1
 		y[1] = -1
 		p.Tasks = append(p.Tasks, data.TaskData{
-			Task:     &data.Task{Name: fmt.Sprint("task ", j), Kind: data.Classification},
-			TrainSet: data.Samples{X: x, Y: y},
+			Task: &data.Task{
+				Name: fmt.Sprint("task ", j),
+				Kind: data.Classification,
+			},
+			TrainSet: data.Samples{
+				X: x,
+				Y: y,
+			},
 		})
 	}
 	return p
@@ -207,7 +215,9 @@ func (s *suite) gradient(t *testing.T) {
 	for i, p := range s.network.Params {
 		for j, x := range p.Value {
 			difference := func(h float64) float64 {
-				defer func() { p.Value[j] = x }()
+				defer func() {
+					p.Value[j] = x
+				}()
 				p.Value[j] = x + h
 				up := s.step(t, s.tuples...).Loss
 				p.Value[j] = x - h
@@ -224,7 +234,8 @@ func (s *suite) gradient(t *testing.T) {
 				kinks++
 				continue
 			}
-			t.Errorf("d loss / d %s[%d] is %v, by central differences %v", p.Name, j, got, want)
+			t.Errorf("d loss / d %s[%d] is %v, by central differences %v",
+				p.Name, j, got, want)
 		}
 	}
 	datatest.Holds(t, kinks*10 <= checked,
@@ -235,7 +246,9 @@ func (s *suite) tupleOrder(t *testing.T) {
 	want := s.step(t, s.tuples...).Loss
 	turned := slices.Clone(s.tuples)
 	slices.Reverse(turned)
-	near(t, "the loss of the tuples turned round", []float64{s.step(t, turned...).Loss}, []float64{want})
+	near(t, "the loss of the tuples turned round",
+		[]float64{s.step(t, turned...).Loss},
+		[]float64{want})
 }
 
 // numbers are the loss of a step and its gradient.
@@ -256,7 +269,8 @@ func (s *suite) agreement(t *testing.T) {
 	for q, tuple := range s.tuples {
 		f := floats.Dot(forward.Phi, tuple.Omega)
 		f += forward.C * floats.Dot(tuple.Omega, tuple.Omega)
-		near(t, "<Phi, Omega> + c tr(Omega^2)", []float64{f}, training.F[q:][:1])
+		near(t, "<Phi, Omega> + c tr(Omega^2)", []float64{f},
+			training.F[q:][:1])
 	}
 	transposed := mat.DenseCopyOf(mat.NewDense(m, m, forward.Phi).T())
 	near(t, "Phi transposed", transposed.RawMatrix().Data, forward.Phi)
@@ -270,14 +284,18 @@ func (s *suite) shapes(t *testing.T) {
 	for seed, rows := range [][]int{{9, 12, 7, 8, 10}, {6}} {
 		r := data.Stream(uint64(2+seed), "modeltest")
 		used.payload = s.prepare(t, Problem(r, features, rows...))
-		used.step(t, model.Tuple{Omega: Covariance(r, len(rows)), O: 1})
+		used.step(t, model.Tuple{
+			Omega: Covariance(r, len(rows)),
+			O:     1,
+		})
 	}
 	used.payload = s.payload
 	got := used.step(t, s.tuples...)
 	want := s.step(t, s.tuples...)
 	near(t, "f after other problems", got.F, want.F)
 	near(t, "v after other problems", got.V, want.V)
-	near(t, "the loss and its gradient after other problems", numbers(got), numbers(want))
+	near(t, "the loss and its gradient after other problems",
+		numbers(got), numbers(want))
 }
 
 // parts is for bodies of pairs, which a forward graph embeds some at a time where there
@@ -291,14 +309,20 @@ func (s *suite) parts(t *testing.T) {
 	large := *s
 	rows := slices.Repeat([]int{3}, tasks)
 	large.payload = s.prepare(t, Problem(r, features, rows...))
-	tuple := model.Tuple{Omega: Covariance(r, tasks), O: 1}
+	tuple := model.Tuple{
+		Omega: Covariance(r, tasks),
+		O:     1,
+	}
 	parted := large.estimate(t, large.payload, tuple)
 	near(t, "f of pairs embedded in parts", parted.F, large.step(t, tuple).F)
 }
 
 // changed is the problem with other training rows.
 func (s *suite) changed(change func(rows *data.Samples)) *data.ProblemData {
-	p := &data.ProblemData{Problem: s.problem.Problem, Tasks: slices.Clone(s.problem.Tasks)}
+	p := &data.ProblemData{
+		Problem: s.problem.Problem,
+		Tasks:   slices.Clone(s.problem.Tasks),
+	}
 	for j := range p.Tasks {
 		change(&p.Tasks[j].TrainSet)
 	}
@@ -342,7 +366,10 @@ func (s *suite) permutation(t *testing.T) {
 	}
 	var tuples []model.Tuple
 	for _, tuple := range s.tuples {
-		tuples = append(tuples, model.Tuple{Omega: pairs(tuple.Omega), O: tuple.O})
+		tuples = append(tuples, model.Tuple{
+			Omega: pairs(tuple.Omega),
+			O:     tuple.O,
+		})
 	}
 	got := s.estimate(t, s.prepare(t, moved), tuples...)
 	rows := tasks
@@ -373,13 +400,17 @@ func (s *suite) large(t *testing.T) {
 func (s *suite) direction(t *testing.T) {
 	var probes []model.Tuple
 	for o := 0.3; o < 2; o += 0.1 {
-		probes = append(probes, model.Tuple{Omega: s.tuples[0].Omega, O: o})
+		probes = append(probes, model.Tuple{
+			Omega: s.tuples[0].Omega,
+			O:     o,
+		})
 	}
 	v := s.estimate(t, s.payload, probes...).V
 	direction := s.network.Direction()
 	for q := range v[1:] {
 		datatest.Holds(t, direction*(v[q+1]-v[q]) > 0,
-			"v goes to %v as o rises to %v, against the direction %v", v[q+1], probes[q+1].O, direction)
+			"v goes to %v as o rises to %v, against the direction %v", v[q+1],
+			probes[q+1].O, direction)
 	}
 }
 
@@ -395,5 +426,6 @@ func (s *suite) saving(t *testing.T) {
 
 func near(t *testing.T, name string, got, want []float64) {
 	t.Helper()
-	datatest.Holds(t, floats.EqualApprox(got, want, equalTolerance), "%s: %v, want %v", name, got, want)
+	datatest.Holds(t, floats.EqualApprox(got, want, equalTolerance),
+		"%s: %v, want %v", name, got, want)
 }

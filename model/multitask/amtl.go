@@ -27,7 +27,11 @@ import (
 
 func init() {
 	Register(amtl{name: "amtl", title: "AMTL"})
-	Register(amtl{name: "amtl-literal", title: "AMTL (literal)", free: true})
+	Register(amtl{
+		name:  "amtl-literal",
+		title: "AMTL (literal)",
+		free:  true,
+	})
 }
 
 type amtl struct {
@@ -64,11 +68,16 @@ func (a amtl) Step(s *mat.SymDense, _ int, p Params, h Hint) (*Covariance, error
 	threshold := p.Lambda2 / p.Lambda1
 	enough := h.Enough / float64(m) / p.Lambda1
 	for j := range m {
-		gap += p.Lambda1 * lasso(columns.RawRowView(j), s, j, a.free, threshold, enough)
+		gap += p.Lambda1 *
+			lasso(columns.RawRowView(j), s, j, a.free, threshold, enough)
 	}
 	combine := mat.DenseCopyOf(columns.T())
 	omega, _, err := inverted(transferred(combine, p.Get("floor")))
-	return &Covariance{Omega: omega, A: combine, Gap: gap}, err
+	return &Covariance{
+		Omega: omega,
+		A:     combine,
+		Gap:   gap,
+	}, err
 }
 
 // transferred returns (I - A)(I - A)' + floor I.
@@ -104,7 +113,8 @@ func lasso(a []float64, s *mat.SymDense, j int, free bool, threshold, enough flo
 			add(-v, columns.RawRowView(i), rest)
 		}
 		last := gap
-		if gap = lassoGap(a, rest, j, free, threshold); gap <= enough {
+		gap = lassoGap(a, rest, j, free, threshold)
+		if gap <= enough {
 			break
 		}
 		if met { // an entry without a sign is zero
@@ -158,7 +168,8 @@ func advance(a, sign, rest []float64, s *mat.SymDense, threshold float64) (met b
 	t := 1.0
 	stop := -1
 	for k, i := range active {
-		if v := move[k]; v*sign[i] < 0 && -a[i]/v < t {
+		v := move[k]
+		if v*sign[i] < 0 && -a[i]/v < t {
 			t = -a[i] / v
 			stop = i
 		}

@@ -23,7 +23,8 @@ func (p *TrainingSet) lower(model Convex, params Params, v *point, last *Covaria
 	if model, ok := model.(spectral); ok {
 		side := p.side(g)
 		side.ScaleSym(1/(2*params.Lambda1), side)
-		t := append(make([]float64, m-side.SymmetricDim()), eigenvalues(side)...)
+		t := append(make([]float64, m-side.SymmetricDim()),
+			eigenvalues(side)...)
 		scaled := make([]float64, m)
 		return highest(func(c float64) float64 {
 			return c*free - model.support(floats.ScaleTo(scaled, c*c, t), params)

@@ -86,6 +86,8 @@ func clipped(mu, s []float64, shift float64, p Params) {
 		}
 		return floats.Sum(mu)
 	}
-	full := func(t float64) bool { return fill(t) >= a }
+	full := func(t float64) bool {
+		return fill(t) >= a
+	}
 	fill(bisected(b+shift, (c+shift)/nothing, full))
 }

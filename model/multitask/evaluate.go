@@ -21,7 +21,8 @@ func (p *TrainingSet) Evaluate(model Model, params Params,
 	}
 	columns := rowsOf(w)
 	s := gram(columns, p.Tasks())
-	if v.Trace, err = traceTerm(s, c, params.Get("floor")); err != nil {
+	v.Trace, err = traceTerm(s, c, params.Get("floor"))
+	if err != nil {
 		return v, err
 	}
 	v.G = model.G(c, p.features, params)

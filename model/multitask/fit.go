@@ -100,7 +100,10 @@ func LinearOf(w *mat.Dense, b []float64, task int) Linear {
 	if k > 1 { // else it is as it should be
 		column = rowsOf(mat.NewDense(k, rows/k, column))
 	}
-	return Linear{W: column, B: b[task*k:][:k]}
+	return Linear{
+		W: column,
+		B: b[task*k:][:k],
+	}
 }
 
 // Scores returns X W + 1 b', row by row.
@@ -148,8 +151,10 @@ func Fit(ctx context.Context, model Model, problem *TrainingSet, p Params, opt O
 func (p *TrainingSet) solve(ctx context.Context, model Model, params Params, opt Options) (*Result, error) {
 	if model, ok := model.(held); ok {
 		omega := model.omega(p.Tasks(), params)
-		if m := omega.SymmetricDim(); m != p.Tasks() {
-			return nil, ErrInvalidOmega.Errorf("Omega: it is for %d tasks; there are %d", m, p.Tasks())
+		m := omega.SymmetricDim()
+		if m != p.Tasks() {
+			return nil, ErrInvalidOmega.Errorf("Omega: it is for %d tasks; there are %d",
+				m, p.Tasks())
 		}
 		return solveHeld(ctx, p, model.info.Name, omega, params, opt)
 	}

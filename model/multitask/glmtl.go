@@ -23,7 +23,9 @@ import (
 	"l2mt/layers/linalg"
 )
 
-func init() { Register(glmtl{}) }
+func init() {
+	Register(glmtl{})
+}
 
 type glmtl struct{}
 
@@ -47,11 +49,15 @@ func (k glmtl) Step(s *mat.SymDense, d int, p Params, h Hint) (*Covariance, erro
 	scaled.ScaleSym(1/float64(d), s)
 	unit := p.Lambda1 * float64(d) / 2
 	h.Enough /= unit
-	omega, gap, err := graphicalLasso(&scaled, 2*p.Lambda2/(p.Lambda1*float64(d)), h)
+	omega, gap, err := graphicalLasso(&scaled,
+		2*p.Lambda2/(p.Lambda1*float64(d)), h)
 	if err != nil {
 		return nil, err
 	}
-	return &Covariance{Omega: omega, Gap: unit * gap}, nil
+	return &Covariance{
+		Omega: omega,
+		Gap:   unit * gap,
+	}, nil
 }
 
 // graphicalLasso minimises tr(C P) - ln|P| + alpha ||P||_1 over positive
@@ -71,7 +77,8 @@ func graphicalLasso(c *mat.SymDense, alpha float64, h Hint) (omega *mat.SymDense
 		for i := range m {
 			x.SetSym(i, i, x.At(i, i)*(1+ridge))
 		}
-		if _, _, err := inverted(x); err == nil {
+		_, _, err := inverted(x)
+		if err == nil {
 			break
 		}
 	}

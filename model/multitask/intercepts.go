@@ -40,7 +40,9 @@ const (
 
 // Given is the model of a given Omega, which may be singular. It is projected by
 // data.ProjectCovariance and divided by its trace.
-func Given(omega *mat.SymDense) (Model, error) { return GivenWith(omega, 0, false) }
+func Given(omega *mat.SymDense) (Model, error) {
+	return GivenWith(omega, 0, false)
+}
 
 // GivenWith is Given with intercepts drawn together, and with classes that count the same.
 func GivenWith(omega *mat.SymDense, drawn float64, balanced bool) (Model, error) {
@@ -53,7 +55,10 @@ func GivenWith(omega *mat.SymDense, drawn float64, balanced bool) (Model, error)
 	}
 	k := fixed(Normalised(projected), drawn)
 	if balanced {
-		k.info.Ranges = append(k.info.Ranges, Range{Name: Balanced, Default: 1})
+		k.info.Ranges = append(k.info.Ranges, Range{
+			Name:    Balanced,
+			Default: 1,
+		})
 	}
 	return k, nil
 }
@@ -67,7 +72,9 @@ func (p *TrainingSet) Pulls(params Params) []float64 {
 	if p.loss == Logistic {
 		steepest = 0.25
 	}
-	if slices.ContainsFunc(p.tasks, func(t task) bool { return t.borrows }) {
+	if slices.ContainsFunc(p.tasks, func(t task) bool {
+		return t.borrows
+	}) {
 		shared = 1
 	}
 	for i, t := range p.tasks {
@@ -100,7 +107,8 @@ func (p *TrainingSet) lend(b []float64, params Params) {
 		rows := 0.0
 		excess := 0.0 // rows of the class, less the other rows
 		for i := c; i < len(b); i += p.classes {
-			if t := p.tasks[i]; len(t.y) > 0 {
+			t := p.tasks[i]
+			if len(t.y) > 0 {
 				common += t.share * b[i]
 				shares += t.share
 				rows += float64(len(t.y))
@@ -163,7 +171,8 @@ func (p *TrainingSet) common(v *point, pull []float64) (settled bool) {
 	for c := m; c < len(move); c++ {
 		if p.loss == Logistic {
 			move[c] = min(max(move[c], -1), 1)
-			settled = settled && (math.Abs(move[c]) <= 1e-9 || math.Abs(slopes[c]) <= 1e-13)
+			settled = settled && (math.Abs(move[c]) <= 1e-9 ||
+				math.Abs(slopes[c]) <= 1e-13)
 		}
 		v.b[c] += move[c]
 	}

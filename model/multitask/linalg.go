@@ -15,7 +15,9 @@ import (
 // weights of a task are contiguous.
 
 // add adds a x to y.
-func add(a float64, x, y []float64) { floats.AddScaled(y, a, x) }
+func add(a float64, x, y []float64) {
+	floats.AddScaled(y, a, x)
+}
 
 // gemm sets C to A B, with A or B transposed.
 func gemm(tA, tB blas.Transpose, a, b, c blas64.General) {
@@ -30,7 +32,12 @@ func gemm(tA, tB blas.Transpose, a, b, c blas64.General) {
 // general views a vector as a matrix of so many rows.
 func general(rows int, x []float64) blas64.General {
 	cols := len(x) / rows
-	return blas64.General{Rows: rows, Cols: cols, Stride: cols, Data: x}
+	return blas64.General{
+		Rows:   rows,
+		Cols:   cols,
+		Stride: cols,
+		Data:   x,
+	}
 }
 
 // factor returns Omega to multiply vectors by. Single-task learning has a diagonal Omega for
@@ -47,8 +54,10 @@ func factor(omega *mat.SymDense) mat.Matrix {
 // multiply sets dst to Omega X.
 func multiply(dst []float64, omega mat.Matrix, x []float64) {
 	m, _ := omega.Dims()
-	if full, ok := omega.(*mat.Dense); ok {
-		gemm(blas.NoTrans, blas.NoTrans, full.RawMatrix(), general(m, x), general(m, dst))
+	full, ok := omega.(*mat.Dense)
+	if ok {
+		gemm(blas.NoTrans, blas.NoTrans, full.RawMatrix(),
+			general(m, x), general(m, dst))
 		return
 	}
 	d := len(x) / m
@@ -113,7 +122,9 @@ func addSym(a *mat.SymDense, c float64, b *mat.SymDense) {
 }
 
 // identity returns c I.
-func identity(m int, c float64) *mat.SymDense { return shifted(mat.NewSymDense(m, nil), c) }
+func identity(m int, c float64) *mat.SymDense {
+	return shifted(mat.NewSymDense(m, nil), c)
+}
 
 // shifted returns A + c I.
 func shifted(a *mat.SymDense, c float64) *mat.SymDense {
@@ -134,7 +145,8 @@ func norm1(a mat.Matrix) float64 {
 func inverted(a *mat.SymDense) (inverse *mat.SymDense, logDet float64, err error) {
 	var c mat.Cholesky
 	if !c.Factorize(a) {
-		return nil, 0, ErrInvalidOmega.Errorf("a matrix of size %d has no inverse; it must be positive definite", a.SymmetricDim())
+		return nil, 0, ErrInvalidOmega.Errorf("a matrix of size %d has no inverse; it must be positive definite",
+			a.SymmetricDim())
 	}
 	inverse = new(mat.SymDense)
 	c.InverseTo(inverse) // of an ill-conditioned one nearly

@@ -133,7 +133,8 @@ func (l Loss) bias(
 			return b + move
 		}
 		// The sum of the slopes rises with b, so its root is bracketed.
-		if b += move; !(b > lo && b < hi) {
+		b += move
+		if !(b > lo && b < hi) {
 			b = lo + (hi-lo)/2
 		}
 	}

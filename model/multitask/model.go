@@ -154,21 +154,27 @@ func (r Range) At(u float64) float64 {
 func Complete(model Model, p Params) (Params, error) {
 	info := model.Info()
 	for _, r := range info.Ranges {
-		if _, given := p.Hyper[r.Name]; !given && p.Get(r.Name) == 0 {
+		_, given := p.Hyper[r.Name]
+		if !given && p.Get(r.Name) == 0 {
 			p = p.With(r.Name, r.Default)
 		}
 	}
 	for _, r := range info.Ranges {
-		if v := p.Get(r.Name); !(v > 0) || math.IsInf(v, 0) {
-			return p, ErrInvalidParams.Errorf("model %q, %s: it is %v but must be finite and above 0", info.Name, r.Name, v)
+		v := p.Get(r.Name)
+		if !(v > 0) || math.IsInf(v, 0) {
+			return p, ErrInvalidParams.Errorf("model %q, %s: it is %v but must be finite and above 0",
+				info.Name, r.Name, v)
 		}
 	}
 	for _, name := range slices.Sorted(maps.Keys(p.Hyper)) {
-		if !slices.ContainsFunc(info.Ranges, func(r Range) bool { return r.Name == name }) {
+		if !slices.ContainsFunc(info.Ranges, func(r Range) bool {
+			return r.Name == name
+		}) {
 			return p, ErrInvalidParams.Errorf("model %q: it has no hyperparameter %q", info.Name, name)
 		}
 	}
-	if k, ok := model.(spectral); ok && k.check != nil {
+	k, ok := model.(spectral)
+	if ok && k.check != nil {
 		return p, k.check(p)
 	}
 	return p, nil
@@ -181,21 +187,26 @@ var registry = map[string]Model{}
 // initialisation and panics on a name that is taken.
 func Register(model Model) {
 	name := model.Info().Name
-	if _, taken := registry[name]; taken {
+	_, taken := registry[name]
+	if taken {
 		panic(fmt.Sprintf("the model %q is registered twice", name))
 	}
 	registry[name] = model
 }
 
 // Names lists the registered models in alphabetical order.
-func Names() []string { return slices.Sorted(maps.Keys(registry)) }
+func Names() []string {
+	return slices.Sorted(maps.Keys(registry))
+}
 
 // Lookup returns the model of the given name.
 func Lookup(name string) (Model, error) {
-	if m, ok := registry[strings.ToLower(name)]; ok {
+	m, ok := registry[strings.ToLower(name)]
+	if ok {
 		return m, nil
 	}
-	return nil, ErrUnknownModel.Errorf("there is no model %q: the models are %s", name, strings.Join(Names(), ", "))
+	return nil, ErrUnknownModel.Errorf("there is no model %q: the models are %s", name,
+		strings.Join(Names(), ", "))
 }
 
 // Baselines returns the ten models of the paper's tables, STL first.

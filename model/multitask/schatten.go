@@ -29,12 +29,30 @@ import (
 )
 
 func init() {
-	schatten(Info{Name: "snr1", Title: "SNR1"}, 1, false)
-	schatten(Info{Name: "snr2", Title: "SNR2"}, 2, false)
-	schatten(Info{Name: "snr", Title: "SNR"}, 0, false)
-	schatten(Info{Name: "mtrl", Title: "MTRL"}, 1, true)
-	schatten(Info{Name: "ssnr2", Title: "SSNR2"}, 2, true)
-	schatten(Info{Name: "ssnr", Title: "SSNR"}, 0, true)
+	schatten(Info{
+		Name:  "snr1",
+		Title: "SNR1",
+	}, 1, false)
+	schatten(Info{
+		Name:  "snr2",
+		Title: "SNR2",
+	}, 2, false)
+	schatten(Info{
+		Name:  "snr",
+		Title: "SNR",
+	}, 0, false)
+	schatten(Info{
+		Name:  "mtrl",
+		Title: "MTRL",
+	}, 1, true)
+	schatten(Info{
+		Name:  "ssnr2",
+		Title: "SSNR2",
+	}, 2, true)
+	schatten(Info{
+		Name:  "ssnr",
+		Title: "SSNR",
+	}, 0, true)
 }
 
 // schatten registers SNR or SSNR with a fixed r or, where that is 0, with the hyperparameter
@@ -47,7 +65,9 @@ func schatten(info Info, fixed float64, squared bool) {
 	if fixed == 0 {
 		info.Ranges = append(info.Ranges, Range{"r", 1, 0.5, 4})
 	}
-	power := func(p Params) float64 { return cmp.Or(fixed, p.Get("r")) }
+	power := func(p Params) float64 {
+		return cmp.Or(fixed, p.Get("r"))
+	}
 	model := spectral{
 		info: info,
 		spectrum: func(mu, s []float64, c float64, p Params) {
@@ -56,14 +76,20 @@ func schatten(info Info, fixed float64, squared bool) {
 				mu[i] = shrunk(v, c, 2*p.Lambda2*r/p.Lambda1, r)
 			}
 		},
-		value:   func(mu []float64, p Params) float64 { return powers(mu, power(p)) },
-		support: func(t []float64, p Params) float64 { return conjugate(t, power(p), p.Lambda2) },
+		value: func(mu []float64, p Params) float64 {
+			return powers(mu, power(p))
+		},
+		support: func(t []float64, p Params) float64 {
+			return conjugate(t, power(p), p.Lambda2)
+		},
 	}
 	if squared {
 		model.spectrum = func(mu, s []float64, c float64, p Params) {
 			constrained(mu, s, c, power(p))
 		}
-		model.support = func(t []float64, p Params) float64 { return dualNorm(t, power(p)) }
+		model.support = func(t []float64, p Params) float64 {
+			return dualNorm(t, power(p))
+		}
 		model.value = func(mu []float64, p Params) float64 {
 			if powers(mu, power(p)) > 1+feasible {
 				return math.Inf(1)
@@ -118,7 +144,9 @@ func constrained(mu, s []float64, c, r float64) {
 		return powers(mu, r)
 	}
 	high := multiplier(math.Pow(m, -1/r))
-	fill(bisected(multiplier(1), high, func(nu float64) bool { return fill(nu) <= 1 }))
+	fill(bisected(multiplier(1), high, func(nu float64) bool {
+		return fill(nu) <= 1
+	}))
 }
 
 // powers returns the sum of v^r.

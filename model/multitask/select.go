@@ -21,14 +21,21 @@ import (
 func SelectByRidge(
 	ctx context.Context, d *data.Dataset, k int, alpha float64, workers int,
 ) (view.Step, error) {
-	step := view.Step{Kind: view.Select, Cols: d.X.Cols()}
+	step := view.Step{
+		Kind: view.Select,
+		Cols: d.X.Cols(),
+	}
 	switch {
 	case k < 1 || k > step.Cols:
-		return step, data.Invalid("%s: ridge selection: %d features are to be kept of %d; it must be one at least, and no more than there are", d.Name, k, step.Cols)
+		return step, data.Invalid("%s: ridge selection: %d features are to be kept of %d; it must be one at least, and no more than there are",
+			d.Name, k, step.Cols)
 	case !(alpha > 0) || math.IsInf(alpha, 0):
 		return step, data.Invalid("%s: ridge selection: the ridge is %v; it must be positive", d.Name, alpha)
 	}
-	weights, err := ridgeWeights(ctx, d, alpha, Options{Tolerance: 1e-5, Workers: workers})
+	weights, err := ridgeWeights(ctx, d, alpha, Options{
+		Tolerance: 1e-5,
+		Workers:   workers,
+	})
 	if err != nil {
 		return step, err
 	}
@@ -54,12 +61,16 @@ func ridgeWeights(ctx context.Context, d *data.Dataset, alpha float64, o Options
 	for c := range targets {
 		y := slices.Clone(d.Target)
 		for i, class := range d.Label {
-			if y = append(y, 0); int(class) == c {
+			y = append(y, 0)
+			if int(class) == c {
 				y[i] = 1
 			}
 		}
 		task := data.TaskData{Task: &data.Task{Kind: data.Regression}}
-		task.TrainSet = data.Samples{X: d.X, Y: y}
+		task.TrainSet = data.Samples{
+			X: d.X,
+			Y: y,
+		}
 		p.Tasks = append(p.Tasks, task)
 	}
 	set, err := Training(p)

@@ -26,7 +26,8 @@ func (p *TrainingSet) Slope(
 	biases := make([]float64, len(x.b)) // the slopes with respect to W', m x d, and b
 	for i, derivative := range derivatives {
 		for class := range p.classes {
-			if c := ClassScores(derivative, class, p.classes); len(c) > 0 {
+			c := ClassScores(derivative, class, p.classes)
+			if len(c) > 0 {
 				part := i*p.classes + class
 				rows[i].X.AddMulT(p.part(part, slopes), c, 1)
 				biases[part] = floats.Sum(c)

@@ -238,12 +238,17 @@ func solveHeld(ctx context.Context, set *TrainingSet, name string,
 	set = set.weighted(p)
 	x := newRidge(set, factor(omega), p.Lambda1, p, opt.Workers)
 	if opt.Start != nil {
-		if err := x.begin(opt.Start, omega); err != nil {
+		err := x.begin(opt.Start, omega)
+		if err != nil {
 			return nil, err
 		}
 	}
 	set.score(&x.point, x.pull, x.workers)
-	r := &Result{Model: name, Params: p, Status: IterationLimit}
+	r := &Result{
+		Model:  name,
+		Params: p,
+		Status: IterationLimit,
+	}
 	for {
 		if err := ctx.Err(); err != nil {
 			return nil, fmt.Errorf("fitting %q: %w", name, err)

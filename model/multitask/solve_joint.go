@@ -60,15 +60,21 @@ type candidate struct {
 // solveJoint fits a convex model to a gap that duality proves. An iteration is a sweep.
 func solveJoint(ctx context.Context, set *TrainingSet, model Convex, p Params, opt Options) (*Result, error) {
 	x := newSplitting(set, model, p, opt)
-	r := &Result{Model: model.Info().Name, Params: p, Status: IterationLimit}
+	r := &Result{
+		Model:  model.Info().Name,
+		Params: p,
+		Status: IterationLimit,
+	}
 	r.Gap = math.Inf(1)
 	best := candidate{objective: math.Inf(1)}
 	bound := math.Inf(-1)
-	for idle := 0; r.Status == IterationLimit && r.Iterations < opt.MaxIterations; r.Iterations++ {
+	for idle := 0; r.Status == IterationLimit &&
+		r.Iterations < opt.MaxIterations; r.Iterations++ {
 		if err := ctx.Err(); err != nil {
 			return nil, fmt.Errorf("fitting %q: %w", r.Model, err)
 		}
-		if err := x.sweep(r.Iterations < settling || r.Iterations%settling == 0); err != nil {
+		if err := x.sweep(r.Iterations < settling ||
+			r.Iterations%settling == 0); err != nil {
 			return nil, err
 		}
 		c := x.candidate()
@@ -115,7 +121,11 @@ func solveJoint(ctx context.Context, set *TrainingSet, model Convex, p Params, o
 // their curvature along it says.
 func newSplitting(set *TrainingSet, model Convex, p Params, opt Options) *splitting {
 	omega := factor(identity(set.Tasks(), 1))
-	x := &splitting{ridge: newRidge(set, omega, 1, p, opt.Workers), model: model, params: p}
+	x := &splitting{
+		ridge:  newRidge(set, omega, 1, p, opt.Workers),
+		model:  model,
+		params: p,
+	}
 	x.u = make([]float64, len(x.w))
 	x.goal = make([]float64, len(x.w))
 	if opt.Start != nil {
@@ -140,14 +150,16 @@ func (x *splitting) sweep(adapt bool) error {
 	var last []float64 // V' before a step
 	for range sweep {
 		last = slices.Clone(x.v)
-		if err := x.penaltyStep(); err != nil {
+		err := x.penaltyStep()
+		if err != nil {
 			return err
 		}
 		x.lossStep()
 	}
 	distance := floats.Distance(x.w, x.v, 2) / floats.Norm(x.v, 2)
 	move := floats.Distance(x.v, last, 2) / floats.Norm(x.u, 2)
-	if ratio := min(max(distance/move, 0.01), 100); adapt && ratio > 0 {
+	ratio := min(max(distance/move, 0.01), 100)
+	if adapt && ratio > 0 {
 		x.lambda *= ratio
 		floats.Scale(1/ratio, x.u)
 	}
@@ -201,7 +213,11 @@ func (x *splitting) shrink() (*mat.SymDense, error) {
 	}
 	var err error
 	w := gram(x.goal, m)
-	hint := Hint{From: x.cov, Enough: x.enough, Shift: c}
+	hint := Hint{
+		From:   x.cov,
+		Enough: x.enough,
+		Shift:  c,
+	}
 	x.cov, err = x.model.Step(w, x.set.features, p, hint)
 	if err != nil {
 		return nil, err
@@ -227,7 +243,11 @@ func (x *splitting) lossStep() {
 
 // candidate returns V with its Omega.
 func (x *splitting) candidate() candidate {
-	c := candidate{point: newPoint(x.set), shift: x.shift, cov: x.cov}
+	c := candidate{
+		point: newPoint(x.set),
+		shift: x.shift,
+		cov:   x.cov,
+	}
 	c.goal = slices.Clone(x.goal)
 	copy(c.w, x.v)
 	copy(c.b, x.b)

@@ -16,7 +16,11 @@ func solveLocal(ctx context.Context, set *TrainingSet, model Model, p Params, op
 	name := model.Info().Name
 	status := IterationLimit
 	objective := math.Inf(1)
-	held := Options{Tolerance: 0.1, MaxIterations: 10, Workers: opt.Workers}
+	held := Options{
+		Tolerance:     0.1,
+		MaxIterations: 10,
+		Workers:       opt.Workers,
+	}
 	start := opt.Start
 	if start == nil {
 		var err error
@@ -28,7 +32,10 @@ func solveLocal(ctx context.Context, set *TrainingSet, model Model, p Params, op
 	// Both steps leave half of the gap that is allowed.
 	held.Tolerance = opt.Tolerance / 2
 	held.MaxIterations = 2
-	cov := &Covariance{Omega: start.Omega, A: start.A}
+	cov := &Covariance{
+		Omega: start.Omega,
+		A:     start.A,
+	}
 	best := start
 	turns := 0.0 // turns since the objective rose
 	for turn := 0; ; turn++ {
@@ -39,7 +46,10 @@ func solveLocal(ctx context.Context, set *TrainingSet, model Model, p Params, op
 			held.MaxIterations = 0
 		}
 		s := gram(rowsOf(start.W), set.Tasks())
-		hint := Hint{From: cov, Enough: held.Tolerance * start.Objective}
+		hint := Hint{
+			From:   cov,
+			Enough: held.Tolerance * start.Objective,
+		}
 		var err error
 		cov, err = model.Step(s, set.features, p, hint)
 		if err != nil {
@@ -80,7 +90,11 @@ func solveLocal(ctx context.Context, set *TrainingSet, model Model, p Params, op
 		further.Sub(next.W, best.W)
 		further.Scale(turns/(turns+3), &further)
 		further.Add(&further, next.W)
-		start = &Result{W: &further, B: next.B, Objective: next.Objective}
+		start = &Result{
+			W:         &further,
+			B:         next.B,
+			Objective: next.Objective,
+		}
 		best = next
 		turns++
 	}

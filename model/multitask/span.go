@@ -38,24 +38,35 @@ func (p *TrainingSet) narrowed() *TrainingSet {
 		n += len(t.y)
 		entries += t.x.NNZ()
 	}
-	if 8*n > p.cols || n*n > entries || p.classes > 1 { // the blocks of W have rows of their own
+	if 8*n > p.cols ||
+		n*n > entries || p.classes > 1 { // the blocks of W have rows of their own
 		return nil
 	}
 	gram, first := p.Gram()
 	threshold := 1e-10 * mat.Max(gram)
-	l := blas64.Triangular{N: n, Stride: n, Uplo: blas.Lower, Diag: blas.NonUnit}
+	l := blas64.Triangular{
+		N:      n,
+		Stride: n,
+		Uplo:   blas.Lower,
+		Diag:   blas.NonUnit,
+	}
 	l.Data = gram.RawMatrix().Data
 	if !linalg.Cholesky(linalg.Default(), n, l.Data, n) {
 		return nil
 	}
 	inner := *p
 	inner.cols = n
-	inner.span = &span{rows: p.tasks, first: first, l: l}
+	inner.span = &span{
+		rows:  p.tasks,
+		first: first,
+		l:     l,
+	}
 	inner.tasks = nil
 	for i, t := range p.tasks {
 		x := &shortRows{Matrix: t.x}
 		for a := first[i]; a < first[i+1]; a++ {
-			if v := gram.At(a, a); !(v*v > threshold) {
+			v := gram.At(a, a)
+			if !(v*v > threshold) {
 				return nil
 			}
 			x.rows = append(x.rows, gram.RawRowView(a)[:a+1:a+1])

@@ -58,11 +58,16 @@ func (spats) G(c *Covariance, _ int, _ Params) float64 {
 // subject to tr(Omega) = 1, which is within m^2 mu of the step itself. It lowers mu, with up to
 // two steps of Newton's method at each, and as many as it takes at the last.
 func (k spats) Step(s *mat.SymDense, _ int, p Params, h Hint) (*Covariance, error) {
-	if err := linalg.Finite(s); err != nil {
+	err := linalg.Finite(s)
+	if err != nil {
 		return nil, err
 	}
 	m := s.SymmetricDim()
-	x := barrier{s: s, params: p, shift: h.Shift}
+	x := barrier{
+		s:      s,
+		params: p,
+		shift:  h.Shift,
+	}
 	for i := range m {
 		for j := range i {
 			x.entries = append(x.entries, entry{i, j, 2})
@@ -84,7 +89,11 @@ func (k spats) Step(s *mat.SymDense, _ int, p Params, h Hint) (*Covariance, erro
 	}
 	x.mu = last
 	place = x.center(place, 50, 1e-12)
-	return &Covariance{Omega: place.omega, Gap: enough, multiplier: place.multiplier}, nil
+	return &Covariance{
+		Omega:      place.omega,
+		Gap:        enough,
+		multiplier: place.multiplier,
+	}, nil
 }
 
 // barrier is the function that Step minimises.
@@ -152,7 +161,8 @@ func (x *barrier) center(from *interior, steps int, enough float64) *interior {
 		}
 		hessian := x.hessian(place)
 		var root mat.Cholesky
-		if !root.Factorize(shifted(hessian, 1e-15*mat.Trace(hessian))) { // for rounding errors
+		if !root.Factorize(shifted(hessian,
+			1e-15*mat.Trace(hessian))) { // for rounding errors
 			break
 		}
 		var along, move mat.VecDense
@@ -199,7 +209,8 @@ func (x *barrier) hessian(place *interior) *mat.SymDense {
 				return straight + p.At(e.i, f.j)*q.At(e.j, f.i)
 			}
 			sum := x.mu * cross(place.inverse, place.inverse)
-			sum += x.params.Lambda1 / 2 * (cross(place.shifted, k) + cross(k, place.shifted))
+			sum += x.params.Lambda1 / 2 *
+				(cross(place.shifted, k) + cross(k, place.shifted))
 			h.SetSym(a, b, e.times*f.times/2*sum)
 		}
 		if e.i != e.j {
@@ -235,7 +246,9 @@ func (spatsLiteral) Info() Info {
 	}
 }
 
-func (spatsLiteral) G(c *Covariance, _ int, _ Params) float64 { return norm1(c.Omega) }
+func (spatsLiteral) G(c *Covariance, _ int, _ Params) float64 {
+	return norm1(c.Omega)
+}
 
 func (k spatsLiteral) Step(s *mat.SymDense, _ int, p Params, h Hint) (*Covariance, error) {
 	m := s.SymmetricDim()

@@ -25,7 +25,9 @@ type spectral struct {
 	check func(p Params) error
 }
 
-func (k spectral) Info() Info { return k.info }
+func (k spectral) Info() Info {
+	return k.info
+}
 
 func (k spectral) G(c *Covariance, _ int, p Params) float64 {
 	return k.value(eigenvalues(c.Omega), p)

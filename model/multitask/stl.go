@@ -19,13 +19,21 @@ import (
 
 func init() {
 	Register(held{
-		info:  Info{Name: "stl", Title: "STL", Ranges: []Range{lambda1Range}},
-		omega: func(m int, _ Params) *mat.SymDense { return Uniform(m) },
+		info: Info{
+			Name:   "stl",
+			Title:  "STL",
+			Ranges: []Range{lambda1Range},
+		},
+		omega: func(m int, _ Params) *mat.SymDense {
+			return Uniform(m)
+		},
 	})
 }
 
 // Uniform is I/m, the covariance of trace 1 that shares nothing.
-func Uniform(m int) *mat.SymDense { return identity(m, 1/float64(m)) }
+func Uniform(m int) *mat.SymDense {
+	return identity(m, 1/float64(m))
+}
 
 // held is a model whose Omega does not follow W.
 type held struct {
@@ -37,15 +45,26 @@ type held struct {
 func fixed(omega *mat.SymDense, drawn float64) held {
 	ranges := []Range{lambda1Range}
 	if drawn > 0 {
-		ranges = append(ranges, Range{Name: Drawn, Default: drawn})
+		ranges = append(ranges, Range{
+			Name:    Drawn,
+			Default: drawn,
+		})
 	}
 	return held{
-		info:  Info{Name: "fixed", Title: "given covariance", Ranges: ranges},
-		omega: func(int, Params) *mat.SymDense { return omega },
+		info: Info{
+			Name:   "fixed",
+			Title:  "given covariance",
+			Ranges: ranges,
+		},
+		omega: func(int, Params) *mat.SymDense {
+			return omega
+		},
 	}
 }
 
-func (k held) Info() Info { return k.info }
+func (k held) Info() Info {
+	return k.info
+}
 
 func (k held) Step(s *mat.SymDense, _ int, p Params, _ Hint) (*Covariance, error) {
 	return &Covariance{Omega: k.omega(s.SymmetricDim(), p)}, nil

@@ -59,10 +59,14 @@ func Training(problem *data.ProblemData) (*TrainingSet, error) {
 		described.Problem = &data.Problem{}
 		problem = &described
 	}
-	if err := problem.Check(); err != nil {
+	err := problem.Check()
+	if err != nil {
 		return nil, ErrInvalidData.Errorf("%w", err)
 	}
-	p := &TrainingSet{loss: Square, classes: max(1, problem.Several())}
+	p := &TrainingSet{
+		loss:    Square,
+		classes: max(1, problem.Several()),
+	}
 	if problem.Kind() == data.Classification {
 		p.loss = Logistic
 	}
@@ -70,18 +74,26 @@ func Training(problem *data.ProblemData) (*TrainingSet, error) {
 		s := t.TrainSet
 		p.pairs = p.pairs || t.Positive != problem.Tasks[0].Positive
 		if t.Kind != problem.Kind() {
-			return nil, ErrInvalidData.Errorf("task %q, kind: it is %s but the first task is %s", t.Name, t.Kind, problem.Kind())
+			return nil, ErrInvalidData.Errorf("task %q, kind: it is %s but the first task is %s", t.Name,
+				t.Kind, problem.Kind())
 		}
-		if err := p.checkSamples(s); err != nil {
+		err := p.checkSamples(s)
+		if err != nil {
 			return nil, fmt.Errorf("task %q: %w", t.Name, err)
 		}
 		p.cols = s.X.Cols()
 		p.features = p.cols
-		if d := problem.Cols(); p.cols != d {
-			return nil, ErrInvalidData.Errorf("task %q, X: it has %d features but the first task has %d", t.Name, p.cols, d)
+		d := problem.Cols()
+		if p.cols != d {
+			return nil, ErrInvalidData.Errorf("task %q, X: it has %d features but the first task has %d",
+				t.Name, p.cols, d)
 		}
 		for c := range p.classes {
-			part := task{x: s.X, y: s.Y, borrows: s.Borrows(p.loss == Logistic)}
+			part := task{
+				x:       s.X,
+				y:       s.Y,
+				borrows: s.Borrows(p.loss == Logistic),
+			}
 			part.weights = s.Weights()
 			if p.classes > 1 {
 				part.y = Against(s.Y, c)
@@ -91,7 +103,8 @@ func Training(problem *data.ProblemData) (*TrainingSet, error) {
 	}
 	p.share()
 	for c := range p.classes {
-		if err := p.omit(c, problem.Tasks); err != nil {
+		err := p.omit(c, problem.Tasks)
+		if err != nil {
 			return nil, err
 		}
 	}
@@ -145,12 +158,16 @@ func (p *TrainingSet) omit(class int, tasks []data.TaskData) error {
 		(p.classes == 1 || labels[0] > 0) {
 		return ErrInvalidData.Errorf("y: all %d training rows of all tasks have the same label; there must be two labels", n)
 	}
-	related := func(y float64) bool { return slices.Contains(relatives, y) }
+	related := func(y float64) bool {
+		return slices.Contains(relatives, y)
+	}
 	for i := class; i < len(p.tasks) && p.classes > 1; i += p.classes {
 		t := &p.tasks[i]
-		if (contrast || !slices.Contains(labels, 1)) && !slices.Contains(t.y, 1) {
+		if (contrast || !slices.Contains(labels, 1)) &&
+			!slices.Contains(t.y, 1) {
 			y := tasks[i/p.classes].TrainSet.Y
-			t.foreign = relatives == nil || len(t.y) > 0 && !slices.ContainsFunc(y, related)
+			t.foreign = relatives == nil || len(t.y) > 0 &&
+				!slices.ContainsFunc(y, related)
 			t.x = t.x.Take(nil)
 			t.y = nil
 			t.weights = nil
@@ -187,7 +204,8 @@ func (p *TrainingSet) checkSamples(s data.Samples) error {
 		case math.IsNaN(y) || math.IsInf(y, 0):
 			return ErrInvalidData.Errorf("y, row %d: it is %v; it must be finite", i, y)
 		case classes > 1 && (y < 0 || y >= classes || y != math.Trunc(y)):
-			return ErrInvalidData.Errorf("y, row %d: it is %v; the classes have the numbers 0 to %d", i, y, p.classes-1)
+			return ErrInvalidData.Errorf("y, row %d: it is %v; the classes have the numbers 0 to %d", i,
+				y, p.classes-1)
 		case classes == 1 && p.loss == Logistic && y != 1 && y != -1:
 			return ErrInvalidData.Errorf("y, row %d: the label is %v; the logistic loss needs -1 or +1", i, y)
 		}
@@ -196,10 +214,14 @@ func (p *TrainingSet) checkSamples(s data.Samples) error {
 }
 
 // Tasks is the number of tasks m.
-func (p *TrainingSet) Tasks() int { return len(p.tasks) / p.classes }
+func (p *TrainingSet) Tasks() int {
+	return len(p.tasks) / p.classes
+}
 
 // Cols is the number of features d.
-func (p *TrainingSet) Cols() int { return p.cols }
+func (p *TrainingSet) Cols() int {
+	return p.cols
+}
 
 // each calls f for every task, class by class, on the given number of goroutines.
 func (p *TrainingSet) each(workers int, f func(i int, t *task)) {
@@ -210,7 +232,9 @@ func (p *TrainingSet) each(workers int, f func(i int, t *task)) {
 	}
 	var team sync.WaitGroup
 	for first := 1; first < workers; first++ {
-		team.Go(func() { work(first) })
+		team.Go(func() {
+			work(first)
+		})
 	}
 	work(0)
 	team.Wait()
@@ -221,7 +245,10 @@ func (p *TrainingSet) each(workers int, f func(i int, t *task)) {
 func (p *TrainingSet) Parts() []data.Samples {
 	parts := make([]data.Samples, len(p.tasks))
 	for i, t := range p.tasks {
-		parts[i] = data.Samples{X: t.x, Y: t.y}
+		parts[i] = data.Samples{
+			X: t.x,
+			Y: t.y,
+		}
 	}
 	return parts
 }

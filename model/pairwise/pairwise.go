@@ -31,15 +31,34 @@ func init() {
 			const out = cosines + 2
 			start := []float64{0, 0.5, 0, 0.5, 0, math.Log(0.3)}
 			return []model.Spec{
-				{Name: "M", Shape: []int{in, c.Hidden}, Deviation: 1 / math.Sqrt(in)},
-				{Name: "b", Shape: []int{c.Hidden}},
-				{Name: "N", Shape: []int{c.Hidden, out}, Decay: 1},
-				{Name: "a", Shape: []int{out}, Start: start},
+				{
+					Name:      "M",
+					Shape:     []int{in, c.Hidden},
+					Deviation: 1 / math.Sqrt(in),
+				},
+				{
+					Name:  "b",
+					Shape: []int{c.Hidden},
+				},
+				{
+					Name:  "N",
+					Shape: []int{c.Hidden, out},
+					Decay: 1,
+				},
+				{
+					Name:  "a",
+					Shape: []int{out},
+					Start: start,
+				},
 			}
 		},
 		Pairs: true,
 		Statistics: []model.Statistic{
-			{Name: "pairs", Cols: pairColumns, Compute: pairStatistics},
+			{
+				Name:    "pairs",
+				Cols:    pairColumns,
+				Compute: pairStatistics,
+			},
 		},
 		Build: embed,
 	})
@@ -59,8 +78,12 @@ func embed(in model.BodyInputs) *layers.Node {
 		product := must(op.Mul(x, in.Params.Get(weight)))
 		return must(op.BroadcastAdd(product, in.Params.Get(bias), nil, []byte{0}))
 	}
-	times := func(a, b *layers.Node) *layers.Node { return must(op.HadamardProd(a, b)) }
-	sum := func(a, b *layers.Node) *layers.Node { return must(op.Add(a, b)) }
+	times := func(a, b *layers.Node) *layers.Node {
+		return must(op.HadamardProd(a, b))
+	}
+	sum := func(a, b *layers.Node) *layers.Node {
+		return must(op.Add(a, b))
+	}
 
 	c := columns(s, 0, cosines)
 	known := columns(s, cosines+2, pairColumns) // tasks^2 x 4, tasks^2 x (4 + invariants)
@@ -86,7 +109,11 @@ func embed(in model.BodyInputs) *layers.Node {
 var pairsEstimator = model.Estimator{
 	Params: func(model.Config) []model.Spec {
 		start := []float64{0.8, 0}
-		return []model.Spec{{Name: "alpha", Shape: []int{2}, Start: start}}
+		return []model.Spec{{
+			Name:  "alpha",
+			Shape: []int{2},
+			Start: start,
+		}}
 	},
 	Pairs: true,
 	Build: func(p model.Inputs, e *layers.Node) (phi, c *layers.Node) {

@@ -108,7 +108,9 @@ func (r *related) strengths() []float64 {
 	return signal
 }
 
-func clip(v, bound float64) float64 { return max(-bound, min(bound, v)) }
+func clip(v, bound float64) float64 {
+	return max(-bound, min(bound, v))
+}
 
 // pairStatistics has a row of pairColumns for every pair of tasks.
 func pairStatistics(p *data.ProblemData) (model.Rows, error) {
@@ -141,8 +143,12 @@ func pairStatistics(p *data.ProblemData) (model.Rows, error) {
 		}
 		c1, c2 := r.raw.cosine(i, j)
 		c3, c4 := r.white.cosine(i, j)
-		mean := func(v []float64) float64 { return (v[i] + v[j]) / 2 }
-		gap := func(v []float64) float64 { return math.Abs(v[i] - v[j]) }
+		mean := func(v []float64) float64 {
+			return (v[i] + v[j]) / 2
+		}
+		gap := func(v []float64) float64 {
+			return math.Abs(v[i] - v[j])
+		}
 		out = append(out, c1, c2, c3, c4, share, self)
 		for _, c := range []float64{c1, c2, c3, c4} {
 			out = append(out, math.Abs(c))
@@ -169,7 +175,8 @@ func relate(p *data.ProblemData) (*relations, error) {
 	m := len(p.Tasks)
 	r := &relations{dimension: 1}
 	for _, t := range p.Tasks {
-		if d := t.TrainSet.X.Cols(); d != p.Cols() {
+		d := t.TrainSet.X.Cols()
+		if d != p.Cols() {
 			return nil, data.Mismatch("task %q has %d features, but task %q %d",
 				t.Name, d, p.Tasks[0].Name, p.Cols())
 		}

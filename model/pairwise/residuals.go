@@ -37,7 +37,10 @@ type residualRow struct {
 }
 
 func newResiduals(p *data.ProblemData) *residuals {
-	e := &residuals{classes: max(1, p.Several()), start: []int{0}}
+	e := &residuals{
+		classes: max(1, p.Several()),
+		start:   []int{0},
+	}
 	points := make([]layers.Points, len(p.Tasks))
 	for i, t := range p.Tasks {
 		points[i] = layers.PointsOf(t.TrainSet.X)
@@ -68,7 +71,11 @@ func (e *residuals) weigh(i int, t data.TaskData) {
 		scale = 2
 	}
 	for _, y := range t.TrainSet.Y {
-		row := residualRow{task: i, mean: i, leverage: 1 / n}
+		row := residualRow{
+			task:     i,
+			mean:     i,
+			leverage: 1 / n,
+		}
 		y -= average
 		if total > 0 {
 			row.share = y / total * scale
@@ -85,7 +92,11 @@ func (e *residuals) weighClasses(i int, t data.TaskData) {
 	n, k := rowsOfClasses(e.classes, t)
 	for _, y := range t.TrainSet.Y {
 		rows := n[int(y)]
-		row := residualRow{task: i, mean: i*e.classes + int(y), q: 1}
+		row := residualRow{
+			task: i,
+			mean: i*e.classes + int(y),
+			q:    1,
+		}
 		row.share = 1 / rows
 		row.leverage = 1 / rows
 		row.c2 = (1 - 1/k) / (rows * rows)
@@ -153,7 +164,10 @@ func (e *residuals) splitAll(x layers.View[float64]) (means layers.View[float64]
 	means = view(e.classes*(len(e.start)-1), x.Cols)
 	for i, end := range e.start[1:] {
 		first := e.start[i]
-		part := layers.View[float64]{Rows: end - first, Cols: x.Cols}
+		part := layers.View[float64]{
+			Rows: end - first,
+			Cols: x.Cols,
+		}
 		part.Data = x.Data[first*x.Cols : end*x.Cols]
 		e.split(first, part, means)
 	}
@@ -206,7 +220,11 @@ func (e *residuals) acrossTasks(a layers.View[float64], m int) *mat.SymDense {
 }
 
 func view(rows, cols int) layers.View[float64] {
-	return layers.View[float64]{Rows: rows, Cols: cols, Data: make([]float64, rows*cols)}
+	return layers.View[float64]{
+		Rows: rows,
+		Cols: cols,
+		Data: make([]float64, rows*cols),
+	}
 }
 
 func trace(a layers.View[float64]) (sum float64) {
@@ -217,7 +235,10 @@ func trace(a layers.View[float64]) (sum float64) {
 }
 
 func transposed(a layers.View[float64]) layers.View[float64] {
-	t := layers.View[float64]{Rows: a.Cols, Cols: a.Rows}
+	t := layers.View[float64]{
+		Rows: a.Cols,
+		Cols: a.Rows,
+	}
 	t.Data = safetensors.Transposed(a.Data, a.Rows, a.Cols)
 	return t
 }

@@ -21,7 +21,9 @@ const Name = "l2mt-prior-7"
 var files embed.FS
 
 // Load returns the network.
-func Load() (*model.Network, error) { return model.LoadFS(files) }
+func Load() (*model.Network, error) {
+	return model.LoadFS(files)
+}
 
 // Checksum is the SHA-256 of the SHA-256 sums, in hexadecimal digits, of the
 // network's files: first the configuration, then the weights.

@@ -64,7 +64,10 @@ func (s *Fit) Adapt(ctx context.Context, path string, o RowOptions) (*Fit, error
 // adapted adds tasks to a model.
 func (s *Fit) adapted(ctx context.Context,
 	prior *Prior, names []string, tasks []mixed.Task) (*Fit, error) {
-	p := mixed.Problem{Tasks: tasks, Noise: prior.Noise}
+	p := mixed.Problem{
+		Tasks: tasks,
+		Noise: prior.Noise,
+	}
 	p.Components = []mixed.Component{{Own: 1}}
 	p.Part = make([]int, len(prior.Root))
 	if s.Kind == data.Classification {

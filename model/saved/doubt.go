@@ -80,7 +80,8 @@ func (d *Doubt) Band(x data.Matrix) ([]float64, error) {
 	if err != nil {
 		return nil, err
 	}
-	if x, err = less(x, fitted.Mean); err != nil {
+	x, err = less(x, fitted.Mean)
+	if err != nil {
 		return nil, err
 	}
 	m := len(d.Tasks) - 1

@@ -62,7 +62,9 @@ func (l *Lines) heads(a Answer) {
 	} else {
 		l.head(true, "task")
 		l.head(classify, "prediction")
-		differs := func(t Task) bool { return t.Positive != s.Tasks[0].Positive }
+		differs := func(t Task) bool {
+			return t.Positive != s.Tasks[0].Positive
+		}
 		if slices.ContainsFunc(s.Tasks, differs) {
 			positive = []string{"", "the positive class"}
 		}

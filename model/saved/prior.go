@@ -42,9 +42,14 @@ func (s *Fit) Prior() (*Prior, error) {
 	case s.Log:
 		return nil, data.Invalid("the model was fitted to logarithms of the target; fit it with --target-scale identity")
 	case len(s.Recipe.Targets) > 1:
-		return nil, data.Invalid("the tasks of the model are %d targets, from which new ones learn nothing; fit a table in which a column names the tasks", len(s.Recipe.Targets))
+		return nil, data.Invalid("the tasks of the model are %d targets, from which new ones learn nothing; fit a table in which a column names the tasks",
+			len(s.Recipe.Targets))
 	}
-	p := &Prior{Recipe: s.Recipe, Steps: steps[n:], kind: s.Kind}
+	p := &Prior{
+		Recipe: s.Recipe,
+		Steps:  steps[n:],
+		kind:   s.Kind,
+	}
 	p.classes = s.ClassesOf(0)
 	p.Recipe.Steps = steps[:n]
 	p.Mean = s.weights(Average)
@@ -75,7 +80,8 @@ func viewed(steps view.Steps) bool {
 	views := steps[1].Parts
 	kernel := len(views) - 1
 	return steps[0].Kind == view.Standardise && kernel >= 0 &&
-		views[0].Kind == view.Curves && kernel == min(1, len(views[kernel].Landmarks))
+		views[0].Kind == view.Curves &&
+		kernel == min(1, len(views[kernel].Landmarks))
 }
 
 // weights are the level and the weights of a task, or of the Average.
@@ -101,7 +107,8 @@ func (p *Prior) Check(problem *data.ProblemData) error {
 	for _, t := range problem.Tasks {
 		classes := problem.ClassesOf(t)
 		if t.Kind != p.kind || !slices.Equal(classes, p.classes) {
-			return data.Mismatch("task %q is a %s %q, but the older model's tasks are a %s %q; they must be alike", t.Name, t.Kind, classes, p.kind, p.classes)
+			return data.Mismatch("task %q is a %s %q, but the older model's tasks are a %s %q; they must be alike", t.Name,
+				t.Kind, classes, p.kind, p.classes)
 		}
 	}
 	return nil

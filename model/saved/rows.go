@@ -80,7 +80,8 @@ func (s *Fit) OpenRows(path string, o RowOptions) (r *Rows, err error) {
 	}
 	o.Format.Group = cmp.Or(o.Task, s.Recipe.Task)
 	o.Format.Label = s.Recipe.Columns[0].Name
-	if r.in, err = format.OpenRows(path, o.Format); err != nil {
+	r.in, err = format.OpenRows(path, o.Format)
+	if err != nil {
 		return nil, err
 	}
 	if err := r.bind(); err != nil {
@@ -114,7 +115,8 @@ func (r *Rows) bind() (err error) {
 	}
 	for _, a := range r.Asked {
 		label := r.o.Target
-		if targets := r.fit.Recipe.Targets; label == "" && len(targets) > 0 {
+		targets := r.fit.Recipe.Targets
+		if label == "" && len(targets) > 0 {
 			label = targets[max(0, slices.Index(targets, a.Name))]
 		}
 		r.labels = append(r.labels, slices.Index(r.in.Names, label))
@@ -124,9 +126,11 @@ func (r *Rows) bind() (err error) {
 	if r.o.Target != "" && !labelled {
 		return data.Mismatch("there is no column %q of labels", r.o.Target)
 	}
-	if b := r.fit.Beside; b != nil && labelled {
+	b := r.fit.Beside
+	if b != nil && labelled {
 		r.Fits = append(r.Fits, b)
-		same := slices.Equal(b.TaskNames(), r.fit.TaskNames()) && b.Kind == r.fit.Kind
+		same := slices.Equal(b.TaskNames(), r.fit.TaskNames()) &&
+			b.Kind == r.fit.Kind
 		if !same || !slices.Equal(b.Classes, r.fit.Classes) {
 			return data.Mismatch("the fit to compare with has other tasks or classes; both must be of the same tables")
 		}
@@ -142,7 +146,10 @@ func (r *Rows) findTasks() error {
 	j := slices.Index(r.in.Names, column)
 	switch {
 	case number != Average && column != r.fit.Recipe.Task: // a target of the tables fitted may be a column too
-		r.Asked = []Answer{{Task: number, Name: task}}
+		r.Asked = []Answer{{
+			Task: number,
+			Name: task,
+		}}
 	case column != "" && j >= 0:
 		if slices.Contains(r.in.Names[j+1:], column) {
 			return data.Invalid("two columns are called %q; only one may name the task", column)
@@ -150,23 +157,34 @@ func (r *Rows) findTasks() error {
 		r.column = j
 		r.Asked = []Answer{{Task: Average}}
 	case task != "":
-		r.Asked = []Answer{{Task: Average, Name: task}}
-	case len(r.fit.Tasks) == 1 || !slices.ContainsFunc(r.fit.Tasks, func(t Task) bool {
-		return !slices.Contains(r.fit.Recipe.Targets, t.Name)
-	}):
+		r.Asked = []Answer{{
+			Task: Average,
+			Name: task,
+		}}
+	case len(r.fit.Tasks) == 1 ||
+		!slices.ContainsFunc(r.fit.Tasks, func(t Task) bool {
+			return !slices.Contains(r.fit.Recipe.Targets, t.Name)
+		}):
 		for i, t := range r.fit.Tasks {
-			r.Asked = append(r.Asked, Answer{Task: i, Name: t.Name})
+			r.Asked = append(r.Asked, Answer{
+				Task: i,
+				Name: t.Name,
+			})
 		}
 	case r.fit.Recipe.Task != "":
-		return fmt.Errorf("%w: there is no column %q; give another column, or the name of one task (--task)", ErrNoTask, r.fit.Recipe.Task)
+		return fmt.Errorf("%w: there is no column %q; give another column, or the name of one task (--task)", ErrNoTask,
+			r.fit.Recipe.Task)
 	default:
-		return fmt.Errorf("%w: give --task with one of the model's tasks, %s, or with a column that names them", ErrNoTask, format.Abridge(r.fit.TaskNames()))
+		return fmt.Errorf("%w: give --task with one of the model's tasks, %s, or with a column that names them", ErrNoTask,
+			format.Abridge(r.fit.TaskNames()))
 	}
 	return nil
 }
 
 // Close closes the file or stream of the rows.
-func (r *Rows) Close() error { return r.in.Close() }
+func (r *Rows) Close() error {
+	return r.in.Close()
+}
 
 // Carry carries a column along, by name or number.
 func (r *Rows) Carry(column string) error {
@@ -178,9 +196,10 @@ func (r *Rows) Carry(column string) error {
 // Notes tell of how many rows or cells read so far the fit has not seen something, most
 // first, and how the table is written where that was to be guessed.
 func (r *Rows) Notes() (unseen []string, written string) {
-	for _, note := range slices.SortedFunc(maps.Keys(r.notes), func(a, b string) int {
-		return cmp.Or(r.notes[b]-r.notes[a], cmp.Compare(a, b))
-	}) {
+	for _, note := range slices.SortedFunc(maps.Keys(r.notes),
+		func(a, b string) int {
+			return cmp.Or(r.notes[b]-r.notes[a], cmp.Compare(a, b))
+		}) {
 		unseen = append(unseen, fmt.Sprintf("%s: %d", note, r.notes[note]))
 	}
 	return unseen, r.in.Written()
@@ -189,35 +208,43 @@ func (r *Rows) Notes() (unseen []string, written string) {
 // Each predicts all rows. It lets work, if there is any, finish several blocks at a time,
 // and passes the blocks on in order, the same for any number of workers.
 func (r *Rows) Each(ctx context.Context, work func(*Block), sink func(*Block) error) error {
-	return format.Each(r.in, r.o.Workers, func(text *format.Block) (*Block, error) {
-		b := &Block{notes: map[string]int{}}
-		err := r.fill(b, text)
-		if err == nil && work != nil {
-			work(b)
-		}
-		return b, err
-	}, func(b *Block) error {
-		if err := ctx.Err(); err != nil {
-			return err
-		}
-		for note, n := range b.notes {
-			r.notes[note] += n
-		}
-		return sink(b)
-	})
+	return format.Each(r.in, r.o.Workers,
+		func(text *format.Block) (*Block, error) {
+			b := &Block{notes: map[string]int{}}
+			err := r.fill(b, text)
+			if err == nil && work != nil {
+				work(b)
+			}
+			return b, err
+		}, func(b *Block) error {
+			err := ctx.Err()
+			if err != nil {
+				return err
+			}
+			for note, n := range b.notes {
+				r.notes[note] += n
+			}
+			return sink(b)
+		})
 }
 
 // fill predicts the rows of a block of text.
 func (r *Rows) fill(b *Block, text *format.Block) error {
 	features := r.fit.Recipe.ColumnsAt(r.places)
 	var labels []*format.Column
-	tasks := &format.Column{At: r.column, AsText: true}
+	tasks := &format.Column{
+		At:     r.column,
+		AsText: true,
+	}
 	for _, j := range r.labels {
 		labels = append(labels, &format.Column{At: j})
 	}
 	weights := &format.Column{At: r.weight}
 	for _, j := range r.carried {
-		b.Carried = append(b.Carried, &format.Column{At: j, AsText: true})
+		b.Carried = append(b.Carried, &format.Column{
+			At:     j,
+			AsText: true,
+		})
 	}
 	lines, err := text.Into(slices.Concat(features, labels,
 		b.Carried, []*format.Column{tasks, weights}))
@@ -240,10 +267,12 @@ func (r *Rows) fill(b *Block, text *format.Block) error {
 				a.Task = r.fit.known(a.Name)
 			}
 			if a.Task == Average {
-				b.notes[fmt.Sprintf("rows of the task %q, which the model does not know (they have %s)", a.Name, substitute)]++
+				b.notes[fmt.Sprintf("rows of the task %q, which the model does not know (they have %s)",
+					a.Name, substitute)]++
 			}
 			a.Label = r.label(b, labels[k], j, a.Task)
-			if a.Weight = 1; r.weight >= 0 {
+			a.Weight = 1
+			if r.weight >= 0 {
 				a.Weight = weights.Label(j).Number
 			}
 			if !(a.Weight > 0) {
@@ -262,7 +291,8 @@ func (r *Rows) fill(b *Block, text *format.Block) error {
 // known is the task of a name, spelt as in the tables fitted or nearly so, else the Average.
 func (s *Fit) known(name string) int {
 	for _, spelling := range []string{name, format.Key(name)} {
-		if task, known := s.number[spelling]; known {
+		task, known := s.number[spelling]
+		if known {
 			return task
 		}
 	}
@@ -287,7 +317,8 @@ func (r *Rows) label(b *Block, c *format.Column, j, task int) float64 {
 	case number >= 0:
 		return float64(number)
 	default:
-		b.notes[fmt.Sprintf("rows with labels in column %q that the model does not know (they are not measured)", r.in.Names[c.At])]++
+		b.notes[fmt.Sprintf("rows with labels in column %q that the model does not know (they are not measured)",
+			r.in.Names[c.At])]++
 	}
 	return math.NaN()
 }
@@ -312,10 +343,12 @@ func (r *Rows) predict(b *Block, given data.Matrix) error {
 			columns := m.Recipe.Features()
 			for j, count := range strangers {
 				if count > 0 {
-					b.notes[fmt.Sprintf("cells of column %q outside of the values that the model was fitted on (curves go on as straight lines there, and kernels add nothing)", columns[j])] += count
+					b.notes[fmt.Sprintf("cells of column %q outside of the values that the model was fitted on (curves go on as straight lines there, and kernels add nothing)",
+						columns[j])] += count
 				}
 			}
-			if landmarks := m.Recipe.Steps.Landmarks(); landmarks > 0 {
+			landmarks := m.Recipe.Steps.Landmarks()
+			if landmarks > 0 {
 				kernel := x.Cols() - landmarks
 				for i := range x.Rows() {
 					if slices.Max(x.Row(i).Value[kernel:]) < farKernel {

@@ -159,7 +159,8 @@ func New(r *multitask.Result, problem *data.ProblemData, recipe table.Recipe) (*
 		s.Tasks = append(s.Tasks, Task{Name: t.Name, Negative: t.Negative,
 			Positive: t.Positive, Rows: len(t.TrainSet.Y), Mean: s.mean(rows)})
 	}
-	if last := len(recipe.Steps) - 1; last >= 0 && recipe.Steps[last].Kind == view.Standardise {
+	last := len(recipe.Steps) - 1
+	if last >= 0 && recipe.Steps[last].Kind == view.Standardise {
 		s.Scale = &recipe.Steps[last]
 		s.Recipe.Steps = recipe.Steps[:last:last]
 		inTable := *s.Scale
@@ -196,7 +197,8 @@ const largest = 1e100
 
 // Validate tells which parts of a model are wrong. Its W, B and Omega have the sizes of its tasks.
 func (s *Fit) Validate() error {
-	if err := s.Recipe.Validate(); err != nil {
+	err := s.Recipe.Validate()
+	if err != nil {
 		return err
 	}
 	k := max(1, len(s.Classes))
@@ -212,14 +214,17 @@ func (s *Fit) Validate() error {
 	case !data.Definite(s.Omega, 1e-12): // eigenvalues of thousands of tasks would take seconds
 		return errors.New("tensor Omega is no covariance: an entry is not finite, or an eigenvalue is negative")
 	case !classify && (s.Kind != data.Regression || s.Classes != nil):
-		return fmt.Errorf("kind is %q; it must be %s or, with classes, %s", s.Kind, data.Regression, data.Classification)
+		return fmt.Errorf("kind is %q; it must be %s or, with classes, %s", s.Kind,
+			data.Regression, data.Classification)
 	case s.ClassDoubts != nil && len(s.ClassDoubts) != len(s.Classes):
-		return fmt.Errorf("there are %d doubts of classes for %d classes; the numbers must be equal", len(s.ClassDoubts), len(s.Classes))
+		return fmt.Errorf("there are %d doubts of classes for %d classes; the numbers must be equal",
+			len(s.ClassDoubts), len(s.Classes))
 	case s.Classes != nil && k < 3:
 		return fmt.Errorf("classes are %q; more than two must be named", s.Classes)
 	case !slices.Equal(s.Features, s.Recipe.Made()):
 		return errors.New("features are not the features that the recipe makes")
-	case !(s.Threshold >= 0 && s.Threshold <= 1) || s.Threshold > 0 && shares != 2:
+	case !(s.Threshold >= 0 && s.Threshold <= 1) ||
+		s.Threshold > 0 && shares != 2:
 		return fmt.Errorf("threshold is %v; it must be a probability, and there must be two classes", s.Threshold)
 	case classify && !(s.Temperature >= 1e-3 && s.Temperature <= 1e3):
 		return fmt.Errorf("temperature is %v; it must be between 0.001 and 1000", s.Temperature)
@@ -230,14 +235,16 @@ func (s *Fit) Validate() error {
 	if s.Scale != nil {
 		scale := *s.Scale
 		scale.Kind = view.Standardise // no other is asked for its deviations
-		if err := scale.Validate(d); err != nil {
+		err := scale.Validate(d)
+		if err != nil {
 			return fmt.Errorf("scale: %w", err)
 		}
 	}
 	for _, doubt := range s.doubts {
 		if doubt == nil || len(doubt.Tasks) != len(s.Tasks)+1 ||
 			len(doubt.Common)%(d+1)+len(doubt.Own)%(d+1) > 0 {
-			return fmt.Errorf("doubt is not of %d features and %d tasks", d, len(s.Tasks))
+			return fmt.Errorf("doubt is not of %d features and %d tasks",
+				d, len(s.Tasks))
 		}
 	}
 	for _, t := range s.Tasks {
@@ -279,7 +286,8 @@ func (s *Fit) checkNumbers(k int) (err error) {
 		check(0, float64(t.Rows), t.Spread, t.StandardError)
 		check(-largest, t.Mean...)
 		for c, b := range s.B[i*k:][:k] {
-			if k == 1 || t.Mean[c] > 0 || !math.IsInf(b, -1) { // else the task cannot have the class
+			if k == 1 || t.Mean[c] > 0 ||
+				!math.IsInf(b, -1) { // else the task cannot have the class
 				check(-largest, b)
 			}
 		}
@@ -329,13 +337,15 @@ func (s *Fit) write(dir string) (sum string, err error) {
 	err = os.MkdirAll(dir, 0o755)
 	if s.Report != nil {
 		d.ReportSum = files.Sum(s.Report)
-		err = cmp.Or(err, files.WriteFile(filepath.Join(dir, ReportFile), s.Report))
+		err = cmp.Or(err,
+			files.WriteFile(filepath.Join(dir, ReportFile), s.Report))
 	}
 	if s.Beside != nil && err == nil {
 		d.BesideSum, err = s.Beside.write(filepath.Join(dir, besideDir))
 	}
 	b, invalid := json.Marshal(d)
-	if err = cmp.Or(err, invalid); err != nil {
+	err = cmp.Or(err, invalid)
+	if err != nil {
 		return "", err
 	}
 	sum = files.Sum(b)
@@ -348,7 +358,12 @@ func (s *Fit) write(dir string) (sum string, err error) {
 // tensors are W, b and Omega as their file has them.
 func (s *Fit) tensors() (tensors []safetensors.Tensor) {
 	add := func(name string, value []float64, shape ...int) {
-		tensors = append(tensors, safetensors.Tensor{Name: name, DType: safetensors.F64, Shape: shape, Value: value})
+		tensors = append(tensors, safetensors.Tensor{
+			Name:  name,
+			DType: safetensors.F64,
+			Shape: shape,
+			Value: value,
+		})
 	}
 	d := len(s.Features)
 	m := len(s.Tasks)
@@ -356,7 +371,8 @@ func (s *Fit) tensors() (tensors []safetensors.Tensor) {
 	add("b", safetensors.Transposed(s.B, m, len(s.B)/m),
 		s.shape(m)...)
 	add("Omega", mat.DenseCopyOf(s.Omega).RawMatrix().Data, m, m)
-	if l := s.Shared; l != nil {
+	l := s.Shared
+	if l != nil {
 		add("shared W", l.W, d, len(l.B))
 		add("shared b", l.B, len(l.B))
 	}
@@ -430,15 +446,20 @@ func Load(dir string) (*Fit, error) {
 	}
 	for name, shape := range shapes {
 		if d*m == 0 || !slices.Equal(found[name].Shape, shape) {
-			return nil, ErrSaved.Errorf("%s: tensor %s is not of %d features, %d tasks and %d classes", weights, name, d, m, len(s.Classes))
+			return nil, ErrSaved.Errorf("%s: tensor %s is not of %d features, %d tasks and %d classes", weights,
+				name, d, m, len(s.Classes))
 		}
 	}
 	k := max(1, len(s.Classes))
 	s.W = mat.NewDense(k*d, m, found["W"].Value)
 	s.B = safetensors.Transposed(found["b"].Value, k, m)
 	s.Omega = mat.NewSymDense(m, found["Omega"].Value)
-	if shared, ok := found["shared W"]; ok {
-		s.Shared = &multitask.Linear{W: shared.Value, B: found["shared b"].Value}
+	shared, ok := found["shared W"]
+	if ok {
+		s.Shared = &multitask.Linear{
+			W: shared.Value,
+			B: found["shared b"].Value,
+		}
 	}
 	for name, doubt := range s.doubts {
 		if doubt != nil {
@@ -450,7 +471,8 @@ func Load(dir string) (*Fit, error) {
 		return nil, ErrSaved.Errorf("%s: %w", path, err)
 	}
 	s.index()
-	if s.Report, err = part(dir, ReportFile, doc.ReportSum); err != nil {
+	s.Report, err = part(dir, ReportFile, doc.ReportSum)
+	if err != nil {
 		return nil, err
 	}
 	single, err := part(dir, filepath.Join(besideDir, File), doc.BesideSum)
@@ -492,10 +514,12 @@ func (s *Fit) TaskNames() []string {
 
 // Task returns the number of a task.
 func (s *Fit) Task(name string) (int, error) {
-	if i := s.known(name); i != Average {
+	i := s.known(name)
+	if i != Average {
 		return i, nil
 	}
-	return 0, ErrUnknownTask.Errorf("the model has no task %q; it has %s", name, format.Abridge(s.TaskNames()))
+	return 0, ErrUnknownTask.Errorf("the model has no task %q; it has %s", name,
+		format.Abridge(s.TaskNames()))
 }
 
 // Linear is W and b of a task, or of the Average. A class has the mean of the
@@ -509,7 +533,10 @@ func (s *Fit) Linear(task int) multitask.Linear {
 	}
 	k := max(1, len(s.Classes))
 	d := len(s.Features)
-	mean := multitask.Linear{W: make([]float64, d*k), B: make([]float64, k)}
+	mean := multitask.Linear{
+		W: make([]float64, d*k),
+		B: make([]float64, k),
+	}
 	for c := range k {
 		n := 0.0
 		for i, t := range s.Tasks {
@@ -553,12 +580,15 @@ func (s *Fit) Predict(task string, x data.Matrix) ([]float64, error) {
 	if err != nil {
 		return nil, err
 	}
-	if offsets := s.Recipe.Offsets(); floats.Norm(offsets, 1) > 0 {
-		if x, err = less(x, offsets); err != nil {
+	offsets := s.Recipe.Offsets()
+	if floats.Norm(offsets, 1) > 0 {
+		x, err = less(x, offsets)
+		if err != nil {
 			return nil, fmt.Errorf("predict: %w", err)
 		}
 	}
-	if x, _, err = s.Prepare(x); err != nil {
+	x, _, err = s.Prepare(x)
+	if err != nil {
 		return nil, err
 	}
 	return s.scores(i, x), nil
@@ -566,7 +596,11 @@ func (s *Fit) Predict(task string, x data.Matrix) ([]float64, error) {
 
 // less takes the offsets of columns off dense rows.
 func less(x data.Matrix, offsets []float64) (data.Matrix, error) {
-	step := view.Step{Kind: view.Standardise, Cols: len(offsets), Mean: offsets}
+	step := view.Step{
+		Kind: view.Standardise,
+		Cols: len(offsets),
+		Mean: offsets,
+	}
 	step.Deviation = slices.Repeat([]float64{1}, len(offsets))
 	return step.Apply(x)
 }
@@ -594,14 +628,17 @@ func (s *Fit) scores(task int, x data.Matrix) []float64 {
 // multiplies. Strangers counts the cells of each column that are outside of the values that it was
 // fitted on.
 func (s *Fit) Prepare(x data.Matrix) (features data.Matrix, strangers []int, err error) {
-	if d := s.Recipe.Width(); x.Cols() != d {
-		return nil, nil, data.Mismatch("predict: the rows have %d features; the model takes %d", x.Cols(), d)
+	d := s.Recipe.Width()
+	if x.Cols() != d {
+		return nil, nil, data.Mismatch("predict: the rows have %d features; the model takes %d",
+			x.Cols(), d)
 	}
 	for _, step := range s.Recipe.Steps {
 		if step.Low != nil {
 			strangers = step.Outside(x)
 		}
-		if x, err = step.Apply(x); err != nil {
+		x, err = step.Apply(x)
+		if err != nil {
 			return nil, nil, fmt.Errorf("predict: %w", err)
 		}
 	}
@@ -609,7 +646,9 @@ func (s *Fit) Prepare(x data.Matrix) (features data.Matrix, strangers []int, err
 }
 
 // Probabilities sets p to the probabilities of the classes at the scores of a row.
-func (s *Fit) Probabilities(p, scores []float64) { data.Probabilities(p, scores, s.Temperature) }
+func (s *Fit) Probabilities(p, scores []float64) {
+	data.Probabilities(p, scores, s.Temperature)
+}
 
 // Interval is how far below and above a prediction of a task the target of a row may be, in
 // standard errors of the row, which it is not with a probability of 1 - level. It is infinite

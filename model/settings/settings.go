@@ -49,14 +49,17 @@ func New(section string, config any, names map[string][]string) (t Table) {
 // Register makes a choice of a kind available under a name. It is for init alone, and panics if
 // the name is taken.
 func Register[T any](choices map[string]T, kind, name string, choice T) {
-	if _, taken := choices[name]; taken || name == "" {
+	_, taken := choices[name]
+	if taken || name == "" {
 		panic(fmt.Sprintf("the %s is registered as %q, a name that is taken or empty; take another", kind, name))
 	}
 	choices[name] = choice
 }
 
 // Value is the setting as a text.
-func (s Setting) Value() string { return fmt.Sprint(s.value) }
+func (s Setting) Value() string {
+	return fmt.Sprint(s.value)
+}
 
 // refused describes the values that the setting may have, if it has another, else it is empty.
 func (s Setting) refused() string {
@@ -92,8 +95,10 @@ func (s Setting) refused() string {
 // Faults are the errors of the values.
 func (t Table) Faults() (faults []error) {
 	for _, s := range t {
-		if valid := s.refused(); valid != "" {
-			faults = append(faults, fmt.Errorf("%s is %#v; it must be %s", s.Name, s.value, valid))
+		valid := s.refused()
+		if valid != "" {
+			faults = append(faults,
+				fmt.Errorf("%s is %#v; it must be %s", s.Name, s.value, valid))
 		}
 	}
 	return faults
@@ -104,7 +109,9 @@ func (t Table) Faults() (faults []error) {
 func (t Table) Differences(u Table) (differences []string) {
 	for i, s := range t {
 		if !s.value.Equal(u[i].value) {
-			differences = append(differences, fmt.Sprintf("%s is %v there and %v here", s.Name, u[i].value, s.value))
+			differences = append(differences,
+				fmt.Sprintf("%s is %v there and %v here", s.Name,
+					u[i].value, s.value))
 		}
 	}
 	return differences

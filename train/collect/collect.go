@@ -92,7 +92,8 @@ func (c Config) Validate() error {
 // models are the models to try. A configuration that makes no sense has none.
 func (c Config) models() (models []multitask.Model, err error) {
 	if !slices.Contains([]Measured{OfRefit, OfLabelled, OfModel}, c.Measured) {
-		return nil, ErrConfig.Errorf("o is of %q; it must be %s, %s or %s", c.Measured, OfRefit, OfModel, OfLabelled)
+		return nil, ErrConfig.Errorf("o is of %q; it must be %s, %s or %s",
+			c.Measured, OfRefit, OfModel, OfLabelled)
 	}
 	if c.Models == nil {
 		return multitask.Baselines(), nil
@@ -103,7 +104,9 @@ func (c Config) models() (models []multitask.Model, err error) {
 			return nil, ErrConfig.Errorf("%w", err)
 		}
 		name = m.Info().Name
-		if slices.ContainsFunc(models, func(m multitask.Model) bool { return m.Info().Name == name }) {
+		if slices.ContainsFunc(models, func(m multitask.Model) bool {
+			return m.Info().Name == name
+		}) {
 			return nil, ErrConfig.Errorf("model %q is named twice", name)
 		}
 		models = append(models, m)
@@ -113,8 +116,17 @@ func (c Config) models() (models []multitask.Model, err error) {
 
 // Manifest describes a store of tuples of this configuration.
 func (c Config) Manifest(dataset data.DatasetRef, createdBy string) experience.Manifest {
-	config := map[string]any{"o": string(c.Measured), "fit_tolerance": fitTolerance, "fit_iterations": fitIterations}
-	return experience.Manifest{Dataset: dataset, Seed: c.Seed, Config: config, CreatedBy: []string{createdBy}}
+	config := map[string]any{
+		"o":              string(c.Measured),
+		"fit_tolerance":  fitTolerance,
+		"fit_iterations": fitIterations,
+	}
+	return experience.Manifest{
+		Dataset:   dataset,
+		Seed:      c.Seed,
+		Config:    config,
+		CreatedBy: []string{createdBy},
+	}
 }
 
 // Problems are a source of problems. Only problems at hand are in memory.
@@ -130,10 +142,14 @@ type Problems interface {
 type InMemory []*data.ProblemData
 
 // Len is the number of problems.
-func (p InMemory) Len() int { return len(p) }
+func (p InMemory) Len() int {
+	return len(p)
+}
 
 // Problem returns problem i.
-func (p InMemory) Problem(i int) (*data.ProblemData, error) { return p[i], nil }
+func (p InMemory) Problem(i int) (*data.ProblemData, error) {
+	return p[i], nil
+}
 
 // Collector makes the tuples of one shard of the problems.
 type Collector struct {
@@ -147,7 +163,10 @@ type Collector struct {
 func newCollector(c Config) (*Collector, error) {
 	c.Shards = max(1, c.Shards)
 	models, err := c.models()
-	return &Collector{config: c, models: models}, err
+	return &Collector{
+		config: c,
+		models: models,
+	}, err
 }
 
 // Open opens a store for collecting, and creates it if need be. It refuses, and
@@ -168,10 +187,14 @@ func Open(dir string, m experience.Manifest, config Config) (*Collector, error) 
 }
 
 // Torn says that a last tuple was cut off, whose writer was killed.
-func (c *Collector) Torn() bool { return c.writer.Torn }
+func (c *Collector) Torn() bool {
+	return c.writer.Torn
+}
 
 // Close gives the shard free for others.
-func (c *Collector) Close() error { return c.writer.Close() }
+func (c *Collector) Close() error {
+	return c.writer.Close()
+}
 
 // Options do not change the records.
 type Options struct {
@@ -202,11 +225,13 @@ type Summary struct {
 // the run; a problem that cannot be used is found before the first fit.
 func (c *Collector) Run(ctx context.Context, problems Problems, o Options) (s Summary, err error) {
 	missing := 0
-	if s.Had, missing, err = c.count(ctx, problems); err != nil || missing == 0 {
+	s.Had, missing, err = c.count(ctx, problems)
+	if err != nil || missing == 0 {
 		return s, err
 	}
 	if o.Begin != nil {
-		if err := o.Begin(); err != nil {
+		err := o.Begin()
+		if err != nil {
 			return s, err
 		}
 	}
@@ -220,7 +245,8 @@ func (c *Collector) Run(ctx context.Context, problems Problems, o Options) (s Su
 		begin := time.Now()
 		r := j.make(context.WithoutCancel(ctx)) // a job that was begun is ended
 		r.Seconds = math.Round(time.Since(begin).Seconds()*1000) / 1000
-		if err := c.keep(r); err != nil {
+		err := c.keep(r)
+		if err != nil {
 			return err
 		}
 		mu.Lock()
@@ -237,14 +263,18 @@ func (c *Collector) Run(ctx context.Context, problems Problems, o Options) (s Su
 	}
 plan:
 	for t, planErr := range c.trials(problems) {
-		if err = planErr; err != nil {
+		err = planErr
+		if err != nil {
 			break
 		}
 		for _, j := range t.missing {
-			if err = stop.Err(); err != nil {
+			err = stop.Err()
+			if err != nil {
 				break plan
 			}
-			work.Go(func() error { return finish(j) })
+			work.Go(func() error {
+				return finish(j)
+			})
 		}
 	}
 	err = cmp.Or(work.Wait(), err) // before s is read
@@ -292,8 +322,10 @@ func (c *Collector) count(ctx context.Context, problems Problems) (had, missing 
 			faults = append(faults, err)
 			continue
 		}
-		if first, twice := known[t.id]; twice {
-			faults = append(faults, data.Invalid("problems %q and %q are the same", first, t.problem.Name))
+		first, twice := known[t.id]
+		if twice {
+			faults = append(faults,
+				data.Invalid("problems %q and %q are the same", first, t.problem.Name))
 		}
 		known[t.id] = t.problem.Name
 		had += t.had

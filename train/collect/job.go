@@ -49,12 +49,20 @@ func newTrial(p *data.ProblemData, measured Measured) (*trial, error) {
 			return nil, missing(t, "test")
 		}
 	}
-	t := &trial{given: p, problem: p, measured: measured}
-	choose := func() (evidence.Evidence, error) { return evidence.NewSplit(p) }
+	t := &trial{
+		given:    p,
+		problem:  p,
+		measured: measured,
+	}
+	choose := func() (evidence.Evidence, error) {
+		return evidence.NewSplit(p)
+	}
 	if measured == OfLabelled {
 		t.given = p.Labelled()
 		t.problem = view.InMetric(t.given)
-		choose = func() (evidence.Evidence, error) { return evidence.Labelled(t.problem, 0) }
+		choose = func() (evidence.Evidence, error) {
+			return evidence.Labelled(t.problem, 0)
+		}
 	}
 	t.chooses = sync.OnceValues(choose)
 	var err error
@@ -85,18 +93,21 @@ func (j *job) make(ctx context.Context) *experience.Record {
 // tried is the tuple. An error becomes the reason why it failed.
 func (j *job) tried(ctx context.Context) *experience.Record {
 	r := j.record
-	if err := j.fill(ctx, &r); err != nil {
+	err := j.fill(ctx, &r)
+	if err != nil {
 		r.Status = experience.Failed
 		r.Omega = nil
 		r.Result = nil
-		r.Reason = cmp.Or(strings.ToValidUTF8(err.Error(), "?"), "an error without a text")
+		r.Reason = cmp.Or(strings.ToValidUTF8(err.Error(),
+			"?"), "an error without a text")
 	}
 	return &r
 }
 
 func (j *job) fill(ctx context.Context, r *experience.Record) (err error) {
 	defer func() { // one fit of thousands must not end the others
-		if fault := recover(); fault != nil {
+		fault := recover()
+		if fault != nil {
 			err = fmt.Errorf("panic: %v", fault)
 		}
 	}()
@@ -115,7 +126,8 @@ func (j *job) fill(ctx context.Context, r *experience.Record) (err error) {
 		Validation: tried.Validation.Task, Test: tried.Test.Task}
 	single := r
 	if r.Source != experience.STL {
-		if single = j.stl(); single.Result == nil {
+		single = j.stl()
+		if single.Result == nil {
 			return fmt.Errorf("single-task learning: %s", single.Reason)
 		}
 	}

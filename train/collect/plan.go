@@ -29,7 +29,8 @@ func (c *Collector) plan(p *data.ProblemData) (*trial, error) {
 	}
 	t.id = experience.ProblemID(p.Problem, c.fingerprint)
 	add := func(source string, draw int, hyper map[string]float64, try attempt) *job {
-		id, _ := experience.TupleID(t.id, source, draw, hyper) // a record without one is not valid
+		id, _ := experience.TupleID(t.id,
+			source, draw, hyper) // a record without one is not valid
 		j := &job{t, experience.Record{ID: id, Problem: p.Name,
 			ProblemID: t.id, Source: source, Draw: draw, Hyper: hyper}, try}
 		if c.writer != nil && c.writer.Has(id) {
@@ -43,13 +44,18 @@ func (c *Collector) plan(p *data.ProblemData) (*trial, error) {
 		return data.Stream(c.config.Seed, source+" on "+t.id, uint64(draw))
 	}
 
-	single := add(experience.STL, 0, nil, func(context.Context) (*multitask.Result, error) {
-		return &multitask.Result{Omega: multitask.Uniform(len(p.Tasks))}, nil
+	single := add(experience.STL, 0, nil,
+		func(context.Context) (*multitask.Result, error) {
+			return &multitask.Result{Omega: multitask.Uniform(len(p.Tasks))}, nil
+		})
+	t.stl = sync.OnceValue(func() *experience.Record {
+		return single.tried(context.Background())
 	})
-	t.stl = sync.OnceValue(func() *experience.Record { return single.tried(context.Background()) })
 	if t.had > 0 {
 		stored := c.writer.STL(single.record.ID)
-		t.stl = func() *experience.Record { return stored }
+		t.stl = func() *experience.Record {
+			return stored
+		}
 	}
 	grid := evidence.LambdaGrid(t.train)
 	for _, m := range c.models {
@@ -63,32 +69,38 @@ func (c *Collector) plan(p *data.ProblemData) (*trial, error) {
 			for _, r := range m.Info().Ranges {
 				hyper[r.Name] = params.Get(r.Name)
 			}
-			add(name, draw, hyper, func(ctx context.Context) (*multitask.Result, error) {
-				return multitask.Fit(ctx, m, t.train, params, multitask.Options{Tolerance: fitTolerance, MaxIterations: fitIterations})
-			})
+			add(name, draw, hyper,
+				func(ctx context.Context) (*multitask.Result, error) {
+					return multitask.Fit(ctx, m, t.train, params, multitask.Options{
+						Tolerance:     fitTolerance,
+						MaxIterations: fitIterations,
+					})
+				})
 		}
 	}
 	for i := range c.config.Explore { // the kinds in turn
 		kind := explorations[i%len(explorations)]
 		draw := i / len(explorations)
 		source := "explore/" + kind.name
-		add(source, draw, nil, func(context.Context) (*multitask.Result, error) {
-			return &multitask.Result{Omega: kind.draw(random(source, draw), len(p.Tasks))}, nil
-		})
+		add(source, draw, nil,
+			func(context.Context) (*multitask.Result, error) {
+				return &multitask.Result{Omega: kind.draw(random(source, draw), len(p.Tasks))}, nil
+			})
 	}
 	for draw := range c.config.Near {
 		const source = "near/pairwise"
-		add(source, draw, nil, func(context.Context) (*multitask.Result, error) {
-			network, err := nearby(random(source, draw))
-			if err != nil {
-				return nil, err
-			}
-			found, err := network.Omega(t.given)
-			if err != nil {
-				return nil, err
-			}
-			return &multitask.Result{Omega: found.Omega}, nil
-		})
+		add(source, draw, nil,
+			func(context.Context) (*multitask.Result, error) {
+				network, err := nearby(random(source, draw))
+				if err != nil {
+					return nil, err
+				}
+				found, err := network.Omega(t.given)
+				if err != nil {
+					return nil, err
+				}
+				return &multitask.Result{Omega: found.Omega}, nil
+			})
 	}
 	return t, nil
 }
@@ -177,7 +189,9 @@ func outer(a *mat.Dense) *mat.SymDense {
 }
 
 func signs(r *rand.Rand, m int) *mat.Dense {
-	return drawn(m, 1, func() float64 { return float64(2*r.IntN(2) - 1) })
+	return drawn(m, 1, func() float64 {
+		return float64(2*r.IntN(2) - 1)
+	})
 }
 
 func normals(r *rand.Rand, m, k int) *mat.Dense {
@@ -187,6 +201,8 @@ func normals(r *rand.Rand, m, k int) *mat.Dense {
 // drawn is a matrix of drawn entries, row by row.
 func drawn(m, k int, entry func() float64) *mat.Dense {
 	a := mat.NewDense(m, k, nil)
-	a.Apply(func(int, int, float64) float64 { return entry() }, a)
+	a.Apply(func(int, int, float64) float64 {
+		return entry()
+	}, a)
 	return a
 }

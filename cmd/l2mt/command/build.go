@@ -59,7 +59,8 @@ type usedRun struct {
 
 // settings are all but the seed.
 func (u usedRun) settings() []string {
-	settings := []string{"experience=" + u.Experience, "head=" + u.Head, fmt.Sprint("first=", u.First)}
+	settings := []string{"experience=" + u.Experience,
+		"head=" + u.Head, fmt.Sprint("first=", u.First)}
 	for _, s := range u.Training.Settings() {
 		if s.Name != "train.seed" {
 			settings = append(settings, s.Name+"="+s.Value())
@@ -84,7 +85,8 @@ func loadUsed(dir string) (used usedRun, err error) {
 }
 
 func (u usedRun) save(dir string) error {
-	return cmp.Or(os.MkdirAll(dir, 0o755), saveJSON(filepath.Join(dir, usedFile), u))
+	return cmp.Or(os.MkdirAll(dir, 0o755),
+		saveJSON(filepath.Join(dir, usedFile), u))
 }
 
 // buildFlags guard the directory of a command that resumes its work there.
@@ -114,7 +116,8 @@ func (b *buildFlags) goOn(e *env, dir string, work func(begin func() error) erro
 		return err
 	}
 	used, err := loadUsed(dir)
-	e.remark("there is nothing left to do in %s, which was made by %s", dir, cmp.Or(used.makers(), "an unknown build"))
+	e.remark("there is nothing left to do in %s, which was made by %s", dir,
+		cmp.Or(used.makers(), "an unknown build"))
 	return err
 }
 
@@ -127,7 +130,9 @@ func (b *buildFlags) begin(dir string, this build) error {
 	if err != nil {
 		return err
 	}
-	same := func(maker build) bool { return maker["executable"] == this["executable"] }
+	same := func(maker build) bool {
+		return maker["executable"] == this["executable"]
+	}
 	if slices.ContainsFunc(used.Builds, same) {
 		return nil
 	}

@@ -73,7 +73,9 @@ func (c *cli) run(ctx context.Context, parser *kong.Kong, args []string,
 	helped := false
 	parser.Stdout = stdout
 	parser.Stderr = stderr
-	parser.Exit = func(int) { helped = true }
+	parser.Exit = func(int) {
+		helped = true
+	}
 	if len(args) == 0 {
 		args = []string{"--help"}
 	}
@@ -86,7 +88,13 @@ func (c *cli) run(ctx context.Context, parser *kong.Kong, args []string,
 		return exitUsage
 	}
 	results := bufio.NewWriter(stdout)
-	e := &env{Context: ctx, stdout: results, stderr: stderr, json: c.JSON, quiet: c.Quiet}
+	e := &env{
+		Context: ctx,
+		stdout:  results,
+		stderr:  stderr,
+		json:    c.JSON,
+		quiet:   c.Quiet,
+	}
 	said := make(chan struct{})
 	unless := context.AfterFunc(ctx, func() {
 		defer close(said)
@@ -102,10 +110,12 @@ func (c *cli) run(ctx context.Context, parser *kong.Kong, args []string,
 	// written into the room, so that it takes no memory.
 	room := make([]byte, 24<<20)
 	defer runtime.KeepAlive(room)
-	if err = command.Run(e); !unless() {
+	err = command.Run(e)
+	if !unless() {
 		<-said
 	}
-	if unprinted := results.Flush(); err == nil && unprinted != nil {
+	unprinted := results.Flush()
+	if err == nil && unprinted != nil {
 		err = fmt.Errorf("the results could not be printed: %w", unprinted)
 	}
 	return e.finish(err)
@@ -120,7 +130,10 @@ func newParser(c *cli) *kong.Kong {
 			{Key: "tables", Title: "From a table to predictions:"},
 			{Key: "experience", Title: "From experience with many problems:"},
 		}),
-		kong.ConfigureHelp(kong.HelpOptions{Compact: true, WrapUpperBound: 100}),
+		kong.ConfigureHelp(kong.HelpOptions{
+			Compact:        true,
+			WrapUpperBound: 100,
+		}),
 	)
 }
 

@@ -21,7 +21,8 @@ type collectCmd struct {
 
 func (c *collectCmd) Validate() error {
 	if c.Draws < 1 || min(c.Explore, c.Near, c.Workers) < 0 {
-		return fmt.Errorf("--draws=%d --explore=%d --near=%d --workers=%d: --draws must be at least 1, the others at least 0", c.Draws, c.Explore, c.Near, c.Workers)
+		return fmt.Errorf("--draws=%d --explore=%d --near=%d --workers=%d: --draws must be at least 1, the others at least 0", c.Draws,
+			c.Explore, c.Near, c.Workers)
 	}
 	return c.Config.Validate()
 }
@@ -49,7 +50,9 @@ func (c *collectCmd) Run(e *env) (err error) {
 	if err != nil {
 		return err
 	}
-	defer func() { err = errors.Join(err, collector.Close()) }()
+	defer func() {
+		err = errors.Join(err, collector.Close())
+	}()
 	if c.Shards > 1 {
 		e.remark("shard %d (from 0) of %d", c.Shard, c.Shards)
 	}
@@ -63,10 +66,15 @@ func (c *collectCmd) Run(e *env) (err error) {
 	var s collect.Summary
 	err = c.goOn(e, c.Out, func(begin func() error) (err error) {
 		s, err = collector.Run(e, problems,
-			collect.Options{Workers: c.Workers, Progress: e.reporter(), Begin: begin})
+			collect.Options{
+				Workers:  c.Workers,
+				Progress: e.reporter(),
+				Begin:    begin,
+			})
 		return err
 	})
-	e.remark("%d tuples made, %d of them failed; %d were there before", s.Made, s.Failed-s.Perfect, s.Had)
+	e.remark("%d tuples made, %d of them failed; %d were there before", s.Made,
+		s.Failed-s.Perfect, s.Had)
 	if s.Perfect > 0 {
 		e.remark("%d have no relative error, because single-task learning makes no test error on their problems", s.Perfect)
 	}
@@ -88,13 +96,18 @@ type part struct{ index, count int }
 // UnmarshalText reads "I/N".
 func (p *part) UnmarshalText(text []byte) error {
 	_, err := fmt.Sscanf(string(text), "%d/%d", &p.index, &p.count)
-	if err != nil || string(text) != p.String() || p.index < 0 || p.index >= p.count {
+	if err != nil || string(text) != p.String() ||
+		p.index < 0 || p.index >= p.count {
 		return fmt.Errorf("it must be I/N with I in 0..N-1, not %s", text)
 	}
 	return nil
 }
 
-func (p part) String() string { return fmt.Sprintf("%d/%d", p.index, p.count) }
+func (p part) String() string {
+	return fmt.Sprintf("%d/%d", p.index, p.count)
+}
 
 // has reports whether item i of the work is in the part.
-func (p part) has(i int) bool { return p.count == 0 || i%p.count == p.index }
+func (p part) has(i int) bool {
+	return p.count == 0 || i%p.count == p.index
+}

@@ -19,7 +19,8 @@ func saveTable(dir string, table *compare.Table) error {
 	for i := range timeless.Rows {
 		timeless.Rows[i].Seconds = 0
 	}
-	if err := saveJSON(filepath.Join(dir, tableFile), timeless); err != nil {
+	err := saveJSON(filepath.Join(dir, tableFile), timeless)
+	if err != nil {
 		return err
 	}
 	return plot.Table(table).Save(filepath.Join(dir, "table.png"))

@@ -153,7 +153,8 @@ func (c *dataImportCmd) Run(e *env) error {
 		if err != nil {
 			return err
 		}
-		if d.X, err = step.Apply(d.X); err != nil {
+		d.X, err = step.Apply(d.X)
+		if err != nil {
 			return fmt.Errorf("%s: %w", d.Name, err)
 		}
 		d.Steps = append(d.Steps, step.Kind)
@@ -164,7 +165,8 @@ func (c *dataImportCmd) Run(e *env) error {
 	if c.Out == "-" {
 		return format.WriteNPZ(e.stdout, d)
 	}
-	if err := apart(c.Out, false, c.File, c.ClassNames, c.FeatureNames); err != nil {
+	if err := apart(c.Out, false, c.File,
+		c.ClassNames, c.FeatureNames); err != nil {
 		return err
 	}
 	if err := format.Write(c.Out, d); err != nil {

@@ -39,14 +39,18 @@ func (c *demoCmd) Run(e *env) error {
 		fmt.Sprintf("problems --train-fraction=%v --validation-fraction=%[1]v", demoFraction),
 		"collect --explore=2 --o=labelled", "train --preset=pairwise", "eval --models=all",
 	}}
-	s, err := x.stages(&experimentRun{seed: c.Seed}, c.Out, map[string]string{})
+	s, err := x.stages(&experimentRun{seed: c.Seed},
+		c.Out, map[string]string{})
 	if err != nil {
 		return err
 	}
 	s.guard(c.buildFlags)
 	s.evaluate.first = c.Test
 	explain := &fitCmd{Network: s.learn.Out, Out: filepath.Join(c.Out, "problem"),
-		givenProblem: givenProblem{Problems: s.evaluate.Problems, Name: "test-0001"}}
+		givenProblem: givenProblem{
+			Problems: s.evaluate.Problems,
+			Name:     "test-0001",
+		}}
 	page := &reportCmd{Dir: c.Out}
 
 	stage := *e
@@ -63,7 +67,8 @@ func (c *demoCmd) Run(e *env) error {
 		{"writing the page", page.Run},
 	} {
 		e.remark("%d/6 %s", i+1, part.what)
-		if err := part.run(&stage); err != nil {
+		err := part.run(&stage)
+		if err != nil {
 			return fmt.Errorf("%s: %w", part.what, err)
 		}
 	}

@@ -82,7 +82,10 @@ func (c *evalCmd) Run(e *env) (err error) {
 		if err != nil {
 			return err
 		}
-		networks = append(networks, compare.Network{Name: c.name(dir), Finder: n})
+		networks = append(networks, compare.Network{
+			Name:   c.name(dir),
+			Finder: n,
+		})
 	}
 	file, err := c.problems(c.Problems)
 	if err != nil {
@@ -105,18 +108,23 @@ func (c *evalCmd) Run(e *env) (err error) {
 		}
 	}
 	o := compare.EvaluateOptions{Models: c.Models, Labelled: c.Labelled,
-		Workers: cmp.Or(c.Workers, runtime.GOMAXPROCS(0)), Progress: e.reporter()}
-	if head := networks[0].Head(); head != "" {
+		Workers: cmp.Or(c.Workers,
+			runtime.GOMAXPROCS(0)), Progress: e.reporter()}
+	head := networks[0].Head()
+	if head != "" {
 		e.remark("all methods have the features that the network's head makes, %s", head)
 	}
 	if c.Out != "" {
 		if err := c.pin(file.Reference().SHA256); err != nil {
 			return err
 		}
-		if o.Journal, err = c.journal(e); err != nil {
+		o.Journal, err = c.journal(e)
+		if err != nil {
 			return err
 		}
-		defer func() { err = errors.Join(err, o.Journal.Close()) }()
+		defer func() {
+			err = errors.Join(err, o.Journal.Close())
+		}()
 	}
 	var table *compare.Table
 	evaluate := func(begin func() error) error {
@@ -135,7 +143,8 @@ func (c *evalCmd) Run(e *env) (err error) {
 		return nil
 	}
 	if c.Out != "" {
-		if err := saveTable(c.Out, table); err != nil {
+		err := saveTable(c.Out, table)
+		if err != nil {
 			return err
 		}
 	}
@@ -148,14 +157,16 @@ func (c *evalCmd) journal(e *env) (*compare.Journal, error) {
 	name := "outcomes.jsonl"
 	var siblings []string
 	if c.Part.count > 0 {
-		name = "outcomes-" + experience.Shard(c.Part.index, c.Part.count) + ".jsonl"
+		name = "outcomes-" + experience.Shard(c.Part.index,
+			c.Part.count) + ".jsonl"
 	} else {
 		found, _ := fs.Glob(os.DirFS(c.Out), "outcomes-shard-*.jsonl") // the pattern is right
 		for _, sibling := range found {
 			siblings = append(siblings, filepath.Join(c.Out, sibling))
 		}
 	}
-	journal, err := compare.OpenJournal(filepath.Join(c.Out, name), siblings...)
+	journal, err := compare.OpenJournal(filepath.Join(c.Out,
+		name), siblings...)
 	if err != nil {
 		return nil, err
 	}
@@ -177,7 +188,8 @@ func (c *evalCmd) pin(dataset string) error {
 	}
 	now := map[string]string{"problems": sum + " " + dataset} // checksums
 	for _, dir := range c.Network {
-		if now["network "+c.name(dir)], err = networkSum(dir); err != nil {
+		now["network "+c.name(dir)], err = networkSum(dir)
+		if err != nil {
 			return err
 		}
 	}
@@ -186,8 +198,11 @@ func (c *evalCmd) pin(dataset string) error {
 		return err
 	}
 	for _, what := range slices.Sorted(maps.Keys(now)) {
-		if former, ok := had.Sums[what]; ok && now[what] != former {
-			return fmt.Errorf("%s: %s: the outcomes there are of other %s (%v, now %v); give another directory with --out", filepath.Join(c.Out, usedFile), what, what, former, now[what])
+		former, ok := had.Sums[what]
+		if ok && now[what] != former {
+			return fmt.Errorf("%s: %s: the outcomes there are of other %s (%v, now %v); give another directory with --out",
+				filepath.Join(c.Out, usedFile),
+				what, what, former, now[what])
 		}
 	}
 	maps.Copy(now, had.Sums)

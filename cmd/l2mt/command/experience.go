@@ -42,13 +42,16 @@ func (c *experienceCheckCmd) Run(e *env) error {
 		result.Faults = append(result.Faults, fmt.Sprint(f))
 	}
 	if len(result.Faults) == 0 {
-		if result.Tuples, err = store.Complete(); err != nil {
+		result.Tuples, err = store.Complete()
+		if err != nil {
 			result.Faults = append(result.Faults, err.Error())
 		}
 	}
 	err = e.print(result, "experience")
-	if n := len(result.Faults); n > 0 && err == nil {
-		err = data.Invalid("%d faults in %d records; the first: %s", n, result.Records, result.Faults[0])
+	n := len(result.Faults)
+	if n > 0 && err == nil {
+		err = data.Invalid("%d faults in %d records; the first: %s", n,
+			result.Records, result.Faults[0])
 	}
 	return err
 }

@@ -92,15 +92,18 @@ func (c *sweepCmd) read() (*experiment, error) {
 		raw, err = os.ReadFile(c.Experiment)
 	}
 	if len(raw) > maxExperiment {
-		return nil, data.Malformed("%s: it has %d bytes; an experiment has at most %d", c.Experiment, len(raw), maxExperiment)
+		return nil, data.Malformed("%s: it has %d bytes; an experiment has at most %d",
+			c.Experiment, len(raw), maxExperiment)
 	}
 	if errors.Is(err, fs.ErrNotExist) {
-		return nil, errUsage.Errorf("there is no file %s, nor a shipped experiment of this name; there are %s", c.Experiment, strings.Join(experimentNames(), ", "))
+		return nil, errUsage.Errorf("there is no file %s, nor a shipped experiment of this name; there are %s", c.Experiment,
+			strings.Join(experimentNames(), ", "))
 	}
 	if err != nil {
 		return nil, err
 	}
-	x, err := c.parse(strings.TrimSuffix(filepath.Base(c.Experiment), ".toml"), string(raw))
+	x, err := c.parse(strings.TrimSuffix(filepath.Base(c.Experiment), ".toml"),
+		string(raw))
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", c.Experiment, err)
 	}
@@ -116,8 +119,10 @@ func (c *sweepCmd) parse(name, text string) (*experiment, error) {
 	if err != nil {
 		return nil, err
 	}
-	if unknown := meta.Undecoded(); len(unknown) > 0 {
-		return nil, fmt.Errorf("an experiment has no field %q; l2mt sweep --show prints one with its fields", unknown[0].String())
+	unknown := meta.Undecoded()
+	if len(unknown) > 0 {
+		return nil, fmt.Errorf("an experiment has no field %q; l2mt sweep --show prints one with its fields",
+			unknown[0].String())
 	}
 	if x.store != nil {
 		x.Dataset = "" // the dataset of the experience and the problems
@@ -238,7 +243,8 @@ type experimentRun struct {
 
 // name is the name of the run and of its folder.
 func (r *experimentRun) name() string {
-	return strings.TrimPrefix(fmt.Sprintf("%s,seed-%d", url.QueryEscape(r.Name), r.seed), ",")
+	return strings.TrimPrefix(fmt.Sprintf("%s,seed-%d",
+		url.QueryEscape(r.Name), r.seed), ",")
 }
 
 // stages are the commands that make a run.
@@ -256,7 +262,8 @@ func (x *experiment) stages(r *experimentRun, dir string, first map[string]strin
 	given := map[string][]string{}
 	for _, line := range slices.Concat(x.Flags, r.Flags) {
 		command, flags, _ := strings.Cut(line, " ")
-		if !slices.Contains([]string{"problems", "collect", "train", "eval"}, command) {
+		if !slices.Contains([]string{"problems",
+			"collect", "train", "eval"}, command) {
 			return nil, fmt.Errorf("%q: flags must begin with a command, one of problems, collect, train and eval", command)
 		}
 		given[command] = append(given[command], strings.Fields(flags)...)
@@ -268,12 +275,14 @@ func (x *experiment) stages(r *experimentRun, dir string, first map[string]strin
 		}
 	}
 	if x.store != nil && slices.ContainsFunc(r.Flags, func(line string) bool {
-		return !strings.HasPrefix(line, "train ") && !strings.HasPrefix(line, "eval ")
+		return !strings.HasPrefix(line, "train ") &&
+			!strings.HasPrefix(line, "eval ")
 	}) {
 		return nil, fmt.Errorf("[vary] %s: with --experience only flags of train and eval can be varied, as problems and experience are given", r.Name)
 	}
 	data := fmt.Sprint(given["problems"], given["collect"])
-	if _, ok := first[data]; !ok || x.store != nil {
+	_, ok := first[data]
+	if !ok || x.store != nil {
 		first[data] = dir
 	}
 	s := &stages{folder: first[data]}
@@ -304,12 +313,15 @@ func (x *experiment) stages(r *experimentRun, dir string, first map[string]strin
 		fixed := append(c.fixed, "--dataset="+x.Dataset)
 		for _, flag := range given[c.name] {
 			name, _, _ := strings.Cut(flag, "=")
-			if slices.ContainsFunc(fixed, func(arg string) bool { return strings.HasPrefix(arg, name+"=") }) {
+			if slices.ContainsFunc(fixed, func(arg string) bool {
+				return strings.HasPrefix(arg, name+"=")
+			}) {
 				return nil, fmt.Errorf("%s: leave %s out; sweep gives it itself", c.name, name)
 			}
 		}
 		parser := kong.Must(c.flags, flagVars(), kong.NoDefaultHelp())
-		if _, err := parser.Parse(slices.Concat(given[c.name], fixed)); err != nil {
+		_, err := parser.Parse(slices.Concat(given[c.name], fixed))
+		if err != nil {
 			return nil, fmt.Errorf("%s: %w", c.name, err)
 		}
 	}

@@ -28,7 +28,8 @@ type dataFeaturesCmd struct {
 }
 
 func (c *dataFeaturesCmd) Validate() error {
-	if c.Out != "" && strings.ToLower(filepath.Ext(c.Out)) != ".npz" { // the parser finds missing flags
+	if c.Out != "" &&
+		strings.ToLower(filepath.Ext(c.Out)) != ".npz" { // the parser finds missing flags
 		return fmt.Errorf("--out=%s: its name must end in .npz", c.Out)
 	}
 	return nil
@@ -52,7 +53,8 @@ func (c *dataFeaturesCmd) Run(e *env) error {
 	if err != nil {
 		return err
 	}
-	e.remark("%d pictures of %d classes in %s", len(pictures.Files), len(pictures.Classes), pictures.Dir)
+	e.remark("%d pictures of %d classes in %s", len(pictures.Files),
+		len(pictures.Classes), pictures.Dir)
 	if pictures.Others > 0 {
 		e.remark("%d other files and folders are left out", pictures.Others)
 	}
@@ -70,8 +72,12 @@ func (c *dataFeaturesCmd) Run(e *env) error {
 	config := images.Config{
 		Net: net.Features, Features: extractor.Width(c.Layer),
 		Identity: fmt.Sprintf("%s %s %s", extractor.Name, c.Layer, sum),
-		Read:     images.Options{Short: 256, Crop: extractor.Size, MaxPixels: int(c.MaxPixels)},
-		Workers:  int(c.Workers), Progress: e.reporter(),
+		Read: images.Options{
+			Short:     256,
+			Crop:      extractor.Size,
+			MaxPixels: int(c.MaxPixels),
+		},
+		Workers: int(c.Workers), Progress: e.reporter(),
 	}
 	partial := c.Out + ".partial"
 	r, err := images.Extract(e, pictures, partial, config)
@@ -81,7 +87,8 @@ func (c *dataFeaturesCmd) Run(e *env) error {
 			e.remark("skipped %s: %v", s.Name, s.Err)
 			skipped = append(skipped, s.Name)
 		}
-		e.remark("%d of %d pictures skipped", len(r.Skipped), len(pictures.Files))
+		e.remark("%d of %d pictures skipped", len(r.Skipped),
+			len(pictures.Files))
 	}
 	if err != nil {
 		return err
@@ -95,7 +102,8 @@ func (c *dataFeaturesCmd) Run(e *env) error {
 		Read: config.Read, Dataset: describe(r.Dataset),
 		Skipped: skipped, Files: r.Files, Versions: versions(),
 	}
-	if err := errors.Join(saveJSON(c.Out+".json", record), os.RemoveAll(partial)); err != nil {
+	if err := errors.Join(saveJSON(c.Out+".json", record),
+		os.RemoveAll(partial)); err != nil {
 		return err
 	}
 	return e.print(record, "features")

@@ -62,7 +62,8 @@ func keepMetrics(dir string) func(done []train.Metrics) error {
 			done = done[len(done)-1:]
 		}
 		for _, m := range done {
-			if err := to.Encode(m); err != nil {
+			err := to.Encode(m)
+			if err != nil {
 				return err
 			}
 		}
@@ -87,7 +88,8 @@ func loadMetrics(dir string) (metrics []train.Metrics, err error) {
 	}
 	for from := json.NewDecoder(bytes.NewReader(raw)); from.More(); {
 		var m train.Metrics
-		if err := from.Decode(&m); err != nil {
+		err := from.Decode(&m)
+		if err != nil {
 			return nil, damaged(path)
 		}
 		metrics = append(metrics, m)
@@ -116,7 +118,8 @@ func networkSum(dir string) (string, error) {
 	if dir == "" || dir == pretrainedNetwork {
 		return pretrained.Checksum(), nil
 	}
-	weights, err := files.SHA256(filepath.Join(dir, model.WeightsFile)) // which have the configuration too
+	weights, err := files.SHA256(filepath.Join(dir,
+		model.WeightsFile)) // which have the configuration too
 	if err != nil {
 		return "", err
 	}
@@ -128,7 +131,9 @@ func networkSum(dir string) (string, error) {
 func loadNetwork(dir string) (*solve.Finder, error) {
 	load := model.Load
 	if dir == "" || dir == pretrainedNetwork {
-		load = func(string) (*model.Network, error) { return pretrained.Load() }
+		load = func(string) (*model.Network, error) {
+			return pretrained.Load()
+		}
 	}
 	n, err := load(dir)
 	if err != nil {

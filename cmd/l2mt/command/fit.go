@@ -101,7 +101,8 @@ func (c *fitCmd) Run(e *env) error {
 	}
 	m := len(t.Problem.Tasks)
 	if c.Omega != "" {
-		if candidate.Model, err = readOmega(c.Omega, m); err != nil {
+		candidate.Model, err = readOmega(c.Omega, m)
+		if err != nil {
 			return err
 		}
 	}
@@ -117,7 +118,8 @@ func (c *fitCmd) Run(e *env) error {
 	defer debug.SetGCPercent(debug.SetGCPercent(growth))
 	o := solve.Options{After: prior, Folds: c.Folds, Seed: c.Seed, Together: t.Together,
 		Times: t.Times, Held: t.Held, Balanced: c.ClassWeight != "",
-		Workers: cmp.Or(c.Workers, runtime.GOMAXPROCS(0)), Progress: e.reporter()}
+		Workers: cmp.Or(c.Workers,
+			runtime.GOMAXPROCS(0)), Progress: e.reporter()}
 	if c.TimeLimit > 0 {
 		o.Until = begin.Add(c.TimeLimit * 2 / 3) // the rest is for the fit to all rows
 	}
@@ -186,7 +188,8 @@ func (c *fitCmd) asked(candidate *solve.Candidate) (*solve.Finder, error) {
 	if c.Steps == nil {
 		c.Steps = []string{"none"}
 	}
-	if head := network.Head(); head != "" && (c.Problems == "" || c.Out != "") {
+	head := network.Head()
+	if head != "" && (c.Problems == "" || c.Out != "") {
 		return nil, errUsage.Errorf("--network=%s: it has a head (%s), which saved models cannot have; give a network without a head", c.Network, head)
 	}
 	return network, nil
@@ -206,12 +209,14 @@ func readOmega(path string, m int) (multitask.Model, error) {
 			v, bad := strconv.ParseFloat(strings.TrimSpace(text), 64)
 			numbers[i] = append(numbers[i], v)
 			if bad != nil && err == nil {
-				err = data.Malformed("row %d, column %d: %q is not a number", i+1, len(numbers[i]), text)
+				err = data.Malformed("row %d, column %d: %q is not a number", i+1,
+					len(numbers[i]), text)
 			}
 		}
 	}
 	omega, invalid := data.NewCovariance(numbers)
-	if err = cmp.Or(err, invalid); err == nil && len(numbers) != m {
+	err = cmp.Or(err, invalid)
+	if err == nil && len(numbers) != m {
 		err = data.Mismatch("it is for %d tasks; there are %d", len(numbers), m)
 	}
 	if err != nil {
@@ -244,8 +249,12 @@ func (c *fitCmd) read() (*table.Table, error) {
 		if p.Name == c.Name || c.Name == "" && len(problems) == 1 {
 			recipe := table.Numbers(p.Features, p.Cols())
 			recipe.Task = "task"
-			return &table.Table{Problem: p.Labelled(), Recipe: recipe}, nil
+			return &table.Table{
+				Problem: p.Labelled(),
+				Recipe:  recipe,
+			}, nil
 		}
 	}
-	return nil, errUsage.Errorf("--name=%q: %s has no such problem; of its %d the first is %q", c.Name, c.Problems, len(problems), problems[0].Name)
+	return nil, errUsage.Errorf("--name=%q: %s has no such problem; of its %d the first is %q", c.Name,
+		c.Problems, len(problems), problems[0].Name)
 }

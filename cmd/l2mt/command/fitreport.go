@@ -16,7 +16,8 @@ func (c *fitCmd) report(e *env, b *solve.Bench, t *table.Table,
 	if c.Out == "" {
 		e.remark("without --out DIRECTORY the model is not saved")
 	} else {
-		if folder, err = files.Claim(c.Out); err != nil {
+		folder, err = files.Claim(c.Out)
+		if err != nil {
 			return err
 		}
 		defer folder.Close()
@@ -51,13 +52,18 @@ func (c *fitCmd) report(e *env, b *solve.Bench, t *table.Table,
 		Weights bool          `json:"-"`
 		Listed  []report.Task `json:"-"`
 		Related *related      `json:"-"`
-	}{Report: r, Weights: c.Structures, Listed: c.listing.tasks(r.Measured)}
+	}{
+		Report:  r,
+		Weights: c.Structures,
+		Listed:  c.listing.tasks(r.Measured),
+	}
 	var names []string
 	var rows []int
 	for _, t := range r.Tasks {
 		names = append(names, t.Task)
 		rows = append(rows, t.By[report.ByModel].Rows)
 	}
-	printed.Related = relate("correlations of tasks", names, r.Correlation, rows...)
+	printed.Related = relate("correlations of tasks",
+		names, r.Correlation, rows...)
 	return e.print(printed, "fit")
 }

@@ -23,7 +23,8 @@ import (
 
 // Main runs the command line of the process, and ends it.
 func Main() {
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	ctx, stop := signal.NotifyContext(context.Background(),
+		os.Interrupt, syscall.SIGTERM)
 	context.AfterFunc(ctx, stop) // a second signal ends the process at once
 	os.Exit(Run(ctx, os.Args[1:], os.Stdout, os.Stderr))
 }

@@ -48,12 +48,19 @@ func (m *meter) Start(name string, total int) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	now := m.now()
-	m.stage = stage{name: name, total: total, begin: now, last: now}
+	m.stage = stage{
+		name:  name,
+		total: total,
+		begin: now,
+		last:  now,
+	}
 	if m.terminal {
 		m.bar = progressbar.NewOptions(cmp.Or(total, -1),
-			progressbar.OptionSetWriter(m.w), progressbar.OptionThrottle(100*time.Millisecond),
+			progressbar.OptionSetWriter(m.w),
+			progressbar.OptionThrottle(100*time.Millisecond),
 			progressbar.OptionSetDescription(name), progressbar.OptionShowCount(),
-			progressbar.OptionShowIts(), progressbar.OptionFullWidth(), progressbar.OptionClearOnFinish())
+			progressbar.OptionShowIts(),
+			progressbar.OptionFullWidth(), progressbar.OptionClearOnFinish())
 	}
 }
 
@@ -64,7 +71,8 @@ func (m *meter) Advance(n int, status string) {
 	m.status = cmp.Or(status, m.status)
 	switch now := m.now(); {
 	case m.bar != nil && n > 0: // the last status of a stage is too long for the bar
-		if text := m.name + " (" + status + ")"; status != "" && len(text) <= mostDescribed {
+		text := m.name + " (" + status + ")"
+		if status != "" && len(text) <= mostDescribed {
 			m.bar.Describe(text)
 		}
 		_ = m.bar.Add(n) // it fails as writing to the terminal does

@@ -53,7 +53,8 @@ func (c *predictCmd) Run(e *env) error {
 	}
 	defer rows.Close()
 	for _, column := range c.Keep {
-		if err := rows.Carry(column); err != nil {
+		err := rows.Carry(column)
+		if err != nil {
 			return fmt.Errorf("%s: --keep: %w", c.File, err)
 		}
 	}
@@ -101,7 +102,9 @@ func (c *predictCmd) predict(e *env, rows *saved.Rows, l *saved.Lines,
 		if fault != nil {
 			return nil, fault
 		}
-		defer func() { err = cmp.Or(err, table.Close()) }()
+		defer func() {
+			err = cmp.Or(err, table.Close())
+		}()
 		w = table
 	} else if err := csv.NewWriter(w).WriteAll([][]string{l.Heads}); err != nil {
 		return nil, err

@@ -61,7 +61,8 @@ func (c *problemsSampleCmd) Run(e *env) error {
 	if err != nil {
 		return err
 	}
-	if train != nil && test != nil && !c.Groups && !c.DisjointRows && !c.DisjointClasses {
+	if train != nil && test != nil && !c.Groups &&
+		!c.DisjointRows && !c.DisjointClasses {
 		e.remark("training and test problems have rows in common, so that a network has seen some test rows in training (--disjoint-rows prevents it)")
 	}
 	if err := os.MkdirAll(c.Out, 0o755); err != nil {
@@ -72,7 +73,8 @@ func (c *problemsSampleCmd) Run(e *env) error {
 		if file == nil {
 			continue
 		}
-		if file.Dataset.Path, err = experience.ReferTo(c.Dataset, c.Out); err != nil {
+		file.Dataset.Path, err = experience.ReferTo(c.Dataset, c.Out)
+		if err != nil {
 			return err
 		}
 		raw, err := file.Encode()

@@ -46,63 +46,67 @@ type content struct {
 // Run gathers the results of commands in the directory and its folders, and writes the page there.
 func (c *reportCmd) Run(e *env) error {
 	p := page{filepath.Base(c.Dir), map[string][]content{}, versions()}
-	err := filepath.WalkDir(c.Dir, func(path string, entry fs.DirEntry, err error) error {
-		if err != nil {
-			return err
-		}
-		dir := filepath.Dir(path)
-		if entry.IsDir() {
-			if strings.HasPrefix(entry.Name(), ".") && path != c.Dir {
-				return fs.SkipDir // a model that is not whole yet
-			}
-			if err := files.Settle(path); err != nil {
-				return err
-			}
-			if entry.Name() != sweepRuns {
-				return nil
-			}
-			rows, err := trainings(path)
+	err := filepath.WalkDir(c.Dir,
+		func(path string, entry fs.DirEntry, err error) error {
 			if err != nil {
 				return err
 			}
-			if len(rows) > 0 {
-				p.Parts[sweepRuns] = append(p.Parts[sweepRuns], content{filepath.Base(dir), dir, rows})
+			dir := filepath.Dir(path)
+			if entry.IsDir() {
+				if strings.HasPrefix(entry.Name(), ".") && path != c.Dir {
+					return fs.SkipDir // a model that is not whole yet
+				}
+				if err := files.Settle(path); err != nil {
+					return err
+				}
+				if entry.Name() != sweepRuns {
+					return nil
+				}
+				rows, err := trainings(path)
+				if err != nil {
+					return err
+				}
+				if len(rows) > 0 {
+					p.Parts[sweepRuns] = append(p.Parts[sweepRuns], content{filepath.Base(dir), dir, rows})
+				}
+				if _, err := os.Stat(filepath.Join(dir, sweepFile)); err == nil {
+					return fs.SkipDir // its points have the results
+				}
+				return nil
 			}
-			if _, err := os.Stat(filepath.Join(dir, sweepFile)); err == nil {
-				return fs.SkipDir // its points have the results
+			var value any
+			switch entry.Name() {
+			case saved.ReportFile:
+				value, err = openFit(dir)
+			case tableFile:
+				value, err = loadTable(dir)
+			case sweepFile:
+				value = new(swept)
+				err = loadJSON(path, value)
+			case model.ConfigFile: // saved models have weights too
+				value, err = model.Load(dir)
+			default:
+				return nil
 			}
-			return nil
-		}
-		var value any
-		switch entry.Name() {
-		case saved.ReportFile:
-			value, err = openFit(dir)
-		case tableFile:
-			value, err = loadTable(dir)
-		case sweepFile:
-			value = new(swept)
-			err = loadJSON(path, value)
-		case model.ConfigFile: // saved models have weights too
-			value, err = model.Load(dir)
-		default:
-			return nil
-		}
-		if err != nil {
-			return fmt.Errorf("%s: %w", dir, err)
-		}
-		name, err := filepath.Rel(c.Dir, dir)
-		p.Parts[entry.Name()] = append(p.Parts[entry.Name()],
-			content{name, dir, value})
-		return err
-	})
+			if err != nil {
+				return fmt.Errorf("%s: %w", dir, err)
+			}
+			name, err := filepath.Rel(c.Dir, dir)
+			p.Parts[entry.Name()] = append(p.Parts[entry.Name()],
+				content{name, dir, value})
+			return err
+		})
 	if err == nil && len(p.Parts) == 0 {
-		err = fmt.Errorf("%s: there is nothing to report: no %s, %s, %s or %s, here or in a folder", c.Dir, tableFile, sweepFile, saved.ReportFile, model.ConfigFile)
+		err = fmt.Errorf("%s: there is nothing to report: no %s, %s, %s or %s, here or in a folder", c.Dir,
+			tableFile, sweepFile, saved.ReportFile, model.ConfigFile)
 	}
 	if err != nil {
 		return err
 	}
 	for _, parts := range p.Parts {
-		slices.SortStableFunc(parts, func(a, b content) int { return table.CompareNames(a.Name, b.Name) })
+		slices.SortStableFunc(parts, func(a, b content) int {
+			return table.CompareNames(a.Name, b.Name)
+		})
 	}
 	path := filepath.Join(c.Dir, reportFile)
 	if err := files.Write(path, p.write); err != nil {
@@ -134,11 +138,13 @@ func openFit(dir string) (*fitPart, error) {
 		return nil, err
 	}
 	if fit.Report == nil {
-		return nil, fmt.Errorf("%s was not written with the model in %s; fit again", saved.ReportFile, saved.File)
+		return nil, fmt.Errorf("%s was not written with the model in %s; fit again",
+			saved.ReportFile, saved.File)
 	}
 	sets := len(shown.Outcome.Points)
 	if sets > 1 && sets != len(shown.Classes) || sets > report.MostSets {
-		return nil, fmt.Errorf("%s has points of %d classes, and the model has %d; fit again", saved.ReportFile, sets, len(shown.Classes))
+		return nil, fmt.Errorf("%s has points of %d classes, and the model has %d; fit again",
+			saved.ReportFile, sets, len(shown.Classes))
 	}
 	f := &fitPart{Model: shown}
 	r := &shown.Outcome
@@ -150,8 +156,10 @@ func openFit(dir string) (*fitPart, error) {
 		return cmp.Compare(gain(a), gain(b))
 	})
 	for _, t := range r.Tasks {
-		for _, by := range []string{report.ByModel, report.BySTL, report.ByPooled} {
-			if v := r.Error(t, by); v > f.Most { // NaN is not
+		for _, by := range []string{report.ByModel,
+			report.BySTL, report.ByPooled} {
+			v := r.Error(t, by)
+			if v > f.Most { // NaN is not
 				f.Most = v
 			}
 		}
@@ -169,7 +177,8 @@ func dot(class string, x, width float64) template.HTML {
 	if math.IsNaN(x) || width == 0 {
 		return ""
 	}
-	return template.HTML(fmt.Sprintf(`<i class="%s" style="left:%.2f%%"></i>`, class, 100*max(0, min(x/width, 1))))
+	return template.HTML(fmt.Sprintf(`<i class="%s" style="left:%.2f%%"></i>`, class,
+		100*max(0, min(x/width, 1))))
 }
 
 // trainings reads the finished runs of a sweep, if there are several.
@@ -192,9 +201,11 @@ func curves(n content) (*plot.Picture, error) {
 
 func (p page) write(w io.Writer) error {
 	t, err := template.New("report").Funcs(words()).Funcs(template.FuncMap{
-		"rows":       rows,
-		"said":       said,
-		"ours":       func(title string) bool { return strings.HasPrefix(title, "L2MT") || strings.HasPrefix(title, "*") },
+		"rows": rows,
+		"said": said,
+		"ours": func(title string) bool {
+			return strings.HasPrefix(title, "L2MT") || strings.HasPrefix(title, "*")
+		},
 		"table":      plot.Table,
 		"sweep":      (*swept).picture,
 		"maps":       plot.Correlations,
@@ -207,12 +218,18 @@ func (p page) write(w io.Writer) error {
 		"tied":       tied,
 		"picture": func(title string, p *plot.Picture) (any, error) {
 			svg, err := p.Inline()
-			return map[string]any{"Title": title, "Picture": svg}, err
+			return map[string]any{
+				"Title":   title,
+				"Picture": svg,
+			}, err
 		},
 		// A file is shown unchanged, if there is one.
 		"file": func(title string, folder content, name string) (any, error) {
 			text, err := os.ReadFile(filepath.Join(folder.Dir, name))
-			return map[string]string{"Title": title, "Text": string(text)}, optional(err)
+			return map[string]string{
+				"Title": title,
+				"Text":  string(text),
+			}, optional(err)
 		},
 	}).Parse(reportText)
 	if err != nil {

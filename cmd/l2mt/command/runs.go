@@ -35,7 +35,9 @@ type seeds struct {
 }
 
 // Name has the settings that tell the runs from others beside them.
-func (s *seeds) Name() string { return strings.Join(s.Settings, ", ") }
+func (s *seeds) Name() string {
+	return strings.Join(s.Settings, ", ")
+}
 
 // readRuns reads trainings, and keeps the settings in which they differ.
 func readRuns(dirs []string) (rows []*seeds, err error) {
@@ -99,11 +101,13 @@ func (c *runsCmd) Run(e *env) error {
 	}
 	for _, s := range rows {
 		if slices.Sort(s.heldOut); !slices.Equal(s.heldOut, rows[0].heldOut) {
-			e.remark("warning: %s and %s were measured on different held-out problems, or with different seeds", rows[0].Dirs, s.Dirs)
+			e.remark("warning: %s and %s were measured on different held-out problems, or with different seeds",
+				rows[0].Dirs, s.Dirs)
 		}
 	}
 	if c.Out != "" {
-		if err := drawRuns(rows).Save(c.Out); err != nil {
+		err := drawRuns(rows).Save(c.Out)
+		if err != nil {
 			return err
 		}
 	}
@@ -126,5 +130,8 @@ func spread(numbers []files.Float) string {
 
 // interval is half the interval of 95 % around a mean of n numbers with a standard error.
 func interval(standardError any, n int) float64 {
-	return float(standardError) * distuv.StudentsT{Sigma: 1, Nu: float64(n - 1)}.Quantile(0.975)
+	return float(standardError) * distuv.StudentsT{
+		Sigma: 1,
+		Nu:    float64(n - 1),
+	}.Quantile(0.975)
 }

@@ -24,7 +24,8 @@ func (c *showCmd) Run(e *env) error {
 	}
 	task := saved.Average
 	if c.Task != "" {
-		if task, err = fit.Task(c.Task); err != nil {
+		task, err = fit.Task(c.Task)
+		if err != nil {
 			return errUsage.Errorf("%w", err)
 		}
 	}
@@ -58,7 +59,8 @@ func relatedOf(m *report.Model) *related {
 	for _, task := range m.Tasks {
 		rows = append(rows, task.Rows)
 	}
-	return relate("correlations of tasks", m.TaskNames(), m.Correlation, rows...)
+	return relate("correlations of tasks", m.TaskNames(),
+		m.Correlation, rows...)
 }
 
 // relate is nil for no correlations. Where rows are known, a number that all pairs have stands
@@ -67,7 +69,11 @@ func relate(title string, tasks []string, correlation [][]float64, rows ...int) 
 	if correlation == nil {
 		return nil
 	}
-	r := &related{Correlation: plot.Correlation{Title: title, Tasks: tasks, Correlation: correlation}}
+	r := &related{Correlation: plot.Correlation{
+		Title:       title,
+		Tasks:       tasks,
+		Correlation: correlation,
+	}}
 	for i, row := range correlation {
 		for j, v := range row[:i] {
 			if len(rows) == 0 || min(rows[i], rows[j]) > 1 {
@@ -78,7 +84,8 @@ func relate(title string, tasks []string, correlation [][]float64, rows ...int) 
 	slices.SortStableFunc(r.Pairs, func(a, b pair) int {
 		return cmp.Compare(math.Abs(b.V), math.Abs(a.V))
 	})
-	if n := len(r.Pairs); n > 0 && len(rows) > 0 {
+	n := len(r.Pairs)
+	if n > 0 && len(rows) > 0 {
 		r.Same = r.Pairs[0].V == r.Pairs[n-1].V
 	}
 	return r

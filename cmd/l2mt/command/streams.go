@@ -12,7 +12,9 @@ import (
 )
 
 // flows reports whether others write a file while it is read: a fifo, a terminal.
-func flows(info fs.FileInfo) bool { return info.Mode()&(fs.ModeNamedPipe|fs.ModeDevice) != 0 }
+func flows(info fs.FileInfo) bool {
+	return info.Mode()&(fs.ModeNamedPipe|fs.ModeDevice) != 0
+}
 
 // apart refuses an output that is of the wrong kind, or one of the inputs, under any name.
 func apart(out string, directory bool, inputs ...string) error {
@@ -40,11 +42,14 @@ func apart(out string, directory bool, inputs ...string) error {
 // stream reads stdin, which is "-", or a file that flows. A read that waits ends with the
 // context. Of other files there is none.
 func (e *env) stream(path string) io.ReadCloser {
-	if info, err := os.Stat(path); path != "-" && (err != nil || !flows(info)) {
+	if info, err := os.Stat(path); path != "-" &&
+		(err != nil || !flows(info)) {
 		return nil
 	}
 	r, w := io.Pipe()
-	context.AfterFunc(e, func() { w.CloseWithError(e.Err()) })
+	context.AfterFunc(e, func() {
+		w.CloseWithError(e.Err())
+	})
 	go func() {
 		in := os.Stdin
 		var err error
@@ -67,7 +72,9 @@ func (e *env) keep(path string) (kept string, remove func(), err error) {
 		return path, func() {}, nil
 	}
 	dir, err := os.MkdirTemp("", "l2mt-")
-	remove = func() { _ = os.RemoveAll(dir) } // the system removes the rest
+	remove = func() {
+		_ = os.RemoveAll(dir)
+	} // the system removes the rest
 	name := "stdin.csv"
 	if filepath.Ext(path) != "" {
 		name = filepath.Base(path)

@@ -111,7 +111,8 @@ func (c *sweepCmd) make(e *env, x *experiment, build buildFlags) error {
 		for _, t := range problems.Problems[0].Tasks {
 			r.tasks = append(r.tasks, t.Name)
 		}
-		if r.table, err = loadTable(r.evaluate.Out); err != nil {
+		r.table, err = loadTable(r.evaluate.Out)
+		if err != nil {
 			return err
 		}
 	}
@@ -131,10 +132,12 @@ func (s *stages) run(e *env, x *experiment) error {
 	quiet.stdout = io.Discard
 	quiet.json = false
 	if x.store == nil {
-		if err := s.sample.Run(&quiet); err != nil {
+		err := s.sample.Run(&quiet)
+		if err != nil {
 			return err
 		}
-		if err := s.collect.Run(&quiet); err != nil {
+		err = s.collect.Run(&quiet)
+		if err != nil {
 			return err
 		}
 	}
@@ -143,7 +146,8 @@ func (s *stages) run(e *env, x *experiment) error {
 		brief.stdout = e.stderr
 		brief.quiet = true
 	}
-	if err := s.learn.Run(&brief); err != nil || s.evaluate.Problems == "" {
+	err := s.learn.Run(&brief)
+	if err != nil || s.evaluate.Problems == "" {
 		return err
 	}
 	return s.evaluate.Run(&quiet)
@@ -152,17 +156,24 @@ func (s *stages) run(e *env, x *experiment) error {
 // gather makes the tables of the points over their seeds, and compares L2MT at points that have
 // problems in common.
 func (x *experiment) gather(runs []*experimentRun) (*swept, error) {
-	result := &swept{Title: x.Title, Axis: x.Vary.Label}
+	result := &swept{
+		Title: x.Title,
+		Axis:  x.Vary.Label,
+	}
 	for _, p := range x.Vary.Cases {
-		cases := slices.DeleteFunc(slices.Clone(runs), func(r *experimentRun) bool {
-			return r.Name != p.Name
-		})
+		cases := slices.DeleteFunc(slices.Clone(runs),
+			func(r *experimentRun) bool {
+				return r.Name != p.Name
+			})
 		table, err := compare.Summarise(overSeeds(cases))
 		if err != nil {
 			return nil, err
 		}
 		rows := x.shown(table)
-		result.Points = append(result.Points, plot.Point{Name: p.Name, Rows: rows})
+		result.Points = append(result.Points, plot.Point{
+			Name: p.Name,
+			Rows: rows,
+		})
 		for _, row := range rows {
 			if row.Omega == nil || row.Model == compare.STL {
 				continue
@@ -173,15 +184,21 @@ func (x *experiment) gather(runs []*experimentRun) (*swept, error) {
 			}
 			title := strings.TrimSuffix(row.Title+", "+p.Name, ", ")
 			result.Correlations = append(result.Correlations,
-				plot.Correlation{Title: title, Tasks: cases[0].tasks, Correlation: report.Correlation(omega)})
+				plot.Correlation{
+					Title:       title,
+					Tasks:       cases[0].tasks,
+					Correlation: report.Correlation(omega),
+				})
 		}
 		for i, other := range result.tables {
 			a := find(other, compare.L2MT, compare.Plain)
 			b := find(table, compare.L2MT, compare.Plain)
 			stl := find(other, compare.STL, compare.Labelled)
-			if a != nil && b != nil && slices.Equal(table.Problems, other.Problems) {
-				result.Pairs = append(result.Pairs, compare.Pair{A: x.Vary.Cases[i].Name,
-					B: p.Name, Paired: compare.Against(a.Test, b.Test, stl.Error)})
+			if a != nil && b != nil &&
+				slices.Equal(table.Problems, other.Problems) {
+				result.Pairs = append(result.Pairs,
+					compare.Pair{A: x.Vary.Cases[i].Name,
+						B: p.Name, Paired: compare.Against(a.Test, b.Test, stl.Error)})
 			}
 		}
 		result.tables = append(result.tables, table)
@@ -200,16 +217,22 @@ func overSeeds(runs []*experimentRun) (outcomes []compare.Outcome) {
 			for k, name := range r.table.Problems {
 				problem := r.from + " " + name
 				i := slices.IndexFunc(outcomes, func(o compare.Outcome) bool {
-					return o.Problem == problem && o.Model == row.Model && o.Variant == row.Variant
+					return o.Problem == problem && o.Model == row.Model &&
+						o.Variant == row.Variant
 				})
 				if i < 0 {
 					i = len(outcomes)
 					seeds = append(seeds, 0)
 					outcomes = append(outcomes, compare.Outcome{Problem: problem,
-						Method: compare.Method{Model: row.Model, Variant: row.Variant}, Omega: row.Omega})
+						Method: compare.Method{
+							Model:   row.Model,
+							Variant: row.Variant,
+						}, Omega: row.Omega})
 				}
 				seeds[i]++
-				mean := func(to *float64, v float64) { *to += (v - *to) / seeds[i] }
+				mean := func(to *float64, v float64) {
+					*to += (v - *to) / seeds[i]
+				}
 				mean(&outcomes[i].Validation.Mean, row.Validation[k])
 				mean(&outcomes[i].Test.Mean, row.Test[k])
 			}
@@ -231,12 +254,16 @@ func find(table *compare.Table, model string, v compare.Variant) *compare.Row {
 func (x *experiment) shown(table *compare.Table) (rows []compare.Row) {
 	for _, name := range x.Show {
 		model, variant, _ := strings.Cut(name, "/")
-		if row := find(table, model, compare.Variant(variant)); row != nil {
+		row := find(table, model, compare.Variant(variant))
+		if row != nil {
 			rows = append(rows, *row)
 		}
 	}
 	if x.Show == nil {
-		rows = slices.DeleteFunc(slices.Clone(table.Rows), func(row compare.Row) bool { return row.Published })
+		rows = slices.DeleteFunc(slices.Clone(table.Rows),
+			func(row compare.Row) bool {
+				return row.Published
+			})
 	}
 	return rows
 }
@@ -251,7 +278,8 @@ func (c *sweepCmd) save(x *experiment, result *swept) error {
 		}
 	}
 	return errors.Join(
-		files.WriteFile(filepath.Join(c.Out, "experiment.toml"), []byte(x.text)),
+		files.WriteFile(filepath.Join(c.Out, "experiment.toml"),
+			[]byte(x.text)),
 		saveJSON(filepath.Join(c.Out, sweepFile), result),
 		result.picture().Save(filepath.Join(c.Out, "sweep.png")),
 		plot.Correlations(result.Correlations).Save(filepath.Join(c.Out, "correlation.png")))

@@ -32,7 +32,9 @@ func words() template.FuncMap {
 		"interval": interval,
 		"line":     strings.NewReplacer("\n", "; ", "\t", " ").Replace,
 		"number":   number,
-		"over":     func(a, b any) float64 { return float(a) / float(b) },
+		"over": func(a, b any) float64 {
+			return float(a) / float(b)
+		},
 		"percent":  percent,
 		"percents": percents,
 		"related":  relate,
@@ -49,7 +51,8 @@ func said(name string, v any) (string, error) {
 		err := texts.ExecuteTemplate(&text, name, v)
 		return text.String(), err
 	}
-	if _, err := texts.Funcs(template.FuncMap{"said": say}).Parse(source); err != nil {
+	_, err := texts.Funcs(template.FuncMap{"said": say}).Parse(source)
+	if err != nil {
 		return "", err
 	}
 	return say(name, v)
@@ -102,9 +105,11 @@ func shorten(table string) string {
 	for i, row := range rows[:len(rows)-1] {
 		name, cells, _ := strings.Cut(row, "\t")
 		letters := []rune(name)
-		if n := len(letters); n > room {
+		n := len(letters)
+		if n > room {
 			half := room / 2
-			letters = slices.Concat(letters[:half], []rune("..."), letters[n-half+3:])
+			letters = slices.Concat(letters[:half],
+				[]rune("..."), letters[n-half+3:])
 		}
 		rows[i] = fmt.Sprintf("%-*s\t%s", room, string(letters), cells)
 	}
@@ -119,11 +124,15 @@ var lines = regexp.MustCompile(`.+`)
 
 // wrap breaks lines that do not fit a terminal.
 func wrap(text string) string {
-	return lines.ReplaceAllStringFunc(text, func(line string) string { return fill(line, "") })
+	return lines.ReplaceAllStringFunc(text, func(line string) string {
+		return fill(line, "")
+	})
 }
 
 // tied keeps units of numbers in their lines.
-func tied(text string) string { return strings.ReplaceAll(text, " %", "\u00a0%") }
+func tied(text string) string {
+	return strings.ReplaceAll(text, " %", "\u00a0%")
+}
 
 // fill breaks a line that does not fit a terminal, and goes on behind a gap.
 func fill(line, gap string) string {
@@ -178,12 +187,14 @@ func decimals(v any) string {
 	if !(math.Abs(f) <= math.MaxFloat64) { // or NaN
 		return "-"
 	}
-	return strings.Replace(strconv.FormatFloat(f, 'f', 4, 64), "-0.0000", "0.0000", 1)
+	return strings.Replace(strconv.FormatFloat(f, 'f', 4, 64),
+		"-0.0000", "0.0000", 1)
 }
 
 // percents has a decimal, or is a dash where the number is undefined.
 func percents(v float64) string {
-	if text := decimals(v); text == "-" {
+	text := decimals(v)
+	if text == "-" {
 		return text
 	}
 	return fmt.Sprintf("%.1f %%", v)

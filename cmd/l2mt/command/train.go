@@ -85,7 +85,8 @@ func (c *trainCmd) Run(e *env) error {
 	features := example.Problem.Cols()
 	if head != nil {
 		if head.In() != features {
-			return errUsage.Errorf("--head=%s takes %d features, but the problems have %d", c.Head, head.In(), features)
+			return errUsage.Errorf("--head=%s takes %d features, but the problems have %d", c.Head,
+				head.In(), features)
 		}
 		features = head.Out()
 	}
@@ -114,7 +115,8 @@ func (c *trainCmd) examples(e *env, head layers.Head) (train.Source, error) {
 		source = train.Join(sources...)
 	}
 	if c.First < 0 || c.First > source.Len() {
-		return nil, errUsage.Errorf("--first=%d: the experience has only %d problems", c.First, source.Len())
+		return nil, errUsage.Errorf("--first=%d: the experience has only %d problems",
+			c.First, source.Len())
 	} else if c.First > 0 {
 		source = firstOf{source, c.First}
 	}
@@ -127,7 +129,9 @@ type firstOf struct {
 	n int
 }
 
-func (f firstOf) Len() int { return f.n }
+func (f firstOf) Len() int {
+	return f.n
+}
 
 // trained has the results of a training run.
 type trained struct {
@@ -150,7 +154,10 @@ func (c *trainCmd) train(e *env, config train.Config,
 	for _, dir := range c.Experience {
 		from = append(from, filepath.Base(dir))
 	}
-	provenance := map[string]string{"experience": strings.Join(from, ", "), "seed": fmt.Sprint(config.Seed)}
+	provenance := map[string]string{
+		"experience": strings.Join(from, ", "),
+		"seed":       fmt.Sprint(config.Seed),
+	}
 	if c.Head != "" {
 		provenance["head"] = headName(c.Head)
 	}
@@ -175,7 +182,9 @@ func (c *trainCmd) train(e *env, config train.Config,
 	start := time.Now()
 	var report *train.Report
 	err := c.goOn(e, c.Out, func(begin func() error) (err error) {
-		options.Begin = func() error { return cmp.Or(begin(), name()) }
+		options.Begin = func() error {
+			return cmp.Or(begin(), name())
+		}
 		report, err = train.Run(e, config, examples, options)
 		return err
 	})
@@ -187,7 +196,8 @@ func (c *trainCmd) train(e *env, config train.Config,
 	used.First = c.First
 	used.Training = config
 	used.HeldOut = report.HeldOut
-	if _, err := os.Stat(filepath.Join(c.Out, secondsFile)); err != nil { // a finished run takes no time again
+	if _, err := os.Stat(filepath.Join(c.Out,
+		secondsFile)); err != nil { // a finished run takes no time again
 		if err := saveJSON(filepath.Join(c.Out, secondsFile),
 			map[string]float64{"training": time.Since(start).Seconds()}); err != nil {
 			return err
@@ -202,5 +212,6 @@ func (c *trainCmd) train(e *env, config train.Config,
 	}
 	best := report.Metrics[report.Best]
 	return e.print(trained{c.Out, config.Seed, report.Best,
-		best, report.Metrics[0].Found, report.Network.Sigma, report.Warnings}, "train")
+		best, report.Metrics[0].Found,
+		report.Network.Sigma, report.Warnings}, "train")
 }

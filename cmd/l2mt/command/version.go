@@ -28,10 +28,12 @@ func versions() map[string]string {
 		"cpus":               strconv.Itoa(runtime.NumCPU()),
 		"pretrained network": pretrained.Name + ", " + pretrained.Checksum(),
 	}
-	if kernels, err := linalg.Select(); err == nil {
+	kernels, err := linalg.Select()
+	if err == nil {
 		v["kernels"] = kernels.Name()
 	}
-	if info, ok := debug.ReadBuildInfo(); ok {
+	info, ok := debug.ReadBuildInfo()
+	if ok {
 		v["l2mt"] = info.Main.Version
 		for _, s := range info.Settings {
 			switch {

@@ -32,7 +32,10 @@ func Problem(seed uint64, name string, kind data.Kind, tasks int) *data.ProblemD
 		w := datatest.Normals[float64](r, Features)
 		floats.Scale(0.3, w)
 		floats.AddScaled(w, sign, direction)
-		task := &data.Task{Name: fmt.Sprintf("%s task %d", name, i), Kind: kind}
+		task := &data.Task{
+			Name: fmt.Sprintf("%s task %d", name, i),
+			Kind: kind,
+		}
 		if kind == data.Classification {
 			task.Positive = "yes"
 			task.Negative = "no"
@@ -97,13 +100,19 @@ func Network(t testing.TB, seed uint64, change func(c *model.Config)) *model.Net
 // Poisoned returns the problem with other test rows: labels exchanged, or
 // targets moved, and features replaced.
 func Poisoned(p *data.ProblemData) *data.ProblemData {
-	poisoned := &data.ProblemData{Problem: p.Problem, Tasks: slices.Clone(p.Tasks)}
+	poisoned := &data.ProblemData{
+		Problem: p.Problem,
+		Tasks:   slices.Clone(p.Tasks),
+	}
 	for i := range poisoned.Tasks {
 		t := &poisoned.Tasks[i]
 		y := slices.Clone(t.TestSet.Y)
 		floats.Scale(-1, y)
 		x := t.TrainSet.X.Take(make([]int, len(y)))
-		t.TestSet = data.Samples{X: x, Y: y}
+		t.TestSet = data.Samples{
+			X: x,
+			Y: y,
+		}
 	}
 	return poisoned
 }
@@ -118,6 +127,8 @@ func Headed(t testing.TB) (headed, without *model.Network) {
 		c.Head = head.String()
 	})
 	headed.Head = head
-	without = Network(t, 1, func(c *model.Config) { c.Features = head.Out() })
+	without = Network(t, 1, func(c *model.Config) {
+		c.Features = head.Out()
+	})
 	return headed, without
 }

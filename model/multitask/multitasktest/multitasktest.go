@@ -54,7 +54,10 @@ type suite struct {
 
 func newSuite(t *testing.T, model multitask.Model, seed uint64) *suite {
 	t.Helper()
-	s := &suite{model: model, random: data.Stream(seed, "multitasktest")}
+	s := &suite{
+		model:  model,
+		random: data.Stream(seed, "multitasktest"),
+	}
 	s.params = multitask.Params{Lambda1: 0.05}
 	for _, r := range model.Info().Ranges {
 		if r.Name == multitask.Lambda2 {
@@ -62,8 +65,10 @@ func newSuite(t *testing.T, model multitask.Model, seed uint64) *suite {
 		}
 	}
 	s.params = datatest.Must(multitask.Complete(model, s.params))(t)
-	if c, ok := model.(multitask.Convex); ok {
-		s.convex = !math.IsNaN(c.Support(mat.NewSymDense(1, nil), nil, s.params))
+	c, ok := model.(multitask.Convex)
+	if ok {
+		s.convex = !math.IsNaN(c.Support(mat.NewSymDense(1, nil),
+			nil, s.params))
 	}
 	p := &data.ProblemData{}
 	for range tasks {
@@ -97,7 +102,9 @@ func (s *suite) run(t *testing.T) {
 // weights are d x m.
 func (s *suite) weights(size float64) *mat.Dense {
 	w := mat.NewDense(features, tasks, nil)
-	w.Apply(func(int, int, float64) float64 { return size * s.random.NormFloat64() }, w)
+	w.Apply(func(int, int, float64) float64 {
+		return size * s.random.NormFloat64()
+	}, w)
 	return w
 }
 
@@ -117,7 +124,8 @@ func (s *suite) singular(t *testing.T) {
 		e.Factorize(c.Omega, false)
 		smallest := e.Values(nil)[0]
 		g := s.g(c)
-		datatest.Holds(t, !math.IsInf(g, 0) && smallest >= -1e-12*mat.Trace(c.Omega),
+		datatest.Holds(t, !math.IsInf(g, 0) &&
+			smallest >= -1e-12*mat.Trace(c.Omega),
 			"the step has the eigenvalue %v, and g is %v", smallest, g)
 	}
 }
@@ -150,7 +158,8 @@ func (s *suite) least(t *testing.T) {
 		}
 		low := value(best) - best.Gap
 		for _, rival := range s.around(best) {
-			if v := value(rival); !(low <= v+tolerance*(1+math.Abs(v))) {
+			v := value(rival)
+			if !(low <= v+tolerance*(1+math.Abs(v))) {
 				t.Errorf("with a shift of %v the step has %v, and another has %v", shift, low, v)
 			}
 		}
@@ -168,7 +177,8 @@ func (s *suite) around(c *multitask.Covariance) []*multitask.Covariance {
 				var rest mat.SymDense
 				rest.ScaleSym(1-share, c.Omega)
 				mixed.AddSym(mixed, &rest)
-				covariances = append(covariances, &multitask.Covariance{Omega: mixed})
+				covariances = append(covariances,
+					&multitask.Covariance{Omega: mixed})
 			}
 		}
 	}
@@ -193,7 +203,10 @@ func (s *suite) certificate(t *testing.T) {
 	below := math.Inf(-1)
 	for _, accuracy := range []float64{1e-2, 1e-5, 1e-8} {
 		r := s.fit(t, accuracy)
-		c := &multitask.Covariance{Omega: r.Omega, A: r.A}
+		c := &multitask.Covariance{
+			Omega: r.Omega,
+			A:     r.A,
+		}
 		v := s.value(t, r.W, r.B, c).Objective
 		if math.Abs(v-r.Objective) > 1e-6*(1+math.Abs(v)) {
 			t.Errorf("the fit says %v, and (1) is %v there", r.Objective, v)
@@ -202,7 +215,8 @@ func (s *suite) certificate(t *testing.T) {
 			continue // gaps bound something else
 		}
 		if r.Status != multitask.Converged {
-			t.Errorf("to %g it is %s with a gap of %g", accuracy, r.Status, r.Gap)
+			t.Errorf("to %g it is %s with a gap of %g", accuracy,
+				r.Status, r.Gap)
 		}
 		above = min(above, r.Objective)
 		below = max(below, r.Objective-r.Gap)
@@ -218,11 +232,15 @@ func (s *suite) nearby(t *testing.T) {
 	if r.Status == multitask.IterationLimit {
 		t.Skip("the fit has not converged, and says so")
 	}
-	c := &multitask.Covariance{Omega: r.Omega, A: r.A}
+	c := &multitask.Covariance{
+		Omega: r.Omega,
+		A:     r.A,
+	}
 	check := func(what string, w *mat.Dense, b []float64, c *multitask.Covariance) {
 		v := s.value(t, w, b, c).Objective
 		if v < r.Objective-r.Gap-tolerance*(1+math.Abs(v)) {
-			t.Errorf("with another %s it is %v; a fit with a gap of %g has %v", what, v, r.Gap, r.Objective)
+			t.Errorf("with another %s it is %v; a fit with a gap of %g has %v", what,
+				v, r.Gap, r.Objective)
 		}
 	}
 	for k := range draws {

@@ -40,7 +40,8 @@ func Correlations(maps []Correlation) *Picture {
 	}
 	m := len(maps[0].Tasks)
 	faulty := func(row []float64) bool {
-		return len(row) != m || !(floats.Norm(row, math.Inf(1)) < 1.01) // 1 and rounding
+		return len(row) != m ||
+			!(floats.Norm(row, math.Inf(1)) < 1.01) // 1 and rounding
 	}
 	for _, c := range maps {
 		if m == 0 || len(c.Tasks) != m || len(c.Correlation) != m ||
@@ -78,7 +79,8 @@ func grouped(correlation [][]float64) []int {
 	order := make([]int, n)
 	angle := make([]float64, n)
 	var e mat.EigenSym
-	if n > 3 && e.Factorize(mat.NewSymDense(n, slices.Concat(correlation...)), true) {
+	if n > 3 &&
+		e.Factorize(mat.NewSymDense(n, slices.Concat(correlation...)), true) {
 		var axes mat.Dense
 		e.VectorsTo(&axes)
 		for i := range angle {
@@ -90,7 +92,8 @@ func grouped(correlation [][]float64) []int {
 	cut := 0
 	widest := 2*math.Pi - (angle[n-1] - angle[0])
 	for k := 1; k < n; k++ {
-		if gap := angle[k] - angle[k-1]; gap > widest {
+		gap := angle[k] - angle[k-1]
+		if gap > widest {
 			cut = k
 			widest = gap
 		}
@@ -113,7 +116,8 @@ func heatMap(c Correlation) *plot.Plot {
 		p.Add(numbers(c.Correlation))
 	}
 	if len(c.Tasks) > mostNamed {
-		p.Title.Text += fmt.Sprintf("\n%d tasks, similar ones together", len(c.Tasks))
+		p.Title.Text += fmt.Sprintf("\n%d tasks, similar ones together",
+			len(c.Tasks))
 		cells.Rasterized = true
 		p.HideAxes()
 		return p
@@ -135,10 +139,18 @@ func heatMap(c Correlation) *plot.Plot {
 // square is a matrix as a grid, whose rows go upwards in a plot.
 type square [][]float64
 
-func (s square) Dims() (c, r int)   { return len(s), len(s) }
-func (s square) Z(c, r int) float64 { return s[len(s)-1-r][c] }
-func (s square) X(c int) float64    { return float64(c) }
-func (s square) Y(r int) float64    { return float64(r) }
+func (s square) Dims() (c, r int) {
+	return len(s), len(s)
+}
+func (s square) Z(c, r int) float64 {
+	return s[len(s)-1-r][c]
+}
+func (s square) X(c int) float64 {
+	return float64(c)
+}
+func (s square) Y(r int) float64 {
+	return float64(r)
+}
 
 // numbers labels each cell with its value.
 func numbers(s square) *plotter.Labels {
@@ -151,9 +163,13 @@ func numbers(s square) *plotter.Labels {
 			if math.Abs(z) > 0.7 { // on a dark cell
 				style.Color = color.White
 			}
-			label := strings.Replace(fmt.Sprintf("%.2f", z), "-0.00", "0.00", 1)
+			label := strings.Replace(fmt.Sprintf("%.2f", z),
+				"-0.00", "0.00", 1)
 			labels.XYs = append(labels.XYs,
-				plotter.XY{X: s.X(c), Y: s.Y(r)})
+				plotter.XY{
+					X: s.X(c),
+					Y: s.Y(r),
+				})
 			labels.TextStyle = append(labels.TextStyle, style)
 			labels.Labels = append(labels.Labels, label)
 		}

@@ -19,7 +19,9 @@ import (
 )
 
 // found is the mean o of the covariances found.
-func found(m train.Metrics) float64 { return float64(m.Found) }
+func found(m train.Metrics) float64 {
+	return float64(m.Found)
+}
 
 const meanOutcome = "Mean o of held-out problems"
 
@@ -32,13 +34,28 @@ func Training(metrics []train.Metrics) *Picture {
 	objective := overEpochs("Objective")
 	quality := overEpochs(meanOutcome)
 	parameters := overEpochs("Parameters above the embeddings")
-	addCourse(objective, 0, "loss", metrics, func(m train.Metrics) float64 { return m.Loss })
-	addCourse(objective, 1, "residual |f - v(o)|", metrics, func(m train.Metrics) float64 { return m.Residual })
-	addCourse(objective, 2, "standard deviation of v(o)", metrics, func(m train.Metrics) float64 { return m.Deviation })
+	addCourse(objective, 0, "loss", metrics, func(m train.Metrics) float64 {
+		return m.Loss
+	})
+	addCourse(objective, 1, "residual |f - v(o)|", metrics,
+		func(m train.Metrics) float64 {
+			return m.Residual
+		})
+	addCourse(objective, 2, "standard deviation of v(o)", metrics,
+		func(m train.Metrics) float64 {
+			return m.Deviation
+		})
 	addCourse(quality, 0, "covariance found", metrics, found)
-	addCourse(quality, 1, "best tuple", metrics, func(m train.Metrics) float64 { return float64(m.Tuple) })
-	addCourse(quality, 2, "single-task learning", metrics, func(train.Metrics) float64 { return 1 })
-	if y := &objective.Y; y.Min > 1/largest && y.Max < largest { // whole decades around the values
+	addCourse(quality, 1, "best tuple", metrics,
+		func(m train.Metrics) float64 {
+			return float64(m.Tuple)
+		})
+	addCourse(quality, 2, "single-task learning",
+		metrics, func(train.Metrics) float64 {
+			return 1
+		})
+	y := &objective.Y
+	if y.Min > 1/largest && y.Max < largest { // whole decades around the values
 		y.Scale = plot.LogScale{}
 		y.Tick.Marker = plot.LogTicks{Prec: -1}
 		y.Min = math.Pow(10, math.Floor(math.Log10(y.Min)))
@@ -47,12 +64,14 @@ func Training(metrics []train.Metrics) *Picture {
 	n := 0
 	for _, name := range slices.Sorted(maps.Keys(metrics[0].Scalars)) {
 		for i := range metrics[0].Scalars[name] {
-			addCourse(parameters, n, fmt.Sprintf("%s %d", name, i+1), metrics, func(m train.Metrics) float64 {
-				if v := m.Scalars[name]; i < len(v) {
-					return v[i]
-				}
-				return math.NaN()
-			})
+			addCourse(parameters, n, fmt.Sprintf("%s %d", name, i+1),
+				metrics, func(m train.Metrics) float64 {
+					v := m.Scalars[name]
+					if i < len(v) {
+						return v[i]
+					}
+					return math.NaN()
+				})
 			n++
 		}
 	}
@@ -85,15 +104,22 @@ func addCourse(p *plot.Plot, i int, name string, metrics []train.Metrics,
 	number func(train.Metrics) float64) {
 	var points plotter.XYs
 	for _, m := range metrics {
-		if y := number(m); !math.IsNaN(y) {
-			points = append(points, plotter.XY{X: float64(m.Epoch), Y: y})
+		y := number(m)
+		if !math.IsNaN(y) {
+			points = append(points, plotter.XY{
+				X: float64(m.Epoch),
+				Y: y,
+			})
 		}
 	}
 	if points == nil {
 		return
 	}
 	// Lines that cover each other differ in their dashes.
-	style := draw.LineStyle{Width: 1.5, Dashes: plotutil.Dashes(i)}
+	style := draw.LineStyle{
+		Width:  1.5,
+		Dashes: plotutil.Dashes(i),
+	}
 	style.Color = palette[i%len(palette)]
 	addLine(p, name, points, style)
 }
@@ -108,7 +134,10 @@ const confident = 1.96
 func Bend(c report.Curve) *Picture {
 	p := newPlot(c.Column, "")
 	if c.Days {
-		p.X.Tick.Marker = plot.TimeTicks{Format: time.DateOnly, Time: report.Date}
+		p.X.Tick.Marker = plot.TimeTicks{
+			Format: time.DateOnly,
+			Time:   report.Date,
+		}
 	}
 	p.Add(plotter.NewGrid())
 	side := func(deviations float64) plotter.XYs {
@@ -121,17 +150,33 @@ func Bend(c report.Curve) *Picture {
 		slices.Reverse(upper)
 		edge := append(side(-confident), upper...)
 		blue := color.NRGBA{0, 114, 178, 70}
-		p.Add(&plotter.Polygon{XYs: []plotter.XYs{edge}, Color: blue})
+		p.Add(&plotter.Polygon{
+			XYs:   []plotter.XYs{edge},
+			Color: blue,
+		})
 	}
-	thin := draw.LineStyle{Width: 0.5, Color: color.Gray{0xaa}}
+	thin := draw.LineStyle{
+		Width: 0.5,
+		Color: color.Gray{0xaa},
+	}
 	for _, y := range c.Tasks[:min(len(c.Tasks), mostThin)] {
 		addLine(p, "", points(c.X, y), thin)
 	}
-	thick := draw.LineStyle{Width: 2, Color: palette[0]}
+	thick := draw.LineStyle{
+		Width: 2,
+		Color: palette[0],
+	}
 	addLine(p, "", points(c.X, c.Shared), thick)
 	below := slices.Repeat([]float64{p.Y.Min}, len(c.Knots))
-	marks := draw.GlyphStyle{Shape: draw.PyramidGlyph{}, Color: palette[0], Radius: plotter.DefaultGlyphStyle.Radius}
-	p.Add(&plotter.Scatter{XYs: points(c.Knots, below), GlyphStyle: marks})
+	marks := draw.GlyphStyle{
+		Shape:  draw.PyramidGlyph{},
+		Color:  palette[0],
+		Radius: plotter.DefaultGlyphStyle.Radius,
+	}
+	p.Add(&plotter.Scatter{
+		XYs:        points(c.Knots, below),
+		GlyphStyle: marks,
+	})
 	return panels(3.4, 2.6, p)
 }
 
@@ -145,8 +190,10 @@ func Accuracy(predicted [][2]float64) (pictures []*Picture) {
 		residuals[i][1] -= predicted[i][0]
 	}
 	return []*Picture{
-		panels(4.5, 3.5, scatter("Predicted and true", "true", 1, nil, predicted)),
-		panels(4.5, 3.5, scatter("Residuals", "true less predicted", 0, nil, residuals)),
+		panels(4.5, 3.5,
+			scatter("Predicted and true", "true", 1, nil, predicted)),
+		panels(4.5, 3.5,
+			scatter("Residuals", "true less predicted", 0, nil, residuals)),
 	}
 }
 
@@ -155,16 +202,28 @@ func Accuracy(predicted [][2]float64) (pictures []*Picture) {
 func scatter(title, label string, slope float64, names []string, sets ...[][2]float64) *plot.Plot {
 	p := newPlot(title, "predicted")
 	p.Y.Label.Text = label
-	aim := plotter.NewFunction(func(x float64) float64 { return slope * x })
+	aim := plotter.NewFunction(func(x float64) float64 {
+		return slope * x
+	})
 	aim.Color = color.Gray{0x88}
 	p.Add(plotter.NewGrid(), aim)
 	for i, set := range sets {
 		var xys plotter.XYs
 		for _, point := range set {
-			xys = append(xys, plotter.XY{X: point[0], Y: point[1]})
+			xys = append(xys, plotter.XY{
+				X: point[0],
+				Y: point[1],
+			})
 		}
-		dots := draw.GlyphStyle{Shape: draw.CircleGlyph{}, Color: palette[i], Radius: 2.5}
-		marks := &plotter.Scatter{XYs: xys, GlyphStyle: dots}
+		dots := draw.GlyphStyle{
+			Shape:  draw.CircleGlyph{},
+			Color:  palette[i],
+			Radius: 2.5,
+		}
+		marks := &plotter.Scatter{
+			XYs:        xys,
+			GlyphStyle: dots,
+		}
 		p.Add(marks)
 		if len(sets) > 1 && i < len(names) { // a file may say anything
 			p.Legend.Add(names[i], marks)
@@ -179,8 +238,13 @@ func Calibration(sets [][][2]float64, classes []string, threshold float64) *Pict
 	p := scatter("Calibration", "came true", 1, classes, sets...)
 	ends := []float64{0, 1}
 	if threshold > 0 {
-		style := draw.LineStyle{Width: 1.5, Dashes: plotutil.Dashes(1), Color: palette[1]}
-		addLine(p, "threshold", points([]float64{threshold, threshold}, ends), style)
+		style := draw.LineStyle{
+			Width:  1.5,
+			Dashes: plotutil.Dashes(1),
+			Color:  palette[1],
+		}
+		addLine(p, "threshold",
+			points([]float64{threshold, threshold}, ends), style)
 	}
 	p.Add(&plotter.Line{XYs: points(ends, ends)}) // unseen, so that all probabilities are there
 	return panels(4.5, 3.8, p)

@@ -38,13 +38,16 @@ var palette = []color.Color{
 const LongestTitle = 59
 
 // Pictures have one font, without serifs.
-func init() { plot.DefaultFont.Variant = "Sans" }
+func init() {
+	plot.DefaultFont.Variant = "Sans"
+}
 
 // newPlot is an empty plot in the style of all.
 func newPlot(title, x string) *plot.Plot {
 	p := plot.New()
 	p.BackgroundColor = nil
-	if letters := []rune(title); len(letters) > LongestTitle {
+	letters := []rune(title)
+	if len(letters) > LongestTitle {
 		title = string(letters[:LongestTitle-3]) + "..."
 	}
 	p.Title.Text = title
@@ -68,14 +71,20 @@ func newPlot(title, x string) *plot.Plot {
 func points(x, y []float64) plotter.XYs {
 	xys := make(plotter.XYs, len(x))
 	for i := range x {
-		xys[i] = plotter.XY{X: x[i], Y: y[i]}
+		xys[i] = plotter.XY{
+			X: x[i],
+			Y: y[i],
+		}
 	}
 	return xys
 }
 
 // addLine draws a line, with a name in the legend if it has one.
 func addLine(p *plot.Plot, name string, xys plotter.XYs, style draw.LineStyle) {
-	line := &plotter.Line{XYs: xys, LineStyle: style}
+	line := &plotter.Line{
+		XYs:       xys,
+		LineStyle: style,
+	}
 	p.Add(line)
 	if name != "" {
 		p.Legend.Add(name, line)
@@ -91,8 +100,9 @@ func (p plainTicks) Ticks(lo, hi float64) []plot.Tick {
 	ticks := plot.DefaultTicks{}.Ticks(lo, hi)
 	for i, t := range ticks {
 		if t.Label != "" {
-			digits := strconv.FormatFloat(t.Value+0, 'g', 12, 64) // + 0: never minus zero
-			value, _ := strconv.ParseFloat(digits, 64)            // without the error of rounding
+			digits := strconv.FormatFloat(t.Value+0,
+				'g', 12, 64) // + 0: never minus zero
+			value, _ := strconv.ParseFloat(digits, 64) // without the error of rounding
 			ticks[i].Label = strconv.FormatFloat(value, 'g', -1, 64)
 		}
 	}
@@ -111,7 +121,11 @@ type Picture struct {
 
 // panels is a picture of plots, with its size in inches.
 func panels(width, height vg.Length, plots ...*plot.Plot) *Picture {
-	return &Picture{width: width * vg.Inch, height: height * vg.Inch, plots: plots}
+	return &Picture{
+		width:  width * vg.Inch,
+		height: height * vg.Inch,
+		plots:  plots,
+	}
 }
 
 // Save writes the picture as PNG or SVG, by the end of the file's name.
@@ -137,7 +151,8 @@ func (p *Picture) Inline() (template.HTML, error) {
 		return "", err
 	}
 	// Where a page is narrower than this, the picture is moved, not made smaller.
-	head := fmt.Sprintf("<svg style=\"min-width:%.0fpt\"", 0.7*p.width.Points())
+	head := fmt.Sprintf("<svg style=\"min-width:%.0fpt\"",
+		0.7*p.width.Points())
 	_, svg, _ := strings.Cut(string(raw), "<svg")
 	colours := strings.NewReplacer("#000000", "currentColor", "#0072B2", "var(--mark)")
 	return template.HTML(head + colours.Replace(svg)), nil
@@ -158,7 +173,9 @@ func (p *Picture) encode(format string) ([]byte, error) {
 	var b bytes.Buffer
 	_, err = c.WriteTo(&b)
 	// In an SVG fonts of the same widths are named, for readers who lack the first.
-	return bytes.ReplaceAll(b.Bytes(), []byte("font-family:Liberation Sans"), []byte("font-family:Liberation Sans,Arimo,Arial,Helvetica,sans-serif")), err
+	return bytes.ReplaceAll(b.Bytes(),
+		[]byte("font-family:Liberation Sans"),
+		[]byte("font-family:Liberation Sans,Arimo,Arial,Helvetica,sans-serif")), err
 }
 
 // largest bounds the numbers in a picture: ticks of larger ones overflow.
@@ -168,10 +185,12 @@ const largest = 1e150
 // close that the ticks between them would be one number.
 func drawable(a *plot.Axis) error {
 	size := max(math.Abs(a.Min), math.Abs(a.Max))
-	if !(size < largest) && !math.IsInf(a.Min, 1) { // an axis without data begins at +Inf
+	if !(size < largest) &&
+		!math.IsInf(a.Min, 1) { // an axis without data begins at +Inf
 		return data.Invalid("numbers from %v to %v cannot be drawn", a.Min, a.Max)
 	}
-	if margin := 1e-9 * size; a.Max > a.Min && a.Max-a.Min < margin {
+	margin := 1e-9 * size
+	if a.Max > a.Min && a.Max-a.Min < margin {
 		a.Min -= margin
 		a.Max += margin
 	}
@@ -181,7 +200,8 @@ func drawable(a *plot.Axis) error {
 func (p *Picture) draw(whole draw.Canvas) error {
 	below := vg.Length(0) // the height of the highest legend
 	for _, panel := range p.plots {
-		if err := cmp.Or(drawable(&panel.X), drawable(&panel.Y)); err != nil {
+		err := cmp.Or(drawable(&panel.X), drawable(&panel.Y))
+		if err != nil {
 			return err
 		}
 		below = max(below, panel.Legend.Rectangle(whole).Size().Y)

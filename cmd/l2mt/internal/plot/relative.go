@@ -24,7 +24,8 @@ type Point struct {
 
 // Table draws the relative errors of an evaluation, in the order of the table.
 func Table(table *compare.Table) *Picture {
-	return Errors("Test error relative to single-task learning", "", []Point{{Rows: table.Rows}})
+	return Errors("Test error relative to single-task learning", "",
+		[]Point{{Rows: table.Rows}})
 }
 
 // Errors draws relative errors with their standard errors: as curves where the names of the
@@ -59,12 +60,19 @@ func Errors(title, axis string, points []Point) *Picture {
 	p.Add(plotter.NewGrid())
 	for i, method := range methods {
 		n := float64(len(methods))
-		shift := (float64(i) - (n-1)/2) / (2 * n) // so that bars do not cover each other
+		shift := (float64(i) - (n-1)/2) /
+			(2 * n) // so that bars do not cover each other
 		addMethod(p, i, method, points, places, shift)
 	}
 	picture := panels(9, 2.4+0.32*vg.Length(len(points)+len(methods)/2), p)
-	from := plotter.XY{X: 1, Y: -0.6}
-	to := plotter.XY{X: 1, Y: float64(len(points)) - 0.4}
+	from := plotter.XY{
+		X: 1,
+		Y: -0.6,
+	}
+	to := plotter.XY{
+		X: 1,
+		Y: float64(len(points)) - 0.4,
+	}
 	if places == nil {
 		var upwards []string
 		for _, point := range slices.Backward(points) {
@@ -76,14 +84,24 @@ func Errors(title, axis string, points []Point) *Picture {
 		p.Y.Label.Text = label
 		p.Y.Padding = 8
 		picture = panels(8, 7.5, p)
-		from = plotter.XY{X: p.X.Min, Y: 1}
-		to = plotter.XY{X: p.X.Max, Y: 1}
+		from = plotter.XY{
+			X: p.X.Min,
+			Y: 1,
+		}
+		to = plotter.XY{
+			X: p.X.Max,
+			Y: 1,
+		}
 		var ticks plot.ConstantTicks
 		for k, x := range places {
-			ticks = append(ticks, plot.Tick{Value: x, Label: points[k].Name})
+			ticks = append(ticks, plot.Tick{
+				Value: x,
+				Label: points[k].Name,
+			})
 		}
 		p.X.Tick.Marker = ticks
-		if start := floats.Min(places); start > 0 && floats.Max(places) > 10*start {
+		start := floats.Min(places)
+		if start > 0 && floats.Max(places) > 10*start {
 			p.X.Scale = plot.LogScale{}
 		}
 	}
@@ -113,7 +131,10 @@ func finite(f compare.Float) bool {
 // addMethod draws method i: a curve where the points have places, else marks below each other,
 // with a shift.
 func addMethod(p *plot.Plot, i int, title string, points []Point, places []float64, shift float64) {
-	look := draw.LineStyle{Width: 0.8, Dashes: plotutil.Dashes(i / len(palette))}
+	look := draw.LineStyle{
+		Width:  0.8,
+		Dashes: plotutil.Dashes(i / len(palette)),
+	}
 	look.Color = palette[i%len(palette)]
 	curve := look
 	curve.Width = 1.2
@@ -128,9 +149,15 @@ func addMethod(p *plot.Plot, i int, title string, points []Point, places []float
 				curve.Width = 2.4
 			}
 			relative := float64(row.Relative)
-			xy := plotter.XY{X: relative, Y: float64(len(points)-1-k) - shift}
+			xy := plotter.XY{
+				X: relative,
+				Y: float64(len(points)-1-k) - shift,
+			}
 			if places != nil {
-				xy = plotter.XY{X: places[k], Y: relative}
+				xy = plotter.XY{
+					X: places[k],
+					Y: relative,
+				}
 			}
 			half := 0.
 			if finite(row.StandardError) {
@@ -140,8 +167,15 @@ func addMethod(p *plot.Plot, i int, title string, points []Point, places []float
 			bars = append(bars, struct{ Low, High float64 }{half, half})
 		}
 	}
-	marks := draw.GlyphStyle{Color: look.Color, Radius: 3.5, Shape: plotutil.Shape(i)}
-	scatter := &plotter.Scatter{XYs: xys, GlyphStyle: marks}
+	marks := draw.GlyphStyle{
+		Color:  look.Color,
+		Radius: 3.5,
+		Shape:  plotutil.Shape(i),
+	}
+	scatter := &plotter.Scatter{
+		XYs:        xys,
+		GlyphStyle: marks,
+	}
 	if places == nil {
 		p.Add(&plotter.XErrorBars{XYs: xys, XErrors: plotter.XErrors(bars),
 			LineStyle: look, CapWidth: plotter.DefaultCapWidth}, scatter)
