@@ -294,8 +294,10 @@ func (s *search) measure(given bool) {
 	rows := 0
 	for _, t := range s.Tasks {
 		rows += len(t.Y)
-		for i, v := range t.Features {
-			sums[s.Part[i%s.d]] += v * v
+		for row := range slices.Chunk(t.Features, max(1, s.d)) {
+			for j, v := range row {
+				sums[s.Part[j]] += v * v
+			}
 		}
 	}
 	for k := range s.Components {
@@ -371,9 +373,12 @@ func (s *search) rooted(products []float64, n int) *mat.Dense {
 	if !linalg.Cholesky(s.ker, n, products, n) {
 		return nil
 	}
-	root := mat.DenseCopyOf(mat.NewTriDense(n, mat.Lower, products))
+	root := slices.Clone(products)
+	for i := range n {
+		clear(root[i*n+i+1 : (i+1)*n])
+	}
 	linalg.Invert(s.ker, n, products, n)
-	return root
+	return mat.NewDense(n, n, root)
 }
 
 // posterior finds w and u_t under the variances. Where there is a Loss it takes steps of Newton's
