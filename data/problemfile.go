@@ -116,7 +116,7 @@ func (t *Task) check(p *Problem) (field string, fault error) {
 			t.Kind, first.Kind)
 	}
 	pair := t.Kind == Classification && len(p.Classes) == 0
-	none := t.Positive == "" && t.Negative == ""
+	blank := t.Positive == "" && t.Negative == ""
 	two := t.Positive != "" && t.Negative != "" && t.Positive != t.Negative
 	switch {
 	case t.Kind != Classification && t.Kind != Regression:
@@ -124,7 +124,7 @@ func (t *Task) check(p *Problem) (field string, fault error) {
 			t.Kind, Classification, Regression)
 	case t.Kind == Regression && len(p.Classes) > 0:
 		return "kind", errors.New("the problem lists classes, but regression has no classes")
-	case pair && !two || !pair && !none:
+	case pair && !two || !pair && !blank:
 		return "positive", fmt.Errorf("%q, and field \"negative\" %q; classification needs two different classes; regression has none, nor has a task of a problem that lists its classes",
 			t.Positive, t.Negative)
 	case len(t.Train) == 0:

@@ -215,11 +215,11 @@ func (r *Rows) Read(columns []*Column) (lines []int, err error) {
 		if err != nil {
 			return nil, err
 		}
-		more, err := b.Into(columns)
+		read, err := b.Into(columns)
 		if err != nil {
 			return nil, err
 		}
-		lines = append(lines, more...)
+		lines = append(lines, read...)
 		n := len(lines)
 		if err := bounded(n, r.Width, n*r.Width, b.stored); err != nil {
 			return nil, r.located(err)

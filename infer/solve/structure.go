@@ -142,14 +142,14 @@ func (b *Bench) features(p *data.ProblemData, views ...string) (*features, error
 }
 
 // fitSteps fits the steps to the training rows of a problem, or takes the steps of an older model.
-func (b *Bench) fitSteps(p *data.ProblemData, seen []string) (*features, error) {
+func (b *Bench) fitSteps(p *data.ProblemData, visible []string) (*features, error) {
 	names := table.Numbers(p.Features, p.Cols())
 	f := &features{
 		names: names.Features(),
 		loss:  b.loss(p.Kind()),
 	}
 	var err error
-	f.steps, err = steps(p, seen, b.options.After)
+	f.steps, err = steps(p, visible, b.options.After)
 	if err != nil {
 		return nil, err
 	}
@@ -249,7 +249,7 @@ func (b *Bench) loss(k data.Kind) mixed.Loss {
 }
 
 // steps standardise columns, and make their views.
-func steps(p *data.ProblemData, seen []string, older *saved.Prior) (view.Steps, error) {
+func steps(p *data.ProblemData, visible []string, older *saved.Prior) (view.Steps, error) {
 	x := p.TrainingRows()
 	var standardise view.Step
 	var views view.Steps
@@ -266,12 +266,12 @@ func steps(p *data.ProblemData, seen []string, older *saved.Prior) (view.Steps, 
 	}
 	if views == nil {
 		see := view.Straight
-		if x.Cols() <= mostCurved && slices.Contains(seen, Curves) {
+		if x.Cols() <= mostCurved && slices.Contains(visible, Curves) {
 			see = view.FitCurves
 		}
 		views = view.Steps{see(x)}
 	}
-	if slices.Contains(seen, Kernel) && len(views) == 1 {
+	if slices.Contains(visible, Kernel) && len(views) == 1 {
 		landmarks := manyLandmarks
 		if p.OwnUnits {
 			landmarks = mostLandmarks
@@ -762,17 +762,17 @@ func (f *features) embed(r *multitask.Result) *multitask.Result {
 func (f *features) omega(fits []*mixed.Fit) *mat.SymDense {
 	m := len(f.Tasks)
 	omega := mat.NewSymDense(m, nil)
-	own := math.SmallestNonzeroFloat32
+	specific := math.SmallestNonzeroFloat32
 	for _, fit := range fits {
 		common := 0.0
 		for _, c := range fit.Components[1:] {
 			common += c.Common * c.Size
-			own += c.Own * c.Size
+			specific += c.Own * c.Size
 		}
 		omega.SymRankOne(omega, common, mat.NewVecDense(m, f.loading))
 	}
 	for i := range m {
-		omega.SetSym(i, i, omega.At(i, i)+own)
+		omega.SetSym(i, i, omega.At(i, i)+specific)
 	}
 	return multitask.Normalised(omega)
 }

@@ -50,9 +50,9 @@ func Evaluate(
 		if link != nil {
 			link(f)
 		}
-		wrong := stat.Mean(rowErrors(kind, f, s.Y, scale[i]), nil)
-		e.Task = append(e.Task, wrong)
-		e.Mean += wrong / float64(m)
+		mean := stat.Mean(rowErrors(kind, f, s.Y, scale[i]), nil)
+		e.Task = append(e.Task, mean)
+		e.Mean += mean / float64(m)
 	}
 	return e, nil
 }

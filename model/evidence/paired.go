@@ -62,11 +62,11 @@ func PairedLoss(a, b *HeldOut) Paired {
 		n := float64(len(l))
 		mean := p.Loss
 		correction := 1.0
-		apart := n > 1
-		if apart && a.units != nil {
-			apart = slices.Min(a.units[i]) < slices.Max(a.units[i])
+		independent := n > 1
+		if independent && a.units != nil {
+			independent = slices.Min(a.units[i]) < slices.Max(a.units[i])
 		}
-		if apart {
+		if independent {
 			mean = means[i]
 			correction = math.Sqrt(n / (n - 1))
 		}

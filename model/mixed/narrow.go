@@ -53,15 +53,15 @@ func narrow(p Problem, workers int) *narrowing {
 	}
 	n.turns = turns
 	n.narrowed.Part = nil
-	after := make([][]float64, len(rows))
+	turned := make([][]float64, len(rows))
 	for k := range turns {
 		turns[k].first = len(n.narrowed.Part)
 		part := n.turn(&turns[k], rows)
 		wide := len(part) / len(rows)
 		n.narrowed.Part = append(n.narrowed.Part,
 			slices.Repeat([]int{k}, wide)...)
-		for i := range after {
-			after[i] = append(after[i], part[i*wide:][:wide]...)
+		for i := range turned {
+			turned[i] = append(turned[i], part[i*wide:][:wide]...)
 		}
 	}
 	n.narrowed.Tasks = slices.Clone(p.Tasks)
@@ -71,8 +71,8 @@ func narrow(p Problem, workers int) *narrowing {
 			t.Features = n.narrowed.Tasks[i-1].Features
 			continue
 		}
-		t.Features = slices.Concat(after[:len(t.Y)]...)
-		after = after[len(t.Y):]
+		t.Features = slices.Concat(turned[:len(t.Y)]...)
+		turned = turned[len(t.Y):]
 	}
 	return n
 }

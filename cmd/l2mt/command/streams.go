@@ -16,7 +16,7 @@ func flows(info fs.FileInfo) bool {
 	return info.Mode()&(fs.ModeNamedPipe|fs.ModeDevice) != 0
 }
 
-// apart refuses an output that is of the wrong kind, or one of the inputs, under any name.
+// apart refuses an output of the wrong kind, or one of the inputs, under any name.
 func apart(out string, directory bool, inputs ...string) error {
 	written, err := os.Stat(out)
 	switch {
