@@ -41,8 +41,8 @@ func (p *Problem) bind(d *Dataset) (*ProblemData, error) {
 func (t *Task) bind(d *Dataset, classes []string) (b TaskData, err error) {
 	b.Task = t
 	if (t.Kind == Regression) != d.Regression() {
-		return b, Mismatch("field \"kind\": a %s task cannot use %s, which has %d classes", t.Kind,
-			d.Name, len(d.Classes))
+		return b, Mismatch("field \"kind\": a %s task cannot use %s, which has %d classes",
+			t.Kind, d.Name, len(d.Classes))
 	}
 	for i, s := range b.sets() {
 		if err == nil {
@@ -97,8 +97,8 @@ func (t *Task) value(d *Dataset, r int, classes []string) (float64, error) {
 	case class == t.Negative:
 		return -1, nil
 	}
-	return 0, Invalid("row %d has the class %q; the task tells %q from %q", r,
-		class, t.Positive, t.Negative)
+	return 0, Invalid("row %d has the class %q; the task tells %q from %q",
+		r, class, t.Positive, t.Negative)
 }
 
 // learnable checks that the training rows of all tasks together can teach something. One

@@ -23,8 +23,8 @@ func NewCovariance(rows [][]float64) (*mat.SymDense, error) {
 	}
 	for i, row := range rows {
 		if len(row) != m {
-			return nil, Invalid("row %d has %d entries; a matrix of %d rows needs %d", i,
-				len(row), m, m)
+			return nil, Invalid("row %d has %d entries; a matrix of %d rows needs %d",
+				i, len(row), m, m)
 		}
 		for _, v := range row {
 			largest = max(largest, math.Abs(v))
@@ -35,8 +35,8 @@ func NewCovariance(rows [][]float64) (*mat.SymDense, error) {
 		for j, v := range row[:i+1] {
 			w := rows[j][i]
 			if math.Abs(v-w) > covarianceTolerance*largest {
-				return nil, Invalid("it is not symmetric: entry (%d, %d) is %v, entry (%d, %d) is %v", i,
-					j, v, j, i, w)
+				return nil, Invalid("it is not symmetric: entry (%d, %d) is %v, entry (%d, %d) is %v",
+					i, j, v, j, i, w)
 			}
 			a.SetSym(i, j, v)
 		}

@@ -147,8 +147,8 @@ func (d *Dataset) check() error {
 		r := d.X.Row(i)
 		for p, v := range r.Value {
 			if !finite(float64(v)) {
-				return Invalid("row %d, column %d: the feature is %v; it must be finite", i,
-					r.Column(p), v)
+				return Invalid("row %d, column %d: the feature is %v; it must be finite",
+					i, r.Column(p), v)
 			}
 		}
 	}

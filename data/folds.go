@@ -256,14 +256,14 @@ func scrambled(seed, number, salt uint64) uint64 {
 // no groups.
 func (p *ProblemData) CheckTogether(together [][]int) error {
 	if together != nil && len(together) != len(p.Tasks) {
-		return Invalid("folds: there are numbers of groups for %d tasks; the problem has %d tasks", len(together),
-			len(p.Tasks))
+		return Invalid("folds: there are numbers of groups for %d tasks; the problem has %d tasks",
+			len(together), len(p.Tasks))
 	}
 	for i, numbers := range together {
 		t := p.Tasks[i]
 		if len(numbers) != len(t.TrainSet.Y) {
-			return Invalid("folds: task %q: there are %d numbers of groups; it has %d training rows", t.Name,
-				len(numbers), len(t.TrainSet.Y))
+			return Invalid("folds: task %q: there are %d numbers of groups; it has %d training rows",
+				t.Name, len(numbers), len(t.TrainSet.Y))
 		}
 	}
 	return nil

@@ -68,8 +68,8 @@ func IsSparse(x Matrix) bool {
 // It keeps values without copying.
 func NewDense(rows, cols int, values []float32) (*Stored, error) {
 	if rows < 0 || cols < 0 || len(values) != rows*cols {
-		return nil, fmt.Errorf("a dense matrix of %d x %d needs %d values, not %d", rows,
-			cols, rows*cols, len(values))
+		return nil, fmt.Errorf("a dense matrix of %d x %d needs %d values, not %d",
+			rows, cols, rows*cols, len(values))
 	}
 	ptr := make([]int, rows+1)
 	for i := range ptr {

@@ -59,8 +59,8 @@ func (f *ProblemFile) Save(path string) error {
 func (f *ProblemFile) Encode() ([]byte, error) {
 	raw, err := json.Marshal(f)
 	name := []byte(`{"name":`) // which no text has in JSON
-	return append(bytes.ReplaceAll(raw, name,
-		append([]byte("\n"), name...)), '\n'), err
+	return append(
+		bytes.ReplaceAll(raw, name, append([]byte("\n"), name...)), '\n'), err
 }
 
 // check returns the first fault that the file has whatever its data is.

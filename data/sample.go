@@ -125,8 +125,8 @@ func (c SampleConfig) byClasses(d *Dataset, pool []candidate) (train, test *Prob
 		fewest++
 	}
 	if n < 2*fewest {
-		return nil, nil, Invalid("sample: %s: %d classes, but two disjoint sets of classes with %d pairs each take %d", d.Name,
-			n, c.MaxTasks, 2*fewest)
+		return nil, nil, Invalid("sample: %s: %d classes, but two disjoint sets of classes with %d pairs each take %d",
+			d.Name, n, c.MaxTasks, 2*fewest)
 	}
 	order := Stream(c.Seed, "train and test classes").Perm(n)
 	tested := Picked(d.Classes, order[:c.tested(n, fewest)])
@@ -302,8 +302,8 @@ func (c SampleConfig) split(t *Task, rows []int, r *rand.Rand) error {
 	train := max(1, int(math.Round(c.TrainFraction*total)))
 	validation := max(1, int(math.Round(c.ValidationFraction*total)))
 	if train+validation >= n {
-		return Invalid("sample: task %q: %d rows of one class cannot be split by %v and %v with one left for the test", t.Name,
-			n, c.TrainFraction, c.ValidationFraction)
+		return Invalid("sample: task %q: %d rows of one class cannot be split by %v and %v with one left for the test",
+			t.Name, n, c.TrainFraction, c.ValidationFraction)
 	}
 	order := Picked(rows, r.Perm(n))
 	t.Train = append(t.Train, order[:train]...)

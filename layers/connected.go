@@ -69,8 +69,8 @@ func (h Head) Validate() error {
 			return data.Invalid("head: layer %d: it is %d x %d with %d weights and %d biases; it needs in x out weights and out biases",
 				i, l.In, l.Out, len(l.W), len(l.B))
 		case i > 0 && l.In != h[i-1].Out:
-			return data.Mismatch("head: layer %d: it takes %d numbers, but layer %d makes %d; the layers must chain", i, l.In,
-				i-1, h[i-1].Out)
+			return data.Mismatch("head: layer %d: it takes %d numbers, but layer %d makes %d; the layers must chain",
+				i, l.In, i-1, h[i-1].Out)
 		}
 		if NotFinite(l.W) >= 0 || NotFinite(l.B) >= 0 {
 			return data.Invalid("head: layer %d: a weight or bias is infinite or is NaN; it must be finite", i)

@@ -64,8 +64,8 @@ func (s Statistic) values(compute Rows, rows []int) (v []float64, err error) {
 	}
 	want := len(rows) * s.Cols
 	if len(v) != want {
-		return nil, data.Invalid("statistic %q: it has %d numbers; %d rows of %d have %d", s.Name,
-			len(v), len(rows), s.Cols, want)
+		return nil, data.Invalid("statistic %q: it has %d numbers; %d rows of %d have %d",
+			s.Name, len(v), len(rows), s.Cols, want)
 	}
 	i := layers.NotFinite(v)
 	if i >= 0 {

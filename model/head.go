@@ -207,8 +207,8 @@ func Through(head layers.Head, count int, p *data.ProblemData) (*data.ProblemDat
 		return p, err
 	}
 	if len(p.Prepare) > 0 {
-		return nil, ErrMismatch.Errorf("problem %q: its features are prepared (%s), but a head takes the features of the dataset; draw the problems without --prepare", p.Name,
-			strings.Join(p.Prepare, ", "))
+		return nil, ErrMismatch.Errorf("problem %q: its features are prepared (%s), but a head takes the features of the dataset; draw the problems without --prepare",
+			p.Name, strings.Join(p.Prepare, ", "))
 	}
 	q, err := p.Mapped(func(x data.Matrix) (data.Matrix, error) {
 		return head.Apply(x, count)

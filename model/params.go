@@ -143,12 +143,12 @@ func (p Params) matches(c Config) error {
 	for i, s := range specs {
 		switch t := p[i]; {
 		case t.Name != s.Name:
-			return ErrMismatch.Errorf("tensor %d is %q, but the configuration has %q there", i,
-				t.Name, s.Name)
+			return ErrMismatch.Errorf("tensor %d is %q, but the configuration has %q there",
+				i, t.Name, s.Name)
 		case !slices.Equal(t.Shape, s.Shape),
 			len(t.Value) != layers.Shape(s.Shape).TotalSize():
-			return ErrMismatch.Errorf("tensor %q has shape %v and %d numbers, but the configuration has shape %v", t.Name,
-				t.Shape, len(t.Value), s.Shape)
+			return ErrMismatch.Errorf("tensor %q has shape %v and %d numbers, but the configuration has shape %v",
+				t.Name, t.Shape, len(t.Value), s.Shape)
 		}
 	}
 	return nil

@@ -125,8 +125,8 @@ func stacked(c Config, p *data.ProblemData) ([]layers.Task, error) {
 	}
 	names := NamesOf(p)
 	if c.Names != "" && names != c.Names {
-		return nil, ErrMismatch.Errorf("problem %q: its features are %s, but the network's are %s; they must be the same, in the same order", p.Name,
-			cmp.Or(names, "without names"), c.Names)
+		return nil, ErrMismatch.Errorf("problem %q: its features are %s, but the network's are %s; they must be the same, in the same order",
+			p.Name, cmp.Or(names, "without names"), c.Names)
 	}
 	k := p.Several()
 	if k > 0 && c.Readout != "mean" {

@@ -124,8 +124,8 @@ func missing[T any](pieces map[string]T, kind, name string) error {
 	if registered {
 		return nil
 	}
-	return ErrConfig.Errorf("model.%s is %q; it must be one of %s, or the program must import the package that registers it, as l2mt/model/pairwise does for \"pairwise\"", kind, name,
-		strings.Join(sortedKeys(pieces), ", "))
+	return ErrConfig.Errorf("model.%s is %q; it must be one of %s, or the program must import the package that registers it, as l2mt/model/pairwise does for \"pairwise\"",
+		kind, name, strings.Join(sortedKeys(pieces), ", "))
 }
 
 func sortedKeys[T any](m map[string]T) []string {

@@ -119,8 +119,8 @@ func (n *Network) save(dir string) error {
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		return err
 	}
-	text, err := json.MarshalIndent(configFile{configSchema,
-		n.Config, n.Provenance}, "", "  ")
+	text, err := json.MarshalIndent(
+		configFile{configSchema, n.Config, n.Provenance}, "", "  ")
 	if err != nil {
 		return err
 	}

@@ -115,8 +115,8 @@ func (t *trainer) find(p prepared) (*mat.SymDense, error) {
 	}
 	s, err := solve.Omega(e.Asked(t.network.Direction()))
 	if err != nil {
-		return nil, t.diverged(fmt.Sprintf("the covariance of problem %q: %v",
-			p.name, err))
+		return nil, t.diverged(
+			fmt.Sprintf("the covariance of problem %q: %v", p.name, err))
 	}
 	return s.Omega, nil
 }

@@ -238,8 +238,8 @@ func (t *trainer) finished() bool {
 func (t *trainer) epoch(ctx context.Context) error {
 	number := len(t.state.Metrics)
 	order := shuffle(t.config.Seed, number, len(t.steps))
-	t.options.Progress.Start(fmt.Sprintf("epoch %d/%d",
-		number, t.config.Epochs),
+	t.options.Progress.Start(
+		fmt.Sprintf("epoch %d/%d", number, t.config.Epochs),
 		len(order)-t.state.Step)
 	defer t.options.Progress.Finish()
 	deviation := 0.0
@@ -321,8 +321,8 @@ func (t *trainer) compute(ctx context.Context, s prepared, step int) (model.Step
 	}
 	result, err := t.graph.Step(t.network.Params, s.payload, s.tuples)
 	if errors.Is(err, model.ErrNotFinite) {
-		err = t.diverged(fmt.Sprintf("step %d, on problem %q: %v",
-			step+1, s.name, err))
+		err = t.diverged(
+			fmt.Sprintf("step %d, on problem %q: %v", step+1, s.name, err))
 	}
 	return result, err
 }
@@ -352,8 +352,8 @@ func (t *trainer) evaluate(ctx context.Context, m *Metrics) error {
 	for i, s := range t.config.Model.Specs() {
 		p := t.params[i]
 		if slices.ContainsFunc(p.Value, notFinite) {
-			return t.diverged(fmt.Sprintf("the parameter %s is not finite after the last step",
-				p.Name))
+			return t.diverged(
+				fmt.Sprintf("the parameter %s is not finite after the last step", p.Name))
 		}
 		if !s.Embedding && len(p.Shape) == 1 && len(p.Value) <= 8 {
 			m.Scalars[p.Name] = slices.Clone(p.Value)

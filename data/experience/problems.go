@@ -246,8 +246,8 @@ func (s *Store) Complete() ([]*Record, error) {
 	records, err := s.Load()
 	for _, r := range records {
 		if !kept[r.ProblemID] {
-			return nil, data.Mismatch("%s: there are tuples on problem %q (%s), which is not among the %d problems kept", s.dir,
-				r.Problem, r.ProblemID, len(kept))
+			return nil, data.Mismatch("%s: there are tuples on problem %q (%s), which is not among the %d problems kept",
+				s.dir, r.Problem, r.ProblemID, len(kept))
 		}
 	}
 	return records, err

@@ -135,8 +135,8 @@ func newArray(r io.Reader, length, stored int64) (*array, error) {
 		a.size *= 4
 	}
 	promised := float64(a.size) // bytes
-	for dimension := range strings.FieldsSeq(strings.ReplaceAll(header[3],
-		",", " ")) {
+	for dimension := range strings.FieldsSeq(
+		strings.ReplaceAll(header[3], ",", " ")) {
 		n, err := strconv.Atoi(dimension)
 		promised *= float64(n)
 		if err != nil || promised > math.MaxInt64 {
@@ -155,8 +155,8 @@ func newArray(r io.Reader, length, stored int64) (*array, error) {
 // String describes the array: "8677 x 1000 float32".
 func (a *array) String() string {
 	shape := strings.Trim(fmt.Sprint(a.shape), "[]")
-	return strings.TrimSpace(strings.ReplaceAll(shape,
-		" ", " x ") + " " + a.kind)
+	return strings.TrimSpace(
+		strings.ReplaceAll(shape, " ", " x ") + " " + a.kind)
 }
 
 // numbersOf reads the entries of an array of numbers, row by row.
@@ -224,8 +224,8 @@ type output struct {
 // write writes the array as NumPy does, padded so that entries start at a multiple of 64
 // bytes.
 func (o output) write(w io.Writer) error {
-	shape := strings.Trim(strings.ReplaceAll(fmt.Sprint(o.shape),
-		" ", ", "), "[]")
+	shape := strings.Trim(
+		strings.ReplaceAll(fmt.Sprint(o.shape), " ", ", "), "[]")
 	if len(o.shape) == 1 {
 		shape += ","
 	}

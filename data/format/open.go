@@ -108,8 +108,8 @@ func readNames(path string) (names []string, err error) {
 		name = strings.TrimSpace(name)
 		first, known := line[name]
 		if known {
-			return nil, data.Malformed("%s: line %d: the name %q is empty or on line %d too; every line needs a name of its own", path,
-				len(names)+1, name, first)
+			return nil, data.Malformed("%s: line %d: the name %q is empty or on line %d too; every line needs a name of its own",
+				path, len(names)+1, name, first)
 		}
 		names = append(names, name)
 		line[name] = len(names)

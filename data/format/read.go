@@ -224,8 +224,8 @@ func (f *Frame) Name(o Options) (err error) {
 				f.Features = append(f.Features, strconv.Itoa(int(j)))
 			}
 			f.Notes = append(f.Notes,
-				fmt.Sprintf("%d of %d columns have entries; the others are left out", len(used),
-					x.Cols()))
+				fmt.Sprintf("%d of %d columns have entries; the others are left out",
+					len(used), x.Cols()))
 		}
 	}
 	for _, c := range f.Labels {

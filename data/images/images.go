@@ -105,8 +105,8 @@ func (c *Collection) add(class string) error {
 			File{path.Join(class, f.Name()), len(c.Classes), f.Size()})
 	}
 	if len(c.Files) == first {
-		return data.Invalid("class %s: its folder has no pictures (%s); remove it, or leave the class out", class,
-			strings.Join(extensions, ", "))
+		return data.Invalid("class %s: its folder has no pictures (%s); remove it, or leave the class out",
+			class, strings.Join(extensions, ", "))
 	}
 	c.Classes = append(c.Classes, class)
 	return nil

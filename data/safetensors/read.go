@@ -164,8 +164,8 @@ func (e entry) check(begin, limit int) error {
 		return fmt.Errorf("dtype %q is not one of %s, %s", e.DType, F32, F64)
 	}
 	if e.Offsets[0] != begin || e.Offsets[1] < begin || e.Offsets[1] > limit {
-		return fmt.Errorf("its data is at bytes %d to %d of %d; it must begin at %d", e.Offsets[0],
-			e.Offsets[1], limit, begin)
+		return fmt.Errorf("its data is at bytes %d to %d of %d; it must begin at %d",
+			e.Offsets[0], e.Offsets[1], limit, begin)
 	}
 	have := e.Offsets[1] - begin
 	if product(append([]int{sizes[e.DType]}, e.Shape...)) != have {

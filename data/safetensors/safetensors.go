@@ -117,8 +117,8 @@ func header(tensors []Tensor, metadata map[string]string) ([]byte, error) {
 		count := max(len(t.Value), len(t.Single))
 		begin := end
 		if product(t.Shape) != count || sizes[t.DType] == 0 {
-			return nil, fmt.Errorf("tensor %q has shape %v but %d numbers, and dtype %q, which can be %s or %s", t.Name,
-				t.Shape, count, t.DType, F32, F64)
+			return nil, fmt.Errorf("tensor %q has shape %v but %d numbers, and dtype %q, which can be %s or %s",
+				t.Name, t.Shape, count, t.DType, F32, F64)
 		}
 		_, taken := entries[t.Name]
 		if taken || t.Name == "" {

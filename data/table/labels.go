@@ -58,8 +58,8 @@ func (r *reader) values() error {
 	for i := range r.places {
 		if r.task != nil && r.gap(r.task, i) {
 			missing.add(i,
-				data.Invalid("column %q, the task: it is missing (%q); every row needs one, or say with --na what means missing", r.task.Name,
-					r.task.Label(i).Text))
+				data.Invalid("column %q, the task: it is missing (%q); every row needs one, or say with --na what means missing",
+					r.task.Name, r.task.Label(i).Text))
 		}
 	}
 	r.faults = append(r.faults, missing)
@@ -108,8 +108,8 @@ func (r *reader) kind() (kind data.Kind, err error) {
 	}
 	if r.Kind == "" && kind == data.Regression && first.whole {
 		different := differ(first.Numbers, len(first.Numbers))
-		r.note("target %q: %d different whole numbers, taken for %s; say --kind %s if they are classes", first.Name,
-			different, kind, data.Classification)
+		r.note("target %q: %d different whole numbers, taken for %s; say --kind %s if they are classes",
+			first.Name, different, kind, data.Classification)
 	}
 	return cmp.Or(kind, r.Kind, data.Classification), nil
 }
@@ -183,8 +183,8 @@ func (t *task) learn(kind data.Kind, positive string, classes []format.Label, se
 			pair = slices.Clone(t.classes)
 		}
 		if len(pair) == 1 {
-			return data.Invalid("task %q: all its %d rows are %q, and so are all others; some rows must have another class", t.name,
-				len(t.rows), pair[0])
+			return data.Invalid("task %q: all its %d rows are %q, and so are all others; some rows must have another class",
+				t.name, len(t.rows), pair[0])
 		}
 		if format.Key(positive) == format.Key(pair[0].String()) {
 			slices.Reverse(pair)
@@ -193,8 +193,8 @@ func (t *task) learn(kind data.Kind, positive string, classes []format.Label, se
 		t.task.Positive = pair[1].String()
 		if positive != "" &&
 			format.Key(positive) != format.Key(t.task.Positive) {
-			return data.Invalid("task %q: its classes are %q and %q; %q cannot be the positive one", t.name,
-				t.task.Negative, t.task.Positive, positive)
+			return data.Invalid("task %q: its classes are %q and %q; %q cannot be the positive one",
+				t.name, t.task.Negative, t.task.Positive, positive)
 		}
 	}
 	for _, k := range t.index {

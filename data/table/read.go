@@ -307,8 +307,8 @@ func (r *reader) readSheet(path string) error {
 	}
 	names := rows.Names
 	if len(r.sheets) > 0 && s.bare != r.sheets[0].bare {
-		return data.Mismatch("%s: either it or %s has a header, and the other has none; give both a header, or neither", path,
-			r.sheets[0].path)
+		return data.Mismatch("%s: either it or %s has a header, and the other has none; give both a header, or neither",
+			path, r.sheets[0].path)
 	}
 	if r.flags != nil {
 		r.usual(names)
@@ -496,8 +496,8 @@ func (r *reader) labelled() {
 		case len(r.targets) == 1 && !r.SkipUnlabelled:
 			c := r.targets[0].Column
 			missing.add(i,
-				data.Invalid("column %q, the target: it is missing (%q); fill it in, leave such rows out with --skip-unlabelled, or say with --na what means missing", c.Name,
-					c.Label(i).Text))
+				data.Invalid("column %q, the target: it is missing (%q); fill it in, leave such rows out with --skip-unlabelled, or say with --na what means missing",
+					c.Name, c.Label(i).Text))
 		}
 	}
 	floats.Scale(float64(len(rows))/floats.Sum(r.weights), r.weights)

@@ -157,8 +157,8 @@ func (r *Recipe) Validate() error {
 	for _, c := range r.Columns {
 		for _, values := range [][]float64{c.Mean, c.Offset} {
 			if values != nil && len(values) != c.parts() {
-				return data.Invalid("column %q: %d means or offsets; it makes %d features", c.Name,
-					len(values), c.parts())
+				return data.Invalid("column %q: %d means or offsets; it makes %d features",
+					c.Name, len(values), c.parts())
 			}
 			for _, v := range values {
 				if !(math.Abs(v) <= math.MaxFloat32/2) {
@@ -273,8 +273,8 @@ func (r *Recipe) features(c *Column, value []float32,
 			}
 		case missing[t] && (r.Strict || c.Mean == nil):
 			problem.add(i,
-				data.Invalid("column %q: the value is missing (%q); fill it in, or fit without --strict or without the column (--ignore)", c.Name,
-					from.Texts[t]))
+				data.Invalid("column %q: the value is missing (%q); fill it in, or fit without --strict or without the column (--ignore)",
+					c.Name, from.Texts[t]))
 		case missing[t]:
 			if copy(part, mean); c.Gaps {
 				part[c.parts()] = 1
@@ -287,8 +287,8 @@ func (r *Recipe) features(c *Column, value []float32,
 			copy(part, values[t])
 		case c.Date != "":
 			problem.add(i,
-				data.Malformed("column %q: %q is not a date such as %s; write it so", c.Name,
-					from.Texts[t], c.Date))
+				data.Malformed("column %q: %q is not a date such as %s; write it so",
+					c.Name, from.Texts[t], c.Date))
 		default:
 			notes[fmt.Sprintf("rows with the level %q in column %q, which the model has not seen (it adds nothing)",
 				from.Texts[t], c.Name)]++

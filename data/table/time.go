@@ -20,8 +20,8 @@ func (r *reader) date() {
 			parts := dateParts(layout, r.time.Texts[k])
 			if parts == nil {
 				problem.add(i,
-					data.Malformed("column %q, the time: %q is not a number, and not all rows are dates of one form; write dates as 2006-01-31", r.time.Name,
-						r.time.Texts[k]))
+					data.Malformed("column %q, the time: %q is not a number, and not all rows are dates of one form; write dates as 2006-01-31",
+						r.time.Name, r.time.Texts[k]))
 			}
 			moment = parts["day"]
 		}

@@ -121,8 +121,8 @@ func (r *reader) ordered(tasks []*task, columns *[]string) error {
 			return data.Invalid("column %q: it equals the target %q; leave it out with --ignore", name, target.Name)
 		case counts:
 			r.note("column %q only counts the rows; if it is their number, leave it out with --ignore", name)
-		case math.Abs(stat.Correlation(data.Ranks(values),
-			data.Ranks(order), nil)) > sameOrder:
+		case math.Abs(
+			stat.Correlation(data.Ranks(values), data.Ranks(order), nil)) > sameOrder:
 			*columns = append(*columns,
 				fmt.Sprintf("%q (target %q)", name, target.Name))
 		}

@@ -269,8 +269,8 @@ func extremes(x data.Matrix) (low, high []float32) {
 // dense and sparse ones sparse.
 func (s Step) Apply(x data.Matrix) (data.Matrix, error) {
 	if x.Cols() != s.Cols {
-		return nil, data.Mismatch("step %q: it was fitted on %d columns and the matrix has %d", s.Kind,
-			s.Cols, x.Cols())
+		return nil, data.Mismatch("step %q: it was fitted on %d columns and the matrix has %d",
+			s.Kind, s.Cols, x.Cols())
 	}
 	if s.Kind == Select {
 		return selectColumns(x, s.Columns), nil

@@ -245,8 +245,8 @@ func (s *Server) status(err error) (code int, says error) {
 
 // refuse answers with an error in the form of MLflow.
 func refuse(w http.ResponseWriter, code int, err error) {
-	kind := strings.ToUpper(strings.ReplaceAll(http.StatusText(code),
-		" ", "_"))
+	kind := strings.ToUpper(
+		strings.ReplaceAll(http.StatusText(code), " ", "_"))
 	write(w, code, map[string]string{
 		"error_code": kind,
 		"message":    err.Error(),

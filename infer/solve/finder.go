@@ -132,6 +132,6 @@ func spread(omega *mat.SymDense, tasks []int, m int) *mat.SymDense {
 	var half, product mat.Dense
 	half.Mul(columns, omega)
 	product.Mul(&half, columns.T())
-	return multitask.Normalised(mat.NewSymDense(m,
-		mat.DenseCopyOf(product.T()).RawMatrix().Data))
+	return multitask.Normalised(
+		mat.NewSymDense(m, mat.DenseCopyOf(product.T()).RawMatrix().Data))
 }

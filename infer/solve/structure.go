@@ -325,8 +325,8 @@ func (f *features) leading() []float64 {
 		return f.loading
 	}
 	first := mat.Col(nil, m-1, spectrum.Vectors)
-	floats.Scale(math.Copysign(math.Sqrt(float64(m)),
-		floats.Sum(first)), first)
+	floats.Scale(
+		math.Copysign(math.Sqrt(float64(m)), floats.Sum(first)), first)
 	return first
 }
 

@@ -107,8 +107,8 @@ func tapsFirst(weight []float32, in, out int) []float32 {
 
 // by writes a shape: 64 x 3 x 3 x 3.
 func by(shape []int) string {
-	return strings.ReplaceAll(strings.Trim(fmt.Sprint(shape),
-		"[]"), " ", " x ")
+	return strings.ReplaceAll(
+		strings.Trim(fmt.Sprint(shape), "[]"), " ", " x ")
 }
 
 // numbers are the weights or the biases of a layer. They have a shape and are finite.

@@ -204,8 +204,8 @@ func (p *TrainingSet) checkSamples(s data.Samples) error {
 		case math.IsNaN(y) || math.IsInf(y, 0):
 			return ErrInvalidData.Errorf("y, row %d: it is %v; it must be finite", i, y)
 		case classes > 1 && (y < 0 || y >= classes || y != math.Trunc(y)):
-			return ErrInvalidData.Errorf("y, row %d: it is %v; the classes have the numbers 0 to %d", i,
-				y, p.classes-1)
+			return ErrInvalidData.Errorf("y, row %d: it is %v; the classes have the numbers 0 to %d",
+				i, y, p.classes-1)
 		case classes == 1 && p.loss == Logistic && y != 1 && y != -1:
 			return ErrInvalidData.Errorf("y, row %d: the label is %v; the logistic loss needs -1 or +1", i, y)
 		}

@@ -107,8 +107,8 @@ func (p *Prior) Check(problem *data.ProblemData) error {
 	for _, t := range problem.Tasks {
 		classes := problem.ClassesOf(t)
 		if t.Kind != p.kind || !slices.Equal(classes, p.classes) {
-			return data.Mismatch("task %q is a %s %q, but the older model's tasks are a %s %q; they must be alike", t.Name,
-				t.Kind, classes, p.kind, p.classes)
+			return data.Mismatch("task %q is a %s %q, but the older model's tasks are a %s %q; they must be alike",
+				t.Name, t.Kind, classes, p.kind, p.classes)
 		}
 	}
 	return nil

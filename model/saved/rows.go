@@ -172,11 +172,11 @@ func (r *Rows) findTasks() error {
 			})
 		}
 	case r.fit.Recipe.Task != "":
-		return fmt.Errorf("%w: there is no column %q; give another column, or the name of one task (--task)", ErrNoTask,
-			r.fit.Recipe.Task)
+		return fmt.Errorf("%w: there is no column %q; give another column, or the name of one task (--task)",
+			ErrNoTask, r.fit.Recipe.Task)
 	default:
-		return fmt.Errorf("%w: give --task with one of the model's tasks, %s, or with a column that names them", ErrNoTask,
-			format.Abridge(r.fit.TaskNames()))
+		return fmt.Errorf("%w: give --task with one of the model's tasks, %s, or with a column that names them",
+			ErrNoTask, format.Abridge(r.fit.TaskNames()))
 	}
 	return nil
 }

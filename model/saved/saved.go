@@ -446,8 +446,8 @@ func Load(dir string) (*Fit, error) {
 	}
 	for name, shape := range shapes {
 		if d*m == 0 || !slices.Equal(found[name].Shape, shape) {
-			return nil, ErrSaved.Errorf("%s: tensor %s is not of %d features, %d tasks and %d classes", weights,
-				name, d, m, len(s.Classes))
+			return nil, ErrSaved.Errorf("%s: tensor %s is not of %d features, %d tasks and %d classes",
+				weights, name, d, m, len(s.Classes))
 		}
 	}
 	k := max(1, len(s.Classes))

@@ -98,8 +98,8 @@ func (j *job) tried(ctx context.Context) *experience.Record {
 		r.Status = experience.Failed
 		r.Omega = nil
 		r.Result = nil
-		r.Reason = cmp.Or(strings.ToValidUTF8(err.Error(),
-			"?"), "an error without a text")
+		r.Reason = cmp.Or(
+			strings.ToValidUTF8(err.Error(), "?"), "an error without a text")
 	}
 	return &r
 }

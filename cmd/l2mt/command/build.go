@@ -116,8 +116,8 @@ func (b *buildFlags) goOn(e *env, dir string, work func(begin func() error) erro
 		return err
 	}
 	used, err := loadUsed(dir)
-	e.remark("there is nothing left to do in %s, which was made by %s", dir,
-		cmp.Or(used.makers(), "an unknown build"))
+	e.remark("there is nothing left to do in %s, which was made by %s",
+		dir, cmp.Or(used.makers(), "an unknown build"))
 	return err
 }
 

@@ -21,8 +21,8 @@ type collectCmd struct {
 
 func (c *collectCmd) Validate() error {
 	if c.Draws < 1 || min(c.Explore, c.Near, c.Workers) < 0 {
-		return fmt.Errorf("--draws=%d --explore=%d --near=%d --workers=%d: --draws must be at least 1, the others at least 0", c.Draws,
-			c.Explore, c.Near, c.Workers)
+		return fmt.Errorf("--draws=%d --explore=%d --near=%d --workers=%d: --draws must be at least 1, the others at least 0",
+			c.Draws, c.Explore, c.Near, c.Workers)
 	}
 	return c.Config.Validate()
 }
@@ -73,8 +73,8 @@ func (c *collectCmd) Run(e *env) (err error) {
 			})
 		return err
 	})
-	e.remark("%d tuples made, %d of them failed; %d were there before", s.Made,
-		s.Failed-s.Perfect, s.Had)
+	e.remark("%d tuples made, %d of them failed; %d were there before",
+		s.Made, s.Failed-s.Perfect, s.Had)
 	if s.Perfect > 0 {
 		e.remark("%d have no relative error, because single-task learning makes no test error on their problems", s.Perfect)
 	}

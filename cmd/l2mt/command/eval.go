@@ -165,8 +165,8 @@ func (c *evalCmd) journal(e *env) (*compare.Journal, error) {
 			siblings = append(siblings, filepath.Join(c.Out, sibling))
 		}
 	}
-	journal, err := compare.OpenJournal(filepath.Join(c.Out,
-		name), siblings...)
+	journal, err := compare.OpenJournal(
+		filepath.Join(c.Out, name), siblings...)
 	if err != nil {
 		return nil, err
 	}

@@ -96,8 +96,8 @@ func (c *sweepCmd) read() (*experiment, error) {
 			c.Experiment, len(raw), maxExperiment)
 	}
 	if errors.Is(err, fs.ErrNotExist) {
-		return nil, errUsage.Errorf("there is no file %s, nor a shipped experiment of this name; there are %s", c.Experiment,
-			strings.Join(experimentNames(), ", "))
+		return nil, errUsage.Errorf("there is no file %s, nor a shipped experiment of this name; there are %s",
+			c.Experiment, strings.Join(experimentNames(), ", "))
 	}
 	if err != nil {
 		return nil, err
@@ -243,8 +243,8 @@ type experimentRun struct {
 
 // name is the name of the run and of its folder.
 func (r *experimentRun) name() string {
-	return strings.TrimPrefix(fmt.Sprintf("%s,seed-%d",
-		url.QueryEscape(r.Name), r.seed), ",")
+	return strings.TrimPrefix(
+		fmt.Sprintf("%s,seed-%d", url.QueryEscape(r.Name), r.seed), ",")
 }
 
 // stages are the commands that make a run.
@@ -262,8 +262,8 @@ func (x *experiment) stages(r *experimentRun, dir string, first map[string]strin
 	given := map[string][]string{}
 	for _, line := range slices.Concat(x.Flags, r.Flags) {
 		command, flags, _ := strings.Cut(line, " ")
-		if !slices.Contains([]string{"problems",
-			"collect", "train", "eval"}, command) {
+		if !slices.Contains(
+			[]string{"problems", "collect", "train", "eval"}, command) {
 			return nil, fmt.Errorf("%q: flags must begin with a command, one of problems, collect, train and eval", command)
 		}
 		given[command] = append(given[command], strings.Fields(flags)...)

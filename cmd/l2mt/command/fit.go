@@ -255,6 +255,6 @@ func (c *fitCmd) read() (*table.Table, error) {
 			}, nil
 		}
 	}
-	return nil, errUsage.Errorf("--name=%q: %s has no such problem; of its %d the first is %q", c.Name,
-		c.Problems, len(problems), problems[0].Name)
+	return nil, errUsage.Errorf("--name=%q: %s has no such problem; of its %d the first is %q",
+		c.Name, c.Problems, len(problems), problems[0].Name)
 }

@@ -97,8 +97,8 @@ func (c *reportCmd) Run(e *env) error {
 			return err
 		})
 	if err == nil && len(p.Parts) == 0 {
-		err = fmt.Errorf("%s: there is nothing to report: no %s, %s, %s or %s, here or in a folder", c.Dir,
-			tableFile, sweepFile, saved.ReportFile, model.ConfigFile)
+		err = fmt.Errorf("%s: there is nothing to report: no %s, %s, %s or %s, here or in a folder",
+			c.Dir, tableFile, sweepFile, saved.ReportFile, model.ConfigFile)
 	}
 	if err != nil {
 		return err

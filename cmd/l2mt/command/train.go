@@ -85,8 +85,8 @@ func (c *trainCmd) Run(e *env) error {
 	features := example.Problem.Cols()
 	if head != nil {
 		if head.In() != features {
-			return errUsage.Errorf("--head=%s takes %d features, but the problems have %d", c.Head,
-				head.In(), features)
+			return errUsage.Errorf("--head=%s takes %d features, but the problems have %d",
+				c.Head, head.In(), features)
 		}
 		features = head.Out()
 	}
@@ -211,7 +211,7 @@ func (c *trainCmd) train(e *env, config train.Config,
 		return err
 	}
 	best := report.Metrics[report.Best]
-	return e.print(trained{c.Out, config.Seed, report.Best,
-		best, report.Metrics[0].Found,
-		report.Network.Sigma, report.Warnings}, "train")
+	return e.print(
+		trained{c.Out, config.Seed, report.Best, best, report.Metrics[0].Found,
+			report.Network.Sigma, report.Warnings}, "train")
 }

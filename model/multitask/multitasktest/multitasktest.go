@@ -67,8 +67,8 @@ func newSuite(t *testing.T, model multitask.Model, seed uint64) *suite {
 	s.params = datatest.Must(multitask.Complete(model, s.params))(t)
 	c, ok := model.(multitask.Convex)
 	if ok {
-		s.convex = !math.IsNaN(c.Support(mat.NewSymDense(1, nil),
-			nil, s.params))
+		s.convex = !math.IsNaN(
+			c.Support(mat.NewSymDense(1, nil), nil, s.params))
 	}
 	p := &data.ProblemData{}
 	for range tasks {
@@ -239,8 +239,8 @@ func (s *suite) nearby(t *testing.T) {
 	check := func(what string, w *mat.Dense, b []float64, c *multitask.Covariance) {
 		v := s.value(t, w, b, c).Objective
 		if v < r.Objective-r.Gap-tolerance*(1+math.Abs(v)) {
-			t.Errorf("with another %s it is %v; a fit with a gap of %g has %v", what,
-				v, r.Gap, r.Objective)
+			t.Errorf("with another %s it is %v; a fit with a gap of %g has %v",
+				what, v, r.Gap, r.Objective)
 		}
 	}
 	for k := range draws {
