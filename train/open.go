@@ -57,8 +57,8 @@ func Open(dir, dataset string, head model.Head) (*Experience, error) {
 
 // Through is the transform of problems by a head.
 func Through(head model.Head, name string) experience.Transform {
-	return experience.Transform{Name: name, Identity: head.String() + " " +
-		head.Sum(),
+	return experience.Transform{Name: name,
+		Identity: head.String() + " " + head.Sum(),
 		Apply: func(p *data.ProblemData) (*data.ProblemData, error) {
 			return model.Through(head, len(head), p)
 		}}

@@ -154,16 +154,14 @@ func (r *Record) Validate() error {
 	e := r.Result
 	if e != nil {
 		m := len(r.Omega)
-		must(e.Lambda1 > 0 &&
-			!math.IsInf(e.Lambda1, 0),
+		must(e.Lambda1 > 0 && !math.IsInf(e.Lambda1, 0),
 			"lambda1 is %v; it must be positive and finite", e.Lambda1)
-		must(len(e.Test) == m &&
-			(e.Validation == nil || len(e.Validation) == m),
-			"%d test and %d validation errors; Omega has %d tasks", len(e.Test),
-			len(e.Validation), m)
+		must(len(e.Test) == m && (e.Validation == nil || len(e.Validation) == m),
+			"%d test and %d validation errors; Omega has %d tasks",
+			len(e.Test), len(e.Validation), m)
 		for _, v := range slices.Concat(e.Test, e.Validation, []float64{e.O}) {
-			must(v >= 0 &&
-				!math.IsInf(v, 0), "an error is %v; it must be finite and not negative", v)
+			must(v >= 0 && !math.IsInf(v, 0),
+				"an error is %v; it must be finite and not negative", v)
 		}
 		unit := e.MeanTest() / e.O // single-task learning's, NaN where both are 0
 		must(math.IsNaN(unit) || unit > 0 && !math.IsInf(unit, 0),

@@ -225,10 +225,7 @@ func readShard(path string, lines *bufio.Reader, yield func(entry, error) bool) 
 	}
 	defer f.Close()
 	lines.Reset(f)
-	for place := (Place{
-		File: path,
-		Line: 1,
-	}); ; place.Line++ {
+	for place := (Place{File: path, Line: 1}); ; place.Line++ {
 		text, err := lines.ReadSlice('\n')
 		switch {
 		case err == io.EOF && len(text) == 0:
