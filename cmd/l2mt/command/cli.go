@@ -63,6 +63,11 @@ type env struct {
 
 // Run executes one command line and returns the exit code.
 func Run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
+	// Garbage may gather before it is collected: small problems leave much of it, and to go
+	// through a heap of some megabytes again and again takes a fifth of the time. Nothing is
+	// written into the room, so that it takes no memory.
+	room := make([]byte, 24<<20)
+	defer runtime.KeepAlive(room)
 	var c cli
 	return c.run(ctx, newParser(&c), args, stdout, stderr)
 }
@@ -105,11 +110,6 @@ func (c *cli) run(ctx context.Context, parser *kong.Kong, args []string,
 		}
 		e.remark("interrupted: finishing the current step (interrupt again to stop at once); %s", consequence)
 	})
-	// Garbage may gather before it is collected: small problems leave much of it, and to go
-	// through a heap of some megabytes again and again takes a fifth of the time. Nothing is
-	// written into the room, so that it takes no memory.
-	room := make([]byte, 24<<20)
-	defer runtime.KeepAlive(room)
 	err = command.Run(e)
 	if !unless() {
 		<-said

@@ -244,7 +244,7 @@ var longest = map[string]int{"README.md": 100, "method.md": 250, "results.md": 2
 // exist, and prose may name a command without all that it takes.
 func parses(line []string) error {
 	p := newProgram()
-	defer parsers.Put(p)
+	defer p.leave()
 	exit, stdout := p.parser.Exit, p.parser.Stdout
 	defer func() { p.parser.Exit, p.parser.Stdout = exit, stdout }()
 	p.parser.Stdout = io.Discard

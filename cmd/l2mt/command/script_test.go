@@ -12,7 +12,6 @@ import (
 	"regexp"
 	"slices"
 	"strings"
-	"sync"
 	"syscall"
 	"testing"
 
@@ -107,8 +106,8 @@ func TestScripts(t *testing.T) {
 	testscript.Run(t, p)
 }
 
-// parsers are those that l2mt is not using: to make one takes longer than most commands do.
-var parsers sync.Pool
+// parsers are idle ones: to make one takes longer than most commands do.
+var parsers = make(chan *program, 16)
 
 // program is a command line and its parser.
 type program struct {
@@ -134,8 +133,10 @@ func (u unfilled) Write(text []byte) (int, error) {
 
 // newProgram is a parser that others may have used, which remembers nothing of them.
 func newProgram() *program {
-	p, used := parsers.Get().(*program)
-	if !used {
+	var p *program
+	select {
+	case p = <-parsers:
+	default:
 		p = new(program)
 		p.parser = newParser(&p.cli)
 	}
@@ -152,10 +153,18 @@ func newProgram() *program {
 	return p
 }
 
+// leave gives a parser back.
+func (p *program) leave() {
+	select {
+	case parsers <- p:
+	default:
+	}
+}
+
 // runHere is Run with a parser that others have used.
 func runHere(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	p := newProgram()
-	defer parsers.Put(p)
+	defer p.leave()
 	return p.run(ctx, p.parser, args, stdout, stderr)
 }
 
