@@ -105,6 +105,7 @@ func TestSchedules(t *testing.T) {
 
 // Every optimiser goes on after an interruption to the bytes of a run without one.
 func TestEveryOptimiserResumes(t *testing.T) {
+	datatest.Long(t)
 	for i, name := range []string{"momentum", "rmsprop", "adagrad", "test-adamw"} {
 		t.Run(name, func(t *testing.T) {
 			examples := small(1)

@@ -208,6 +208,7 @@ func TestThePaperPresetCollapsesAndTheScaledObjectiveDoesNot(t *testing.T) {
 }
 
 func TestARunSaysWhatChoseItsEpoch(t *testing.T) {
+	datatest.Long(t)
 	measured, others := tested(t, 5, 5, 5), small(1)
 	still := pairwise(t)
 	still.Rate, still.EmbeddingRate = 1e-300, 1e-300

@@ -33,6 +33,7 @@ func squares(t testing.TB, n *model.Network, examples []prepared) (sum float64) 
 // No other values of the parameters that f is linear in bring the estimates
 // closer to v(o), and no other parameter is touched.
 func TestTheRegressionStartIsTheLeastSquares(t *testing.T) {
+	datatest.Long(t)
 	for _, estimator := range estimators() {
 		for seed := range uint64(3) {
 			examples := ready(t, small(seed))
@@ -229,6 +230,7 @@ func TestExperienceTeachesWhichFeaturesMatter(t *testing.T) {
 // A run from experience that is cancelled, at its start too, ends in the same bytes, and
 // differs from one that starts from the regression alone.
 func TestAStartFromExperienceIsResumed(t *testing.T) {
+	datatest.Long(t)
 	examples, _ := latent(1, 8)
 	c := config(t, "default", examples)
 	c.Start, c.Model.DType = FromExperience, layers.Float64

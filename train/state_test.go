@@ -123,6 +123,7 @@ func TestTheGenericKernelsComeToTheSameWeights(t *testing.T) {
 }
 
 func TestARunWithOtherSettingsOrExperienceIsNotResumed(t *testing.T) {
+	datatest.Long(t)
 	examples := small(1)
 	c := config(t, "default", examples)
 	dir := t.TempDir()

@@ -104,6 +104,7 @@ func TestEverySourceCountsForTheSame(t *testing.T) {
 // What a step descends is the soft test error relative to that of single-task learning;
 // its slope is that of central differences between refits.
 func TestATesterTellsErrorAndSlope(t *testing.T) {
+	datatest.Long(t)
 	for i, e := range tested(t, 3, 4, 5) {
 		p, err := newTester(t.Context(), nil, e)
 		if err != nil || p == nil {

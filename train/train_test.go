@@ -17,6 +17,7 @@ import (
 
 // The best epoch is that of the least error of what is found, the first of equals.
 func TestTheBestEpochIsKept(t *testing.T) {
+	datatest.Long(t)
 	examples := tested(t, 2, 5, 5)
 	c := pairwise(t)
 	c.Epochs, c.Rate = 12, 0.05
@@ -148,6 +149,7 @@ func TestTrainingIsAdamAtAFallingRate(t *testing.T) {
 }
 
 func TestTestLabelsChangeNothingInTraining(t *testing.T) {
+	datatest.Long(t)
 	t.Parallel()
 	train := func(change func(p *data.ProblemData)) string {
 		examples := small(1)
@@ -198,6 +200,7 @@ func TestTwoTrainersSideBySideDoNotMeet(t *testing.T) {
 // The paper trains on every tuple of every problem and keeps the last epoch, though an earlier one
 // may be better, and though there is but one problem.
 func TestThePaperHoldsOutNothing(t *testing.T) {
+	datatest.Long(t)
 	for _, examples := range [][]Example{small(1), small(1)[:1]} {
 		c := config(t, "paper", examples)
 		tuples := 0

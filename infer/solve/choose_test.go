@@ -152,6 +152,7 @@ func TestBestHasTheLeastLoss(t *testing.T) {
 
 // The network is not used where it is left out: a bench that has none chooses the same.
 func TestPartsLeftOutAreNotUsed(t *testing.T) {
+	datatest.Long(t)
 	for _, p := range []*data.ProblemData{wide(t, 3), made(3, "p", data.Regression, 4)} {
 		got := solved(t, random(t, 1, nil), p, Options{}, Parts{NoNetwork: true})
 		for _, x := range got.Choice.Weighed {
@@ -185,6 +186,7 @@ func TestRowsThatCannotBeSplitTakeTheFirst(t *testing.T) {
 
 // A view that is asked for is taken, whatever rows say.
 func TestViewsCanBePinned(t *testing.T) {
+	datatest.Long(t)
 	p := made(1, "p", data.Regression, 3)
 	for _, view := range Views() {
 		for _, w := range choose(t, bench(t, nil, p, Options{}), Parts{View: view}).Weighed {
@@ -205,6 +207,7 @@ func TestViewsCanBePinned(t *testing.T) {
 // Rivals have the columns of the choice: every task on its own, and one model for all. The mean
 // is the level of tasks.
 func TestRivalsAndMean(t *testing.T) {
+	datatest.Long(t)
 	for _, p := range []*data.ProblemData{made(1, "p", data.Regression, 4), wide(t, 1)} {
 		b := bench(t, random(t, 1, nil), p, Options{})
 		c := choose(t, b, Parts{})

@@ -68,6 +68,7 @@ func met(t *testing.T, columns int) (*Finder, *data.ProblemData) {
 // classes, whatever the features of other tasks are; other tasks, and fits without the network, are
 // as they were.
 func TestClassesThatComeBack(t *testing.T) {
+	datatest.Long(t)
 	for _, columns := range []int{3, 12} { // structures need more than five rows a column
 		f, p := met(t, columns)
 		o := Options{Folds: 2, Lambda1: []float64{0.1}}

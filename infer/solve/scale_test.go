@@ -231,6 +231,7 @@ func TestCountsCountLess(t *testing.T) {
 // to what they were without noise. Those of normal noise are not, nor those that are far off on
 // one side, of which half are not as many as the mean.
 func TestHeavyTails(t *testing.T) {
+	datatest.Long(t)
 	const seed = 2
 	for name, noise := range map[string]func(r *rand.Rand) float64{
 		Huber:      func(r *rand.Rand) float64 { return r.NormFloat64() / math.Sqrt(r.ExpFloat64()) }, // Student, 2 degrees

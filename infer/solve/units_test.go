@@ -15,6 +15,7 @@ import (
 // A choice fits the sum of its candidates, structures and problem (1) alike, and the mean of all
 // targets for what their weights leave.
 func TestChoiceIsAWeighedSum(t *testing.T) {
+	datatest.Long(t)
 	for _, kind := range []data.Kind{data.Regression, data.Classification} {
 		p := made(8, "p", kind, 3).Labelled()
 		b := bench(t, random(t, 1, nil), p, Options{})

@@ -125,7 +125,7 @@ func (r *replacement) awaitWriting(p *process, random *rand.Rand) {
 		select {
 		case <-p.ended:
 			return
-		default:
+		case <-time.After(time.Millisecond):
 		}
 	}
 }
