@@ -104,6 +104,7 @@ func TestDamagedParquet(t *testing.T) {
 }
 
 func TestParquetRefusals(t *testing.T) {
+	datatest.Long(t)
 	type nested struct {
 		X    float64
 		Tags []string

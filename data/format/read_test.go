@@ -167,6 +167,7 @@ func TestDamagedGzipIsRefused(t *testing.T) {
 // Every cut of a binary file must be noticed; no flipped bit may do more than
 // give an error or other data.
 func TestDamagedFilesNeverPanic(t *testing.T) {
+	datatest.Long(t)
 	for _, name := range []string{"table.npz", "table-sparse.npz", "tasks.npz"} {
 		content := datatest.Must(os.ReadFile(formats + name))(t)
 		for cut := range content {

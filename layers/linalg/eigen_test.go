@@ -17,6 +17,7 @@ import (
 // eigenvalues, for matrices of the kinds that trouble such routines, in sizes about
 // those of the reflections that are done at a time.
 func TestEigen(t *testing.T) {
+	datatest.Long(t)
 	normal := func(r *rand.Rand, _, _ int) float64 { return r.NormFloat64() }
 	kinds := map[string]func(r *rand.Rand, i, j int) float64{
 		"random":   normal,

@@ -196,6 +196,7 @@ func testGemmBits[T Float](t *testing.T) {
 // TestGemmSpreadsNaN puts one NaN into A or B: it must reach exactly the row or
 // the column of C that it belongs to.
 func TestGemmSpreadsNaN(t *testing.T) {
+	datatest.Long(t)
 	forEveryKernel(t, testGemmSpreadsNaN[float32], testGemmSpreadsNaN[float64])
 }
 

@@ -74,6 +74,7 @@ func validation(t data.TaskData) data.Samples { return t.ValidationSet }
 // the error are those of these predictions: of folds, of the first ones alone, of a model of
 // its own for each, and of a split.
 func TestHeldOutIsPredictedByOtherRows(t *testing.T) {
+	datatest.Long(t)
 	for seed, s := range sizes {
 		p := made(s, uint64(3+seed))
 		folds := datatest.Must(p.Folds(4, 1, nil))(t)
@@ -167,6 +168,7 @@ func predicted(r *multitask.Result, task int, row data.Row) []float64 {
 // Where rows are many, as many of the first folds as hold out 5,000 of them decide, and all
 // judge what is chosen.
 func TestFirstFoldsDecideOfManyRows(t *testing.T) {
+	datatest.Long(t)
 	for _, c := range []struct{ n, folds, deciding int }{{enoughRows, 5, 2}, {enoughRows, 1, 1}, {20, 5, 5}} {
 		p := made(size{data.Regression, 3, 2, c.n, 0}, 4)
 		e := datatest.Must(NewFolds(p, datatest.Must(p.Folds(5, 1, nil))(t)[:c.folds], nil))(t)
@@ -185,6 +187,7 @@ func TestFirstFoldsDecideOfManyRows(t *testing.T) {
 // Leave-one-out of up to 400 rows, times the classes, and five folds of more; of all rows
 // but those to test.
 func TestLabelledChoosesTheKind(t *testing.T) {
+	datatest.Long(t)
 	for _, c := range []struct {
 		s     size
 		folds bool

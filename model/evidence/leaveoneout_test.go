@@ -101,6 +101,7 @@ func without(p *data.ProblemData, omega *mat.SymDense, lambda1, drawn float64) [
 // For the squared loss leave-one-out is refitting without each row, whatever the rank of
 // Omega and also where it has blocks.
 func TestLeaveOneOutIsRefittingWithoutEachRow(t *testing.T) {
+	datatest.Long(t)
 	blocks := mat.NewSymDense(3, []float64{0.5, 0, 0.2, 0, 0.3, 0, 0.2, 0, 0.2})
 	for seed, c := range []struct {
 		s     size

@@ -60,6 +60,7 @@ func TestScores(t *testing.T) {
 // Scores that are twice what a logistic model says have the temperature 2. Rows that are all on
 // their sides have the temperature of the least loss with its prior, 2 (1/T - 1)^2, which is no bound.
 func TestTemperature(t *testing.T) {
+	datatest.Long(t)
 	random := data.Stream(1, "temperature")
 	held, labels := make([][]float64, 2), make([][]float64, 2)
 	for i := range held {
@@ -87,6 +88,7 @@ func TestTemperature(t *testing.T) {
 
 // Temperatures of several classes have the least loss too, also where tasks lack classes.
 func TestTemperatureOfClasses(t *testing.T) {
+	datatest.Long(t)
 	random := data.Stream(2, "temperature")
 	for _, sharp := range []float64{0.2, 1, 5} {
 		var f, y []float64

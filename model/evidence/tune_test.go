@@ -193,7 +193,7 @@ func TestWhereEvidenceEnds(t *testing.T) {
 // defaults are those that are documented.
 func TestWorkersAndDefaultsChangeNothing(t *testing.T) {
 	for _, name := range []string{"mtrl", "cmtl", "amtl"} {
-		if testing.Short() && name == "cmtl" { // of its kind is mtrl
+		if testing.Short() && name != "mtrl" { // package multitask has races of its solvers
 			continue
 		}
 		p := made(sizes[0], 2)

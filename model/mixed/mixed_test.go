@@ -262,6 +262,7 @@ func source(t *testing.T, seed uint64) *rand.Rand {
 
 // TestPosteriorIsThatOfOneGaussianProcess compares what blocks say with one matrix of all rows.
 func TestPosteriorIsThatOfOneGaussianProcess(t *testing.T) {
+	datatest.Long(t)
 	for _, s := range shapes {
 		t.Run(s.name, func(t *testing.T) {
 			for seed := range uint64(3) {
@@ -344,6 +345,7 @@ func TestWorkersDoNotChangeAFit(t *testing.T) {
 // TestVariancesMaximiseTheEvidence takes central differences of the evidence of all rows at the
 // variances where steps end. A variance of 0 has an evidence that falls from there.
 func TestVariancesMaximiseTheEvidence(t *testing.T) {
+	datatest.Long(t)
 	fixed := Component{Common: 100, Own: .5, Fixed: true}
 	all := append(slices.Clone(shapes), shape{
 		name: "a fixed level", rows: []int{3, 2, 9, 20, 1}, wide: []int{1, 3}, components: []Component{fixed, both(.3, .2)},

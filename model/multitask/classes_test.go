@@ -151,6 +151,7 @@ func TestClassesThatTasksCannotHave(t *testing.T) {
 // Every model fits classes to its certificate, and Omega is that of its step for
 // the blocks of W together.
 func TestModelsFitClasses(t *testing.T) {
+	datatest.Long(t)
 	train := datatest.Must(Training(classesProblem(2, 20)))(t)
 	for _, m := range Baselines() {
 		p := datatest.Must(Complete(m, Params{Lambda1: 0.05}))(t)
@@ -216,6 +217,7 @@ func borrowing(t *testing.T, loss Loss) *TrainingSet {
 // a task without rows has what the others say of it, and those that have rows enough hardly
 // hear of the others.
 func TestTasksThatBorrow(t *testing.T) {
+	datatest.Long(t)
 	for _, loss := range []Loss{Square, Logistic} {
 		problem := borrowing(t, loss)
 		for _, name := range Names() {
@@ -263,6 +265,7 @@ func TestTasksThatBorrow(t *testing.T) {
 // A fit with intercepts drawn together is the minimum of its objective, which its gap says
 // it is: no move of the weights or the intercepts goes lower.
 func TestDrawnIntercepts(t *testing.T) {
+	datatest.Long(t)
 	classes := datatest.Must(Training(classesProblem(3, 24)))(t)
 	problems := []*TrainingSet{classes}
 	for i, s := range []shape{{4, 3, 200, Square, false}, {4, 6, 9, Square, false}, {3, 80, 6, Square, false}, {4, 6, 30, Logistic, false}, {3, 80, 6, Logistic, false}, {4, 50, 30, Logistic, true}} {
@@ -319,6 +322,7 @@ func TestDrawnIntercepts(t *testing.T) {
 // objective at the end is computed in all features. Where rows depend on others there is
 // no such span.
 func TestFitsInTheSpan(t *testing.T) {
+	datatest.Long(t)
 	s := shape{3, 160, 6, Logistic, false}
 	tasks := samples(s, 3)
 	problem := mustProblem(t, s.loss, tasks)

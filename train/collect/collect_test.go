@@ -221,6 +221,7 @@ func TestStoreThatFailsEndsTheRun(t *testing.T) {
 
 // A store grows by what is asked for beyond what it has.
 func TestLargerCollectionAddsWhatIsNew(t *testing.T) {
+	datatest.Long(t)
 	problems, ref := sample(t, 2)
 	dir := storeDir(t)
 	run(t, dir, collect.Config{Models: []string{"mtrl"}, Draws: 1, Measured: collect.OfRefit, Seed: 3}, problems[:1], ref, 1)

@@ -133,6 +133,7 @@ func TestProblemThatSingleTaskLearningSolves(t *testing.T) {
 
 // What is recorded can be had again from the record and the problem.
 func TestRecordsAgreeWithTheFits(t *testing.T) {
+	datatest.Long(t)
 	problems, ref := sample(t, 2)
 	byName := map[string]*data.ProblemData{}
 	for _, p := range problems {
