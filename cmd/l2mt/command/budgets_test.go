@@ -34,7 +34,6 @@ var budgets = map[string]int{
 	"data/fault":                    113,   // 46: kinds of errors
 	"data/files":                    2852,  // 46: folders are replaced whole
 	"data/format":                   12940, // issue 46: bounds, and names of arrays; 49: Parquet
-	"data/images":                   2604,
 	"data/progress":                 75,
 	"data/safetensors":              2133,
 	"data/table":                    14038, // 46: columns are centred, and wrong data named; 48: columns of older models; 52: datasets; 49: time, groups, weights
@@ -48,7 +47,6 @@ var budgets = map[string]int{
 	"layers":                        12832, // 50: Gorgonia's other operations, one memory
 	"layers/linalg":                 6145,
 	"layers/linalg/gen":             3312,
-	"layers/vgg":                    2644,
 	"model":                         14454, // 50: graphs by shape
 	"model/evidence":                9655,  // 49: time, groups, weights; 47: temperatures of few rows
 	"model/mixed":                   7702,  // 47: the mixed model

@@ -105,7 +105,7 @@ func (c *cli) run(ctx context.Context, parser *kong.Kong, args []string,
 		defer close(said)
 		consequence := "unfinished work is lost, and no file has changed"
 		switch first, _, _ := strings.Cut(command.Command(), " "); first {
-		case "collect", "train", "eval", "sweep", "demo", "data":
+		case "collect", "train", "eval", "sweep", "demo":
 			consequence = "the same command resumes there"
 		}
 		e.remark("interrupted: finishing the current step (interrupt again to stop at once); %s", consequence)

@@ -18,9 +18,8 @@ import (
 )
 
 type dataCmd struct {
-	Info     dataInfoCmd     `cmd:"" help:"Describe a dataset: its rows, features, labels and groups."`
-	Import   dataImportCmd   `cmd:"" help:"Convert a dataset into an .npz file, which other commands read without options."`
-	Features dataFeaturesCmd `cmd:"" help:"Make a dataset of pictures, with the activations of a network as features."`
+	Info   dataInfoCmd   `cmd:"" help:"Describe a dataset: its rows, features, labels and groups."`
+	Import dataImportCmd `cmd:"" help:"Convert a dataset into an .npz file, which other commands read without options."`
 }
 
 // readFlags say how to read a dataset where the file itself does not.

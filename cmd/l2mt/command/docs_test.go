@@ -140,7 +140,6 @@ var arrows = map[string][]string{
 	"data/digits":      {"data", "data/table"},
 	"data/table":       {"data", "data/format", "data/view"},
 	"data/view":        {"data", "layers/linalg"},
-	"data/images":      {"data", "data/files", "data/progress", "data/safetensors"},
 	"data/experience":  {"data", "data/digits", "data/fault", "data/files", "data/table", "data/view"},
 
 	"model/mixed":                   {"layers/linalg"},
@@ -148,7 +147,6 @@ var arrows = map[string][]string{
 	"model/multitask/multitasktest": {"data", "data/datatest", "model/multitask"},
 	"layers":                        {"data", "data/fault", "layers/linalg"},
 	"layers/linalg":                 {},
-	"layers/vgg":                    {"data", "data/fault", "data/safetensors", "layers", "layers/linalg"},
 	"model":                         {"data", "data/fault", "data/files", "data/safetensors", "data/view", "infer", "layers", "model/settings"},
 	"model/modeltest":               {"data", "data/datatest", "layers", "model"},
 	"model/settings":                {},

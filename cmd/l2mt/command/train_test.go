@@ -126,7 +126,6 @@ func TestInterruptedCommandsEndWith130(t *testing.T) {
 		{"train", "--experience", "e", "--out", "made"},
 		{"eval", "--network", "n", "--problems", "p/test.json", "--out", "made"},
 		{"sweep", "fig3-k", "--out", "made"},
-		{"data", "features", "--images", pictures(t, 2), "--weights", tinyWeights(t, 1), "--out", "made.npz"},
 		{"fit", write(t, "alike.csv", alike()), "--task", "task", "--target", "y"},
 	} {
 		consequence := "resumes there\n"
