@@ -216,7 +216,7 @@ func Shard(shard, shards int) string {
 // Complete is Load of a store that lacks no shard of the collection, no problem file, and in this
 // file no problem that has tuples.
 func (s *Store) Complete() ([]*Record, error) {
-	paths, err := list(s.dir, "*"+shardSuffix)
+	paths, err := list(s.dir, shardsPattern)
 	if err != nil {
 		return nil, err
 	}

@@ -107,7 +107,7 @@ func readManifest(dir string) (m Manifest, err error) {
 // sees a shard must see the manifest.
 func establish(dir string, m Manifest) error {
 	path := filepath.Join(dir, manifestName)
-	shards, err := list(dir, "*"+shardSuffix)
+	shards, err := list(dir, shardsPattern)
 	if err == nil && len(shards) == 0 {
 		m.Schema = Schema
 		raw, _ := json.MarshalIndent(m, "", "  ")   // no store has values beyond JSON
@@ -131,6 +131,9 @@ func establish(dir string, m Manifest) error {
 const Labelled = "labelled"
 
 const shardSuffix = ".jsonl"
+
+// shardsPattern are the names of shards, which never begin with a dot.
+const shardsPattern = "[^.]*" + shardSuffix
 
 // Store is an experience store that is only read. It may be read while writers
 // append to it.
@@ -203,7 +206,7 @@ type entry struct {
 // record is not valid; if the loop goes on, so does the reading, after it.
 func entries(dir string) iter.Seq2[entry, error] {
 	return func(yield func(entry, error) bool) {
-		paths, err := list(dir, "*"+shardSuffix)
+		paths, err := list(dir, shardsPattern)
 		if err != nil {
 			yield(entry{}, err)
 			return
@@ -250,11 +253,11 @@ func readShard(path string, lines *bufio.Reader, yield func(entry, error) bool) 
 
 // list lists the files of a directory with such names, in their order.
 func list(dir, pattern string) (paths []string, err error) {
-	_, found, err := files.List(dir)
-	for _, f := range found {
-		match, _ := filepath.Match(pattern, f.Name())
-		if match {
-			paths = append(paths, filepath.Join(dir, f.Name()))
+	entries, err := os.ReadDir(dir)
+	for _, e := range entries {
+		match, _ := filepath.Match(pattern, e.Name())
+		if match && !e.IsDir() {
+			paths = append(paths, filepath.Join(dir, e.Name()))
 		}
 	}
 	return paths, err

@@ -9,7 +9,6 @@ import (
 	"cmp"
 	"crypto/rand"
 	"crypto/sha256"
-	"encoding/hex"
 	"errors"
 	"fmt"
 	"io"
@@ -137,36 +136,9 @@ func Sum(content []byte) string {
 
 // SHA256 is the Sum of a file's content.
 func SHA256(path string) (string, error) {
-	f, err := os.Open(path)
+	raw, err := os.ReadFile(path)
 	if err != nil {
 		return "", err
 	}
-	defer f.Close()
-	h := sha256.New()
-	_, err = io.Copy(h, f)
-	return hex.EncodeToString(h.Sum(nil)), err
-}
-
-// List returns the folders and files in a folder, by name, following links. Names that begin with a
-// dot are passed over.
-func List(dir string) (folders []string, files []os.FileInfo, err error) {
-	entries, err := os.ReadDir(dir)
-	if err != nil {
-		return nil, nil, err
-	}
-	for _, e := range entries {
-		if strings.HasPrefix(e.Name(), ".") {
-			continue
-		}
-		info, err := os.Stat(filepath.Join(dir, e.Name()))
-		switch {
-		case err != nil:
-			return nil, nil, err
-		case info.IsDir():
-			folders = append(folders, e.Name())
-		default:
-			files = append(files, info)
-		}
-	}
-	return folders, files, nil
+	return Sum(raw), nil
 }
