@@ -77,19 +77,18 @@ func kernelsOf[T Float](s *set) *kernels[T] {
 // is unknown or not supported by the machine is an error.
 func Select() (Kernels, error) {
 	name := cmp.Or(os.Getenv(Variable), Auto)
-	if name == Auto {
-		name = Supported()[0]
-	}
-	if name == Generic {
-		return Kernels{}, nil
-	}
+	var names []string
 	for _, s := range supported() {
-		if s.name == name {
+		if name == s.name || name == Auto {
 			return Kernels{set: s}, nil
 		}
+		names = append(names, s.name)
+	}
+	if name == Generic || name == Auto {
+		return Kernels{}, nil
 	}
 	return Kernels{}, fmt.Errorf("environment variable %s: no such kernels as %q in this program on this machine; it must be %s, or %s for the fastest",
-		Variable, name, strings.Join(Supported(), ", "), Auto)
+		Variable, name, strings.Join(append(names, Generic), ", "), Auto)
 }
 
 // Default are Select's kernels, chosen once, and the generic ones after an error, which
@@ -98,15 +97,6 @@ var Default = sync.OnceValue(func() Kernels {
 	k, _ := Select()
 	return k
 })
-
-// Supported returns the names of the kernels that work here, the fastest first.
-func Supported() []string {
-	var names []string
-	for _, s := range supported() {
-		names = append(names, s.name)
-	}
-	return append(names, Generic)
-}
 
 // Name returns the name of the kernels: generic, avx2 or avx512.
 func (k Kernels) Name() string {
