@@ -91,18 +91,16 @@ type Config struct {
 	// The layers below the embeddings have d numbers for each hidden unit, and the
 	// more there are the sooner they overfit the experience: 3e-4 was best for 64
 	// features, 1e-5 to 5e-5 for 1,000.
-	EmbeddingRate float64   `json:"embedding_rate" above:"0" name:"embedding_rate" placeholder:"0.02/d" help:"Learning rate of the layers below the embeddings."`
-	TrainHead     TrainHead `json:"head" names:"none last all" name:"head" placeholder:"none" help:"Layers of the head to train too: none, last or all."`
-	HeadRate      float64   `json:"head_rate" above:"0" name:"head_rate" placeholder:"1e-05" help:"Learning rate of the head's layers that are trained."`
-	Optimiser     string    `json:"optimiser" placeholder:"adam" help:"What turns gradients into steps: adam, momentum, rmsprop, adagrad, or one that the program registers."`
-	Schedule      Schedule  `json:"schedule" placeholder:"linear" help:"How rates change: linear (down to zero), constant, cosine (down to zero), or one that the program registers."`
-	WarmUp        int       `json:"warm_up" min:"0" name:"warm_up" placeholder:"0" help:"Number of epochs in which rates rise from zero before the schedule begins."`
-	Update        Update    `json:"update" names:"tuple problem" placeholder:"problem" help:"What a step learns from: tuple (one tuple, as in the paper) or problem (all tuples of one problem)."`
-	Start         Start     `json:"start" names:"regression preset experience" placeholder:"experience" help:"Where parameters begin: experience (a map of the features learned from the training tasks, and the estimator's linear parameters by regression), regression (the linear parameters alone) or preset (the estimator's own values, as in the paper)."`
-	HeldOut       int       `json:"held_out" min:"-1" name:"held_out" placeholder:"6" help:"Hold out one problem in this many, to choose the best epoch by; -1 holds out none and keeps the last epoch."`
-	Measured      int       `json:"measured" min:"-1" placeholder:"30" help:"Largest number of held-out problems on which each epoch's error is measured, to choose the best epoch; -1 measures none."`
-	Patience      int       `json:"patience" min:"0" placeholder:"0" help:"Stop after this many epochs without a better one; 0 never stops early."`
-	Seed          uint64    `json:"seed" kong:"-"`
+	EmbeddingRate float64  `json:"embedding_rate" above:"0" name:"embedding_rate" placeholder:"0.02/d" help:"Learning rate of the layers below the embeddings."`
+	Optimiser     string   `json:"optimiser" placeholder:"adam" help:"What turns gradients into steps: adam, momentum, rmsprop, adagrad, or one that the program registers."`
+	Schedule      Schedule `json:"schedule" placeholder:"linear" help:"How rates change: linear (down to zero), constant, cosine (down to zero), or one that the program registers."`
+	WarmUp        int      `json:"warm_up" min:"0" name:"warm_up" placeholder:"0" help:"Number of epochs in which rates rise from zero before the schedule begins."`
+	Update        Update   `json:"update" names:"tuple problem" placeholder:"problem" help:"What a step learns from: tuple (one tuple, as in the paper) or problem (all tuples of one problem)."`
+	Start         Start    `json:"start" names:"regression preset experience" placeholder:"experience" help:"Where parameters begin: experience (a map of the features learned from the training tasks, and the estimator's linear parameters by regression), regression (the linear parameters alone) or preset (the estimator's own values, as in the paper)."`
+	HeldOut       int      `json:"held_out" min:"-1" name:"held_out" placeholder:"6" help:"Hold out one problem in this many, to choose the best epoch by; -1 holds out none and keeps the last epoch."`
+	Measured      int      `json:"measured" min:"-1" placeholder:"30" help:"Largest number of held-out problems on which each epoch's error is measured, to choose the best epoch; -1 measures none."`
+	Patience      int      `json:"patience" min:"0" placeholder:"0" help:"Stop after this many epochs without a better one; 0 never stops early."`
+	Seed          uint64   `json:"seed" kong:"-"`
 }
 
 // Preset returns the settings of that name, "default", "pairwise" or "paper", for data of
@@ -130,8 +128,6 @@ func (c Config) Defaults() Config {
 	c.Rate = cmp.Or(c.Rate, 0.01)
 	c.EmbeddingRate = cmp.Or(c.EmbeddingRate,
 		0.02/float64(max(1, c.Model.Features)))
-	c.TrainHead = cmp.Or(c.TrainHead, HeadFrozen)
-	c.HeadRate = cmp.Or(c.HeadRate, 1e-5)
 	c.Optimiser = cmp.Or(c.Optimiser, "adam")
 	c.Schedule = cmp.Or(c.Schedule, Linear)
 	c.Update = cmp.Or(c.Update, ByProblem)

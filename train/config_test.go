@@ -23,7 +23,7 @@ func TestPresetsAreWhatTheReadmeSays(t *testing.T) {
 	for name, want := range map[string][3]string{
 		"model.body": {"lgnn", "pairwise", "lgnn"}, "model.hidden": {"200", "16", "50"}, "model.readout": {"signed", "signed", "mean"},
 		"model.k": {"6", "6", "6"}, "train.rate": {"0.01", "0.003", "0.01"}, "train.embedding_rate": {"0.002", "0.002", "0.01"},
-		"train.epochs": {"25", "10", "25"}, "train.update": {"problem", "problem", "tuple"}, "train.head": {"none", "none", "none"},
+		"train.epochs": {"25", "10", "25"}, "train.update": {"problem", "problem", "tuple"},
 	} {
 		for i, preset := range presets {
 			c := datatest.Must(Preset(preset, 10))(t).Defaults()

@@ -11,7 +11,6 @@ import (
 	"slices"
 
 	"l2mt/data"
-	"l2mt/data/progress"
 	"l2mt/model"
 )
 
@@ -23,8 +22,6 @@ type Example struct {
 	Dataset string
 	// InMetric says that the tuples were measured in the problem's view.Metric.
 	InMetric bool
-	// ThroughHead says that they were measured on the features that the head makes.
-	ThroughHead bool
 	// Weight is the weight of the problem in training; 0 means 1.
 	Weight float64
 }
@@ -106,17 +103,11 @@ type prepared struct {
 	tester  *tester // of covariances, nil where none are measured
 }
 
-// prepare makes the examples that have tuples ready, with the features that the
-// frozen layers of a head make, and the digest of all that a run learns from. The
-// configuration gets the names of their features, which are the same in all of them.
-func prepare(ctx context.Context, c *Config, source Source, head model.Head,
-	report progress.Reporter) (examples []prepared, sum string, err error) {
+// prepare makes the examples that have tuples ready, and the digest of all that a run learns
+// from. The configuration gets the names of their features, which are the same in all of them.
+func prepare(ctx context.Context, c *Config, source Source) (
+	examples []prepared, sum string, err error) {
 	h := sha256.New()
-	frozen := c.TrainHead.frozen(head)
-	if frozen > 0 {
-		report.Start("features", source.Len())
-		defer report.Finish()
-	}
 	for i := range source.Len() {
 		if err := ctx.Err(); err != nil {
 			return nil, "", err
@@ -131,28 +122,16 @@ func prepare(ctx context.Context, c *Config, source Source, head model.Head,
 		if err := e.Problem.Check(); err != nil {
 			return nil, "", err
 		}
-		if head != nil && e.Problem.Cols() != head.In() {
-			return nil, "", data.Mismatch("problem %q: it has %d features, but the head takes %d",
-				e.Problem.Name,
-				e.Problem.Cols(), head.In())
-		}
 		digest(h, e)
-		if head == nil && !c.Model.FeatureFree() {
+		if !c.Model.FeatureFree() {
 			c.Model.Names = cmp.Or(c.Model.Names, model.NamesOf(e.Problem))
 		}
-		p, err := model.Through(head, frozen, e.Problem.TrainingOnly())
-		if err != nil {
-			return nil, "", err
-		}
-		payload, err := model.Prepare(c.Model, p, head[frozen:]...)
+		payload, err := model.Prepare(c.Model, e.Problem.TrainingOnly())
 		if err != nil {
 			return nil, "", err
 		}
 		examples = append(examples,
-			prepared{p.Name, payload, e.Tuples, cmp.Or(e.Weight, 1), i, nil})
-		if frozen > 0 {
-			report.Advance(1, p.Name)
-		}
+			prepared{e.Problem.Name, payload, e.Tuples, cmp.Or(e.Weight, 1), i, nil})
 	}
 	return examples, hex.EncodeToString(h.Sum(nil)), nil
 }

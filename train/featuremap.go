@@ -67,10 +67,6 @@ func (t *trainer) taskWeights(ctx context.Context, source Source) (means, weight
 		if e.Problem.Several() > 0 {
 			continue
 		}
-		e.Problem, err = t.network.Features(e.Problem)
-		if err != nil {
-			return nil, nil, err
-		}
 		embeddings, err := model.Means(t.config.Model, e.Problem)
 		if err != nil {
 			return nil, nil, err

@@ -106,11 +106,11 @@ func run(t testing.TB, c Config, examples []Example, o Options) *Report {
 	return datatest.Must(Run(t.Context(), c, InMemory(examples), o))(t)
 }
 
-// ready are examples as a run has them, with nothing in front of the network.
+// ready are examples as a run has them.
 func ready(t testing.TB, examples []Example) []prepared {
 	t.Helper()
 	c := config(t, "default", examples)
-	made, _, err := prepare(t.Context(), &c, InMemory(examples), nil, progress.Silent())
+	made, _, err := prepare(t.Context(), &c, InMemory(examples))
 	datatest.Check(t, err)
 	return made
 }
@@ -142,19 +142,18 @@ func contents(t testing.TB, dir string) map[string]string {
 func compareFiles(t testing.TB, what, got, want string) {
 	t.Helper()
 	a, b := contents(t, got), contents(t, want)
-	for _, name := range []string{model.ConfigFile, model.WeightsFile, StateFile, model.HeadFile} {
-		datatest.Holds(t, (a[name] != "" || name == model.HeadFile) && a[name] == b[name], "%s: %s has other bytes", what, name)
+	for _, name := range []string{model.ConfigFile, model.WeightsFile, StateFile} {
+		datatest.Holds(t, a[name] != "" && a[name] == b[name], "%s: %s has other bytes", what, name)
 	}
 }
 
 // resumed is a run that is cancelled before some step, again and again, and how often.
 func resumed(t testing.TB, c Config, examples []Example, o Options, step func() int) (r *Report, stops int) {
 	t.Helper()
-	head := o.Head
 	for ; ; stops++ {
 		ctx, cancel := context.WithCancel(t.Context())
 		s := &spy{at: step(), stop: cancel}
-		o.Progress, o.Head = s, head.Clone()
+		o.Progress = s
 		r, err := Run(ctx, c, InMemory(examples), o)
 		cancel()
 		datatest.Holds(t, s.finished == s.stages, "%d of %d stages are finished", s.finished, s.stages)

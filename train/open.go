@@ -3,17 +3,12 @@ package train
 import (
 	"slices"
 
-	"l2mt/data"
 	"l2mt/data/experience"
 	"l2mt/model"
 )
 
 // Experience is a Source of the examples in an experience directory.
 type Experience struct {
-	// ThroughHead tells that the tuples were made on the features that the head
-	// makes.
-	ThroughHead bool
-
 	records  map[string][]*experience.Record // of the problems
 	ids      []string                        // of the problems
 	problems *experience.Problems
@@ -22,21 +17,15 @@ type Experience struct {
 
 // Open joins the tuples in an experience directory with the problem files there. Tuples that failed
 // are left out; tuples on a missing problem are an error. The dataset, if not empty, replaces the
-// dataset that the problem files name. In training the features go through the head, unless it is
-// nil; the tuples may have been made on its features, or on the features of the problems.
-func Open(dir, dataset string, head model.Head) (*Experience, error) {
+// dataset that the problem files name.
+func Open(dir, dataset string) (*Experience, error) {
 	e := &Experience{records: map[string][]*experience.Record{}}
 	store, err := experience.Open(dir)
 	if err != nil {
 		return nil, err
 	}
-	var through *experience.Transform
-	if head != nil {
-		t := Through(head, "")
-		through = &t
-	}
 	manifest := store.Manifest
-	e.problems, e.ThroughHead, err = store.Problems(dataset, through)
+	e.problems, err = store.Problems(dataset)
 	if err != nil {
 		return nil, err
 	}
@@ -50,18 +39,11 @@ func Open(dir, dataset string, head model.Head) (*Experience, error) {
 	for _, p := range e.problems.File.Problems {
 		e.ids = append(e.ids, experience.ProblemID(p, manifest.Dataset.SHA256))
 	}
-	e.like = Example{Dataset: manifest.Dataset.Name(),
-		InMetric: manifest.Config["o"] == experience.Labelled, ThroughHead: e.ThroughHead}
+	e.like = Example{
+		Dataset:  manifest.Dataset.Name(),
+		InMetric: manifest.Config["o"] == experience.Labelled,
+	}
 	return e, nil
-}
-
-// Through is the transform of problems by a head.
-func Through(head model.Head, name string) experience.Transform {
-	return experience.Transform{Name: name,
-		Identity: head.String() + " " + head.Sum(),
-		Apply: func(p *data.ProblemData) (*data.ProblemData, error) {
-			return model.Through(head, len(head), p)
-		}}
 }
 
 // Len is the number of problems.

@@ -2,7 +2,6 @@ package train
 
 import (
 	"crypto/rand"
-	"errors"
 	"fmt"
 	"math"
 	"os"
@@ -24,7 +23,7 @@ import (
 
 // collected makes an experience directory of three problems on the digits, as
 // collecting leaves it, and returns their problem file.
-func collected(t *testing.T, dir string, head model.Head) *experience.Problems {
+func collected(t *testing.T, dir string) *experience.Problems {
 	t.Helper()
 	d := datatest.Must(digits.Load())(t)
 	file, _, err := data.SampleProblems(d, data.SampleConfig{Seed: 1, Train: 3, Test: 1, MinTasks: 2, MaxTasks: 2, TrainFraction: 0.04})
@@ -32,9 +31,6 @@ func collected(t *testing.T, dir string, head model.Head) *experience.Problems {
 	path := filepath.Join(t.TempDir(), "problems.json")
 	datatest.Check(t, file.Save(path))
 	problems := datatest.Must(experience.OpenProblems(path, "", false))(t)
-	if head != nil {
-		problems = problems.Through(Through(head, "head"))
-	}
 	ref := problems.Reference()
 	w := datatest.Must(experience.OpenWriter(dir, "shard", experience.Manifest{Dataset: ref}))(t)
 	datatest.Check(t, problems.Keep(dir))
@@ -62,11 +58,9 @@ func collected(t *testing.T, dir string, head model.Head) *experience.Problems {
 func TestOpenJoinsRecordsWithTheirProblems(t *testing.T) {
 	datatest.Long(t)
 	dir := filepath.Join(t.TempDir(), "experience")
-	problems := collected(t, dir, nil)
-	e, err := Open(dir, "", nil)
-	if err != nil || e.Len() != 3 || e.ThroughHead {
-		t.Fatal(e, err)
-	}
+	problems := collected(t, dir)
+	e := datatest.Must(Open(dir, ""))(t)
+	datatest.Need(t, e.Len() == 3, "there are %d examples", e.Len())
 	for i, want := range [][]float64{{1.1, 1.2}, nil, {0.8, 0.9}} { // in canonical order
 		x := datatest.Must(e.Example(i))(t)
 		var o []float64
@@ -82,42 +76,22 @@ func TestOpenJoinsRecordsWithTheirProblems(t *testing.T) {
 	datatest.Equal(t, len(datatest.Must(Run(t.Context(), config, e, Options{}))(t).Metrics), 2, "a run on it")
 }
 
-// Tuples belong to features: those of the problems, or those that one head makes.
+// Tuples belong to the problems that are kept beside them.
 func TestOpenChecksWhatTuplesWereMadeOn(t *testing.T) {
 	datatest.Long(t)
-	head, other := layers.RandomHead(1, 64, 5), layers.RandomHead(2, 64, 5)
-	plain, through := filepath.Join(t.TempDir(), "plain"), filepath.Join(t.TempDir(), "through")
-	collected(t, plain, nil)
-	collected(t, through, head)
-	for _, c := range []struct {
-		dir         string
-		head        model.Head
-		throughHead bool
-		want        error
-	}{
-		{plain, nil, false, nil}, {plain, head, false, nil}, {through, head, true, nil},
-		{through, nil, false, data.ErrMismatch}, {through, other, false, data.ErrMismatch},
-	} {
-		e, err := Open(c.dir, "", c.head)
-		datatest.Holds(t, errors.Is(err, c.want),
-			"%s with the head %v: the error is %v, want %v", filepath.Base(c.dir), c.head, err, c.want)
-		if err != nil {
-			continue
-		}
-		datatest.Equal(t, e.ThroughHead, c.throughHead, "%s with the head %v: through it", filepath.Base(c.dir), c.head)
-		datatest.Equal(t, datatest.Must(e.Example(0))(t).Problem.Cols(), 64, "%s: the examples come through the head", filepath.Base(c.dir))
-	}
-	datatest.Refused(Open(plain, filepath.Join(t.TempDir(), "gone.csv"), nil))(t, os.ErrNotExist)
-	kept, err := filepath.Glob(filepath.Join(plain, "problems-*.json"))
+	dir := filepath.Join(t.TempDir(), "experience")
+	collected(t, dir)
+	datatest.Refused(Open(dir, filepath.Join(t.TempDir(), "gone.csv")))(t, os.ErrNotExist)
+	kept, err := filepath.Glob(filepath.Join(dir, "problems-*.json"))
 	if err != nil || len(kept) != 1 {
 		t.Fatal(kept, err)
 	}
 	file := datatest.Must(data.LoadProblems(kept[0]))(t)
 	file.Problems = file.Problems[:2]
 	datatest.Check(t, file.Save(kept[0]))
-	datatest.Refused(Open(plain, "", nil))(t, data.ErrMismatch, "train-0003")
+	datatest.Refused(Open(dir, ""))(t, data.ErrMismatch, "train-0003")
 	datatest.Check(t, os.Remove(kept[0]))
-	datatest.Refused(Open(plain, "", nil))(t, data.ErrInvalid, "problems-*.json")
+	datatest.Refused(Open(dir, ""))(t, data.ErrInvalid, "problems-*.json")
 }
 
 // Two runs in one directory would take each other's states.

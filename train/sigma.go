@@ -40,7 +40,7 @@ type known struct {
 
 // newKnown gathers the rows, each once. There are none where rows have no classes, or problems are
 // of several datasets.
-func newKnown(n *model.Network, source Source) (*known, error) {
+func newKnown(source Source) (*known, error) {
 	k := &known{pairs: map[string]data.TaskData{}}
 	taken := map[int]bool{} // rows of the dataset
 	rows := map[string][]data.Matrix{}
@@ -51,8 +51,8 @@ func newKnown(n *model.Network, source Source) (*known, error) {
 		if err != nil {
 			return nil, err
 		}
-		p, err := n.Features(e.Problem)
-		if err != nil {
+		p := e.Problem
+		if err := p.Check(); err != nil {
 			return nil, err
 		}
 		dataset = cmp.Or(dataset, e.Dataset)
@@ -107,7 +107,7 @@ func (t *trainer) learnSigma(ctx context.Context, source Source) error {
 	if t.config.Start == FromPreset {
 		return nil // the paper knows none
 	}
-	k, err := newKnown(t.network, source)
+	k, err := newKnown(source)
 	if err != nil || len(k.classes) < fewestClasses {
 		return err
 	}

@@ -126,8 +126,7 @@ func TestKnownRowsCountOnce(t *testing.T) {
 	t.Log("seed", seed)
 	d := scattering(t, seed, 12, 20, 6)
 	examples, _ := lessons(t, seed, d)
-	n := datatest.Must(model.NewNetwork(config(t, "default", examples).Model, 1))(t)
-	k := datatest.Must(newKnown(n, InMemory(examples)))(t)
+	k := datatest.Must(newKnown(InMemory(examples)))(t)
 	want := map[string]map[int]bool{}
 	for _, e := range examples {
 		for _, task := range e.Problem.Tasks {

@@ -11,13 +11,13 @@ import (
 // regress sets the parameters that f is linear in to the least-squares fit of
 // v(o) over the training tuples, at the embeddings of the start. The
 // paper's start says "aligned is bad" on real data, and training does not turn
-// that round. Head has the trained layers of the network's head.
-func regress(n *model.Network, examples []prepared, head ...model.Connected) error {
+// that round.
+func regress(n *model.Network, examples []prepared) error {
 	entries := n.Config.LinearEntries()
 	if len(entries) == 0 {
 		return nil
 	}
-	forward, err := model.NewForward(n, head...)
+	forward, err := model.NewForward(n)
 	if err != nil {
 		return err
 	}

@@ -25,7 +25,7 @@ const StartFolder = "start"
 var ErrResume = errors.New("this run cannot be resumed")
 
 const (
-	stateSchema = 5
+	stateSchema = 6
 	stateKey    = "state"
 	sumKey      = "state_sha256" // the file has a checksum of its tensors only
 
@@ -36,9 +36,8 @@ const (
 type state struct {
 	Schema int    `json:"schema"`
 	Config Config `json:"config"`
-	// Digest is a checksum of the examples, and Head one of the head at the start.
+	// Digest is a checksum of the examples.
 	Digest string `json:"digest"`
-	Head   string `json:"head,omitempty"`
 	// Step counts the steps done in the current epoch; Loss and Residual are
 	// their sums.
 	Step     int     `json:"step"`
@@ -53,19 +52,16 @@ type state struct {
 }
 
 // tensors are the tensors of a state, which share the numbers of the run. They are float64 for a
-// network of any precision, so that a run resumes from the very same numbers; tensors of the head
-// are float32. The best weights of trained layers are in the network beside the state.
+// network of any precision, so that a run resumes from the very same numbers.
 func (t *trainer) tensors() (tensors []model.Tensor) {
 	add := func(prefix string, params model.Params) {
 		for _, p := range params {
 			p.Name = prefix + p.Name
-			if p.Single == nil {
-				p.DType = safetensors.F64
-			}
+			p.DType = safetensors.F64
 			tensors = append(tensors, p)
 		}
 	}
-	add(paramsPrefix, t.params)
+	add(paramsPrefix, t.network.Params)
 	add("first.", t.optimiser.First)
 	add("second.", t.optimiser.Second)
 	add("best.", t.state.best)
@@ -80,7 +76,6 @@ func (t *trainer) save() error {
 	s.Schema = stateSchema
 	s.Config = t.config
 	s.Digest = t.digest
-	s.Head = t.headSum
 	s.Time = t.optimiser.Time
 	text, err := json.Marshal(s)
 	if err == nil {
@@ -127,14 +122,7 @@ var errDamaged = errors.New("the file is damaged, or no run wrote it; remove it 
 func (t *trainer) restore(path string) error {
 	best := t.network.Params.Clone()
 	t.state.best = best
-	known := map[string]safetensors.DType{}
-	for _, s := range t.tensors() {
-		known[s.Name] = s.DType
-	}
-	tensors, metadata, err := safetensors.Read(path,
-		func(name string) safetensors.DType {
-			return known[name]
-		})
+	tensors, metadata, err := safetensors.Read(path, nil)
 	if err != nil {
 		return fmt.Errorf("%w: %w", errDamaged, err)
 	}
@@ -161,11 +149,10 @@ func (t *trainer) restore(path string) error {
 	}
 	for _, s := range t.tensors() {
 		k := kept[s.Name]
-		if len(k.Value) != len(s.Value) || len(k.Single) != len(s.Single) {
+		if len(k.Value) != len(s.Value) {
 			return fmt.Errorf("%w: the tensor %q is missing or has another size", errDamaged, s.Name)
 		}
 		copy(s.Value, k.Value)
-		copy(s.Single, k.Single)
 	}
 	return nil
 }
@@ -179,8 +166,6 @@ func (t *trainer) check(s state) error {
 			strings.Join(differences, ", "))
 	case s.Digest != t.digest:
 		return errors.New("the run there learns from other experience or problems; give the same ones, or another directory")
-	case s.Head != t.headSum:
-		return errors.New("the run there began with another head; give the same head, or another directory")
 	case len(s.Metrics) == 0 || len(s.Metrics)-1 > t.config.Epochs ||
 		s.Step < 0 || s.Step >= len(t.steps) || s.Time < 0:
 		return fmt.Errorf("%w: no run can be in its state", errDamaged)

@@ -196,7 +196,7 @@ func TestAStateThatIsNotOneIsRefused(t *testing.T) {
 		refused(what, content)
 	}
 	rewrite("a missing tensor", tensors[1:], "", "")
-	rewrite("another schema", tensors, `"schema":5`, `"schema":9`)
+	rewrite("another schema", tensors, `"schema":6`, `"schema":9`)
 	rewrite("a step past the end", tensors, `"step":3`, `"step":7`) // 7 steps an epoch, stopped after 10
 	rewrite("a step before the start", tensors, `"step":3`, `"step":-1`)
 	rewrite("text for a number", tensors, `"step":3`, `"step":"3"`)
@@ -219,7 +219,7 @@ func FuzzState(f *testing.F) {
 	datatest.Check(f, err)
 	f.Add(good, metadata[stateKey])
 	f.Add(good[:len(good)-9], `{"schema":6,"config":[]}`)
-	f.Add([]byte{}, `{"schema":5,"metrics":[]}`)
+	f.Add([]byte{}, `{"schema":6,"metrics":[]}`)
 	f.Add(good, `null`)
 	at := trainerOf(f, c, examples, Options{Out: f.TempDir()})
 	path = filepath.Join(at.options.Out, StateFile)

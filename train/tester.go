@@ -35,7 +35,7 @@ const leastUnit = 0.01
 
 // newTester is nil where nothing can be measured: where tuples do not say their
 // Lambda1, there are no test rows, or the best tuple makes no error.
-func newTester(ctx context.Context, n *model.Network, e Example) (*tester, error) {
+func newTester(ctx context.Context, e Example) (*tester, error) {
 	t := &tester{
 		problem: e.Problem,
 		best:    e.best(0),
@@ -46,16 +46,11 @@ func newTester(ctx context.Context, n *model.Network, e Example) (*tester, error
 		}) {
 		return nil, nil
 	}
-	err := error(nil)
-	if e.ThroughHead {
-		t.problem, err = n.Features(e.Problem)
-	}
-	if err == nil && e.InMetric {
+	if e.InMetric {
 		t.problem = view.InMetric(t.problem)
 	}
-	if err == nil {
-		t.test, err = evidence.NewSplit(t.problem.Tested())
-	}
+	var err error
+	t.test, err = evidence.NewSplit(t.problem.Tested())
 	if err != nil {
 		return nil, fmt.Errorf("problem %q: %w", e.Problem.Name, err)
 	}
@@ -134,7 +129,7 @@ func (t *trainer) prepareTesters(ctx context.Context, source Source) error {
 		for i := range examples {
 			e, err := source.Example(examples[i].index)
 			if err == nil {
-				examples[i].tester, err = newTester(ctx, t.network, e)
+				examples[i].tester, err = newTester(ctx, e)
 			}
 			if err != nil {
 				return err

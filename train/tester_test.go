@@ -106,7 +106,7 @@ func TestEverySourceCountsForTheSame(t *testing.T) {
 func TestATesterTellsErrorAndSlope(t *testing.T) {
 	datatest.Long(t)
 	for i, e := range tested(t, 3, 4, 5) {
-		p, err := newTester(t.Context(), nil, e)
+		p, err := newTester(t.Context(), e)
 		if err != nil || p == nil {
 			t.Fatal(p, err)
 		}

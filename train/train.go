@@ -23,12 +23,8 @@ import (
 // ErrDiverged marks a number of training that is not finite.
 var ErrDiverged = errors.New("training diverged")
 
-// Options are the settings of a run beside its configuration. Only Head changes its result.
+// Options are the settings of a run beside its configuration. They do not change its result.
 type Options struct {
-	// Head stands in front of the network and makes its features; nil where
-	// it takes the features of the problems. The run takes it over: the layers that it
-	// trains change in place, and have the best epoch's weights in the end.
-	Head model.Head
 	// Out is the directory for the network and the state. Empty keeps nothing.
 	Out string
 	// Begin, if not nil, is called before the first step of a run that is not finished.
@@ -66,9 +62,6 @@ func Run(ctx context.Context, c Config, source Source, o Options) (*Report, erro
 	if err := c.Validate(); err != nil {
 		return nil, err
 	}
-	if err := c.checkHead(o.Head); err != nil {
-		return nil, err
-	}
 	if source == nil {
 		return nil, ErrConfig.Errorf("there is no experience to train on")
 	}
@@ -96,9 +89,6 @@ func Run(ctx context.Context, c Config, source Source, o Options) (*Report, erro
 			return nil, err
 		}
 	}
-	if err := t.useBest(); err != nil {
-		return nil, err
-	}
 	if err := t.learnSigma(ctx, source); err != nil {
 		return nil, err
 	}
@@ -122,10 +112,6 @@ type trainer struct {
 	digest            string             // of the examples
 
 	network   *model.Network // its parameters change
-	params    model.Params   // of the network, and of its head's trained layers
-	layers    model.Head     // the trained ones, which share their weights with the network's head
-	best      model.Head     // of them, where there is no directory to keep it in
-	headSum   string         // of the whole head at the start
 	forward   *model.Forward
 	graph     *model.TrainingGraph
 	optimiser *Optimiser
@@ -133,7 +119,7 @@ type trainer struct {
 }
 
 func newTrainer(ctx context.Context, c Config, source Source, o Options) (*trainer, error) {
-	examples, digest, err := prepare(ctx, &c, source, o.Head, o.Progress)
+	examples, digest, err := prepare(ctx, &c, source)
 	if err != nil {
 		return nil, err
 	}
@@ -158,29 +144,19 @@ func newTrainer(ctx context.Context, c Config, source Source, o Options) (*train
 		return nil, err
 	}
 	t.network.Provenance = o.Provenance
-	t.network.Head = o.Head
-	t.layers = o.Head[c.TrainHead.frozen(o.Head):]
-	if o.Head != nil {
-		t.headSum = o.Head.Sum()
-	}
-	arrays := model.HeadArrays(model.HeadPrefix, t.layers)
-	t.params = slices.Concat(t.network.Params, arrays)
-	for _, a := range arrays {
-		t.rates[a.Name] = c.HeadRate
-	}
 	if err := t.prepareTesters(ctx, source); err != nil {
 		return nil, err
 	}
 	t.steps = steps(t.training, c.Update) // with their testers
-	if t.graph, err = model.NewTrainingGraph(c.Model,
-		outcomes(t.training...), t.layers...); err != nil {
-		return nil, err
-	}
-	t.forward, err = model.NewForward(t.network, t.layers...)
+	t.graph, err = model.NewTrainingGraph(c.Model, outcomes(t.training...))
 	if err != nil {
 		return nil, err
 	}
-	t.optimiser = NewOptimiser(c.Optimiser, t.params)
+	t.forward, err = model.NewForward(t.network)
+	if err != nil {
+		return nil, err
+	}
+	t.optimiser = NewOptimiser(c.Optimiser, t.network.Params)
 	return t, nil
 }
 
@@ -193,7 +169,7 @@ func (t *trainer) begin(ctx context.Context, source Source) error {
 		}
 	}
 	if t.config.Start != FromPreset {
-		err := regress(t.network, t.training, t.layers...)
+		err := regress(t.network, t.training)
 		if err != nil {
 			return err
 		}
@@ -305,7 +281,7 @@ func (t *trainer) learn(ctx context.Context, s prepared) (model.Step, error) {
 	for _, g := range result.Gradient {
 		floats.Scale(s.weight, g.Value)
 	}
-	t.optimiser.Step(t.params, result.Gradient, func(name string) float64 {
+	t.optimiser.Step(t.network.Params, result.Gradient, func(name string) float64 {
 		return share * t.rates[name]
 	})
 	return result, nil
@@ -335,8 +311,8 @@ func notFinite(v float64) bool {
 func (t *trainer) diverged(what string) error {
 	epoch := len(t.state.Metrics)
 	c := t.config
-	advice := fmt.Sprintf("lower the rates (train.rate %v, train.embedding_rate %v, train.head_rate %v)",
-		c.Rate, c.EmbeddingRate, c.HeadRate)
+	advice := fmt.Sprintf("lower the rates (train.rate %v, train.embedding_rate %v)",
+		c.Rate, c.EmbeddingRate)
 	switch {
 	case epoch == 0:
 		advice = "nothing has been learned yet: look for wrong features, and for wrong tuples of the problem"
@@ -350,7 +326,7 @@ func (t *trainer) diverged(what string) error {
 func (t *trainer) evaluate(ctx context.Context, m *Metrics) error {
 	m.Scalars = map[string][]float64{}
 	for i, s := range t.config.Model.Specs() {
-		p := t.params[i]
+		p := t.network.Params[i]
 		if slices.ContainsFunc(p.Value, notFinite) {
 			return t.diverged(
 				fmt.Sprintf("the parameter %s is not finite after the last step", p.Name))
@@ -366,7 +342,6 @@ func (t *trainer) evaluate(ctx context.Context, m *Metrics) error {
 func (t *trainer) keepBest() error {
 	t.state.best = t.network.Params.Clone()
 	if t.options.Out == "" {
-		t.best = t.layers.Clone()
 		return nil
 	}
 	return t.network.Save(t.options.Out)

@@ -21,17 +21,6 @@ type Problems struct {
 	path        string // of the problem file
 	datasetPath string
 	dataset     *data.Dataset
-	transform   *Transform
-}
-
-// Transform makes other features of a problem, as a head in front of a network
-// does.
-type Transform struct {
-	// Name is for people.
-	Name string
-	// Identity names everything that decides its features.
-	Identity string
-	Apply    func(*data.ProblemData) (*data.ProblemData, error)
 }
 
 // OpenProblems opens a problem file and reads its dataset: the given one, by its path or as an
@@ -90,9 +79,6 @@ func (p *Problems) bind(problems []*data.Problem) ([]*data.ProblemData, error) {
 	bound, err := file.Bind(p.dataset)
 	for i, q := range bound {
 		bound[i], err = view.Prepared(q)
-		if err == nil && p.transform != nil {
-			bound[i], err = p.transform.Apply(bound[i])
-		}
 		if err != nil {
 			break
 		}
@@ -103,26 +89,12 @@ func (p *Problems) bind(problems []*data.Problem) ([]*data.ProblemData, error) {
 	return bound, nil
 }
 
-// Through returns the problems with other features.
-func (p *Problems) Through(t Transform) *Problems {
-	q := *p
-	q.transform = &t
-	return &q
-}
-
-// Reference names the data for people, and by a fingerprint of the dataset and of the
-// transform.
+// Reference names the dataset for people, and by its fingerprint.
 func (p *Problems) Reference() data.DatasetRef {
-	ref := data.DatasetRef{
+	return data.DatasetRef{
 		Path:   filepath.Base(p.datasetPath),
 		SHA256: p.dataset.Fingerprint(),
 	}
-	t := p.transform
-	if t != nil {
-		ref.Path += " through " + t.Name
-		ref.SHA256, _ = contentID(ref.SHA256, t.Identity) // two texts
-	}
-	return ref
 }
 
 // An experience directory keeps, beside the tuples, the problem file that they
@@ -133,7 +105,7 @@ const problemsPattern = "problems-*.json"
 // Keep writes the problem file into the directory of a store, which must have no
 // other problems. The same problems have the same name in every one.
 func (p *Problems) Keep(dir string) error {
-	name, err := contentID(p.Reference().SHA256, p.File.Problems)
+	name, err := contentID(p.dataset.Fingerprint(), p.File.Problems)
 	if err != nil {
 		return err
 	}
@@ -171,28 +143,24 @@ func ReferTo(dataset, dir string) (string, error) {
 
 // Problems opens the problem file that the store keeps, with the dataset, if
 // not empty, instead of the one that it names. The tuples must have been made
-// on these problems, or through the transform, if there is one. The problems
-// come without it.
-func (s *Store) Problems(dataset string, t *Transform) (kept *Problems, through bool, err error) {
+// on these problems.
+func (s *Store) Problems(dataset string) (*Problems, error) {
 	path, err := s.problemFile()
 	if err != nil {
-		return nil, false, err
+		return nil, err
 	}
 	// It may refer to data anywhere: the manifest pins its content.
-	kept, err = OpenProblems(path, dataset, true)
+	kept, err := OpenProblems(path, dataset, true)
 	if err != nil {
-		return nil, false, err
+		return nil, err
 	}
 	want := s.Manifest.Dataset
 	ref := kept.Reference()
-	if ref.SHA256 == want.SHA256 {
-		return kept, false, nil
+	if ref.SHA256 != want.SHA256 {
+		return nil, data.Mismatch("%s: the tuples were made on %s, with SHA-256 %s, but %s has %s",
+			s.dir, want.Path, want.SHA256, ref.Path, ref.SHA256)
 	}
-	if t != nil && kept.Through(*t).Reference().SHA256 == want.SHA256 {
-		return kept, true, nil
-	}
-	return nil, false, data.Mismatch("%s: the tuples were made on %s, with SHA-256 %s, but %s has %s",
-		s.dir, want.Path, want.SHA256, ref.Path, ref.SHA256)
+	return kept, nil
 }
 
 // problemFile is the path of the problem file that the store keeps.

@@ -51,7 +51,6 @@ type usedRun struct {
 	// The rest is of a training run.
 
 	Experience string       `json:"experience,omitempty"`
-	Head       string       `json:"head,omitempty"`
 	HeldOut    string       `json:"held_out,omitempty"` // a checksum
 	First      int          `json:"first,omitempty"`
 	Training   train.Config `json:"training,omitzero"`
@@ -60,7 +59,7 @@ type usedRun struct {
 // settings are all but the seed.
 func (u usedRun) settings() []string {
 	settings := []string{"experience=" + u.Experience,
-		"head=" + u.Head, fmt.Sprint("first=", u.First)}
+		fmt.Sprint("first=", u.First)}
 	for _, s := range u.Training.Settings() {
 		if s.Name != "train.seed" {
 			settings = append(settings, s.Name+"="+s.Value())

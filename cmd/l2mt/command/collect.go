@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 
-	"l2mt/train"
 	"l2mt/train/collect"
 )
 
@@ -12,7 +11,6 @@ type collectCmd struct {
 	Problems       string `required:"" type:"path" help:"File of the problems to try covariances on."`
 	dataFlags      `embed:""`
 	Out            string `required:"" type:"path" help:"Directory to write the experience to. Tuples that it has are kept, and missing ones added."`
-	Head           string `placeholder:"FILE" help:"Fully connected layers to put the features through (see l2mt train --head): covariances are tried on the features that they make."`
 	Part           part   `name:"shard" placeholder:"I/N" help:"Work on part I of N of the problems, counted from 0; by default on all. Processes that run at the same time need the same N."`
 	Workers        int    `help:"Number of tuples made at the same time; 0 means one per CPU."`
 	buildFlags     `embed:""`
@@ -32,13 +30,6 @@ func (c *collectCmd) Run(e *env) (err error) {
 	problems, err := c.problems(c.Problems)
 	if err != nil {
 		return err
-	}
-	head, err := openHead(c.Head)
-	if err != nil {
-		return err
-	}
-	if head != nil {
-		problems = problems.Through(train.Through(head, headName(c.Head)))
 	}
 	if _, err := problems.Problem(0); err != nil { // before there is a directory
 		return err

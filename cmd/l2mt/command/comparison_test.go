@@ -147,7 +147,7 @@ func FuzzPictures(f *testing.F) {
 func TestShippedExperimentsAreSoundAndSayWhatTheyAre(t *testing.T) {
 	datatest.Long(t)
 	t.Parallel()
-	want := []string{"casestudy", "curve", "fig2", "fig3-hidden", "fig3-k", "fig3-lambda", "fig3-q", "fig3-s", "finetune", "functions", "paper"}
+	want := []string{"casestudy", "curve", "fig2", "fig3-hidden", "fig3-k", "fig3-lambda", "fig3-q", "fig3-s", "functions", "paper"}
 	datatest.Equal(t, experimentNames(), want, "the shipped experiments")
 	d := datatest.Must(digits.Load())(t)
 	sampled := map[string]bool{}

@@ -110,10 +110,6 @@ func (c *evalCmd) Run(e *env) (err error) {
 	o := compare.EvaluateOptions{Models: c.Models, Labelled: c.Labelled,
 		Workers: cmp.Or(c.Workers,
 			runtime.GOMAXPROCS(0)), Progress: e.reporter()}
-	head := networks[0].Head()
-	if head != "" {
-		e.remark("all methods have the features that the network's head makes, %s", head)
-	}
 	if c.Out != "" {
 		if err := c.pin(file.Reference().SHA256); err != nil {
 			return err

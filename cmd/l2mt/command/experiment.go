@@ -33,9 +33,6 @@ type experiment struct {
 	Title string `toml:"title"`
 	// Dataset is a path or "digits", the default.
 	Dataset string `toml:"dataset"`
-	// Head is a file of fully connected layers that make the features, or
-	// random:WIDTHS; default none.
-	Head string `toml:"head"`
 	// Seeds of the runs; default 1.
 	Seeds []uint64 `toml:"seeds"`
 	// Flags of the commands that make a run, each after the name of its command.
@@ -128,7 +125,6 @@ func (c *sweepCmd) parse(name, text string) (*experiment, error) {
 		x.Dataset = "" // the dataset of the experience and the problems
 	}
 	x.Dataset = cmp.Or(c.Dataset, x.Dataset)
-	x.Head = cmp.Or(c.Head, x.Head)
 	for i := range c.Seeds {
 		x.Seeds = append(x.Seeds[:i:i], uint64(i+1))
 	}
@@ -294,7 +290,7 @@ func (x *experiment) stages(r *experimentRun, dir string, first map[string]strin
 		experience = []string{filepath.Join(s.folder, "experience")}
 		tests = filepath.Join(problems, "test.json")
 	}
-	train := []string{"--head=" + x.Head, seed, "--out=" + network}
+	train := []string{seed, "--out=" + network}
 	for _, store := range experience {
 		train = append(train, "--experience="+store)
 	}
@@ -305,7 +301,7 @@ func (x *experiment) stages(r *experimentRun, dir string, first map[string]strin
 	}{
 		{"problems", &s.sample, []string{"--out=" + problems}},
 		{"collect", &s.collect,
-			[]string{"--problems=" + filepath.Join(problems, "train.json"), "--out=" + experience[0], "--head=" + x.Head}},
+			[]string{"--problems=" + filepath.Join(problems, "train.json"), "--out=" + experience[0]}},
 		{"train", &s.learn, train},
 		{"eval", &s.evaluate,
 			[]string{"--network=" + network, "--problems=" + tests, "--out=" + filepath.Join(dir, "evaluation")}},

@@ -7,7 +7,6 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"strings"
 
 	"l2mt/data"
 	"l2mt/data/files"
@@ -118,13 +117,8 @@ func networkSum(dir string) (string, error) {
 	if dir == "" || dir == pretrainedNetwork {
 		return pretrained.Checksum(), nil
 	}
-	weights, err := files.SHA256(filepath.Join(dir,
-		model.WeightsFile)) // which have the configuration too
-	if err != nil {
-		return "", err
-	}
-	head, err := files.SHA256(filepath.Join(dir, model.HeadFile))
-	return strings.TrimSpace(weights + " " + head), optional(err)
+	weights := filepath.Join(dir, model.WeightsFile) // which have the configuration too
+	return files.SHA256(weights)
 }
 
 // loadNetwork reads a network, ready to solve problems with.

@@ -182,17 +182,10 @@ func (c *fitCmd) asked(candidate *solve.Candidate) (*solve.Finder, error) {
 		return nil, nil
 	}
 	network, err := loadNetwork(c.Network)
-	if err != nil || c.Network == "" {
-		return network, err
-	}
-	if c.Steps == nil {
+	if c.Network != "" && c.Steps == nil {
 		c.Steps = []string{"none"}
 	}
-	head := network.Head()
-	if head != "" && (c.Problems == "" || c.Out != "") {
-		return nil, errUsage.Errorf("--network=%s: it has a head (%s), which saved models cannot have; give a network without a head", c.Network, head)
-	}
-	return network, nil
+	return network, err
 }
 
 // readOmega reads the covariance of m tasks.

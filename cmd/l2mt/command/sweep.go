@@ -27,7 +27,6 @@ type sweepCmd struct {
 	Experience []string `sep:"none" type:"existingdir" placeholder:"DIR" help:"Directory of experience to train on (see l2mt train). No problems are then drawn and no experience is made."`
 	Problems   string   `type:"existingfile" placeholder:"FILE" help:"File of test problems for networks trained on --experience. By default they are compared on the problems that training holds out."`
 	Dataset    string   `help:"Dataset to use instead of the one that the experiment names."`
-	Head       string   `placeholder:"FILE" help:"Head to use instead of the one that the experiment names (see l2mt train --head)."`
 	Out        string   `type:"path" placeholder:"runs/sweep/NAME" help:"Directory for tables, pictures and a folder for each run. Finished runs there are not repeated."`
 	Part       part     `name:"shard" placeholder:"I/N" help:"Make part I of N of the runs, counted from 0; runs that share experience are in one part. A run without --shard makes missing runs, and the tables of all."`
 	buildFlags `embed:""`

@@ -14,7 +14,6 @@ import (
 
 	"l2mt/cmd/l2mt/internal/plot"
 	"l2mt/data/files"
-	"l2mt/layers"
 	"l2mt/model"
 	"l2mt/train"
 )
@@ -22,7 +21,6 @@ import (
 type trainCmd struct {
 	Experience []string `required:"" sep:"none" type:"path" help:"Directory of the experience. Give the flag again for each further one; all count the same. With --preset pairwise their features may differ."`
 	Dataset    string   `help:"Dataset to use instead of the one that the experience names."`
-	Head       string   `placeholder:"FILE" help:"Fully connected layers in front of the network, with ReLU between them: a .safetensors file with arrays W0, b0, W1, ... (one layer: W and b) or 0.weight, 0.bias, ... (or classifier.0.weight, ...); or random:64-32-16 for random layers of these widths, the number of features first."`
 	Out        string   `required:"" type:"path" help:"Directory to write the network to. An interrupted run resumes there."`
 	Seed       uint64   `default:"1" help:"Seed of all random draws."`
 	First      int      `placeholder:"N" help:"Train on the first N problems of the experience only."`
@@ -58,9 +56,6 @@ func (c *trainCmd) config(features int) (train.Config, error) {
 	config.Model.Features = features
 	config.Seed = c.Seed
 	config = config.Defaults()
-	if config.TrainHead != train.HeadFrozen && c.Head == "" {
-		return config, errors.New("train.head needs --head: there are no layers to train")
-	}
 	return config, config.Validate()
 }
 
@@ -70,11 +65,7 @@ func (c *trainCmd) Validate() error {
 }
 
 func (c *trainCmd) Run(e *env) error {
-	head, err := openHead(c.Head)
-	if err != nil {
-		return err
-	}
-	examples, err := c.examples(e, head)
+	examples, err := c.examples()
 	if err != nil {
 		return err
 	}
@@ -82,31 +73,20 @@ func (c *trainCmd) Run(e *env) error {
 	if err != nil {
 		return err
 	}
-	features := example.Problem.Cols()
-	if head != nil {
-		if head.In() != features {
-			return errUsage.Errorf("--head=%s takes %d features, but the problems have %d",
-				c.Head, head.In(), features)
-		}
-		features = head.Out()
-	}
-	config, err := c.config(features)
+	config, err := c.config(example.Problem.Cols())
 	if err != nil {
 		return err
 	}
-	return c.train(e, config, head, examples)
+	return c.train(e, config, examples)
 }
 
-// examples opens the experience, for a network behind a head or nil.
-func (c *trainCmd) examples(e *env, head layers.Head) (train.Source, error) {
+// examples opens the experience.
+func (c *trainCmd) examples() (train.Source, error) {
 	var sources []train.Source
 	for _, dir := range c.Experience {
-		examples, err := train.Open(dir, c.Dataset, head)
+		examples, err := train.Open(dir, c.Dataset)
 		if err != nil {
 			return nil, err
-		}
-		if head != nil && !examples.ThroughHead {
-			e.remark("warning: the tuples of %s were made on the features of the dataset, not on the head's; l2mt collect --head makes tuples on the head's", dir)
 		}
 		sources = append(sources, examples)
 	}
@@ -148,8 +128,7 @@ type trained struct {
 
 // train trains a network, and prints the result. Beside the network train keeps its inputs, the metrics, their picture and the path
 // of the experience's problems.
-func (c *trainCmd) train(e *env, config train.Config,
-	head layers.Head, examples train.Source) error {
+func (c *trainCmd) train(e *env, config train.Config, examples train.Source) error {
 	var from []string
 	for _, dir := range c.Experience {
 		from = append(from, filepath.Base(dir))
@@ -157,9 +136,6 @@ func (c *trainCmd) train(e *env, config train.Config,
 	provenance := map[string]string{
 		"experience": strings.Join(from, ", "),
 		"seed":       fmt.Sprint(config.Seed),
-	}
-	if c.Head != "" {
-		provenance["head"] = headName(c.Head)
 	}
 	var used usedRun
 	name := func() (err error) {
@@ -176,7 +152,7 @@ func (c *trainCmd) train(e *env, config train.Config,
 		return err
 	}
 	options := train.Options{
-		Head: head.Clone(), Out: c.Out,
+		Out:      c.Out,
 		Progress: e.reporter(), Epoch: keepMetrics(c.Out), Provenance: provenance,
 	}
 	start := time.Now()
@@ -192,7 +168,6 @@ func (c *trainCmd) train(e *env, config train.Config,
 		return err
 	}
 	used.Experience = provenance["experience"]
-	used.Head = provenance["head"]
 	used.First = c.First
 	used.Training = config
 	used.HeldOut = report.HeldOut
