@@ -110,8 +110,7 @@ func among(models []multitask.Model, m multitask.Model) bool {
 }
 
 // Evaluate solves every problem with every model, and with every network. Test rows have no
-// say in any choice. Where there is one network and it has a head, all models see the features
-// that the head makes. The outcomes come problem by problem in the order of the models, the
+// say in any choice. The outcomes come problem by problem in the order of the models, the
 // networks last.
 func Evaluate(ctx context.Context, networks []Network,
 	problems []*data.ProblemData, o EvaluateOptions) ([]Outcome, error) {
@@ -120,20 +119,7 @@ func Evaluate(ctx context.Context, networks []Network,
 	if err != nil {
 		return nil, err
 	}
-	given := problems
-	for _, n := range networks {
-		if len(networks) > 1 && n.Head() != "" {
-			return nil, infer.ErrInvalid.Errorf("network %q has a head, which makes the features of all models: evaluate this network alone", n.Name)
-		}
-		problems = slices.Clone(given)
-		for i, p := range given {
-			problems[i], err = n.Features(p)
-			if err != nil {
-				return nil, err
-			}
-		}
-	}
-	cells := o.cells(networks, given, problems)
+	cells := o.cells(networks, problems)
 	missing := slices.DeleteFunc(slices.Clone(cells), func(c *cell) bool {
 		return len(o.Journal.kept(c.keys())) == len(c.variants)
 	})
@@ -225,16 +211,15 @@ func (c *cell) run(ctx context.Context) (outcomes []Outcome, err error) {
 	return outcomes, nil
 }
 
-// cells are the work on problems. Networks take the problems as they were given, and models the
-// features that a network's head makes.
-func (o EvaluateOptions) cells(networks []Network, given, problems []*data.ProblemData) (cells []*cell) {
-	for i, p := range problems {
+// cells are the work on problems.
+func (o EvaluateOptions) cells(networks []Network, problems []*data.ProblemData) (cells []*cell) {
+	for _, p := range problems {
 		for _, m := range o.Models {
 			cells = append(cells, o.plain(m, p))
 		}
 		variants := []Variant{Plain, Alone, Without, Paper}
 		for _, n := range networks {
-			cells = append(cells, network(n, given[i], p, variants))
+			cells = append(cells, network(n, p, variants))
 			variants = []Variant{Plain, Alone, Paper} // the control is the same for all
 		}
 	}
@@ -287,9 +272,8 @@ func paper(ctx context.Context, m multitask.Model, p *data.ProblemData) (*eviden
 	return evidence.Tune(ctx, evidence.Of(m), split, p, evidence.Options{})
 }
 
-// network solves the problem with the network, and without parts of that. It is seen with the
-// features that the network works on.
-func network(n Network, p, features *data.ProblemData, variants []Variant) *cell {
+// network solves the problem with the network, and without parts of that.
+func network(n Network, p *data.ProblemData, variants []Variant) *cell {
 	var b *solve.Bench
 	fit := func(ctx context.Context, v Variant) (_ *evidence.Tuned, err error) {
 		begin := time.Now()
@@ -304,7 +288,7 @@ func network(n Network, p, features *data.ProblemData, variants []Variant) *cell
 			if err != nil {
 				return nil, err
 			}
-			t, err := paper(ctx, m, features)
+			t, err := paper(ctx, m, p)
 			if err == nil {
 				t.Seconds = time.Since(begin).Seconds()
 			}

@@ -280,24 +280,6 @@ func FuzzJournal(f *testing.F) {
 	})
 }
 
-// Every model has the features that a network's head makes.
-func TestModelsHaveTheFeaturesOfTheHead(t *testing.T) {
-	datatest.Long(t)
-	a, b := solvetest.Headed(t)
-	with, err1 := solve.NewFinder(a)
-	without, err2 := solve.NewFinder(b)
-	datatest.Check(t, errors.Join(err1, err2))
-	problems := twoProblems()
-	made := datatest.Must(with.Features(problems[0]))(t)
-	o := quick(t)
-	outcomes := evaluate(t, with, problems[:1], o)
-	datatest.Equal(t, outcomes, evaluate(t, without, []*data.ProblemData{made}, o), "outcomes")
-	datatest.Refused(Evaluate(t.Context(), []Network{{"a", with}, {"b", without}}, problems, o))(t, infer.ErrInvalid, `"a" has a head`)
-	raw := evaluate(t, nil, problems[:1], o)
-	datatest.Holds(t, !slices.Equal(raw[0].Test.Task, outcomes[0].Test.Task),
-		"single-task learning does not see the features of the head")
-}
-
 func asking(t testing.TB) *solve.Finder {
 	t.Helper()
 	return datatest.Must(solve.NewFinder(solvetest.Network(t, 1, nil)))(t)

@@ -111,29 +111,21 @@ type Judged struct {
 	first   []*mixed.Fit      // of a structure on the first fold, class by class
 }
 
-// NewBench splits the labelled rows of a problem. A network with a head makes their features.
-// Without a network (nil) no candidate can ask one.
+// NewBench splits the labelled rows of a problem. Without a network (nil) no candidate can ask one.
 func NewBench(f *Finder, p *data.ProblemData, o Options) (*Bench, error) {
 	if err := p.Check(); err != nil {
 		return nil, err
 	}
-	var err error
 	if o.After != nil {
-		err = o.After.Check(p)
-	}
-	if err != nil {
-		return nil, fmt.Errorf("problem %q: %w", p.Name, err)
-	}
-	if f != nil {
-		p, err = f.Features(p)
+		err := o.After.Check(p)
 		if err != nil {
-			return nil, err
+			return nil, fmt.Errorf("problem %q: %w", p.Name, err)
 		}
 	}
 	return newBench(f, p, o, scale{})
 }
 
-// newBench is the bench of a problem with the features that the network works on.
+// newBench is NewBench of a problem that has been checked, on a scale.
 func newBench(f *Finder, p *data.ProblemData, o Options, s scale) (*Bench, error) {
 	b := &Bench{
 		finder:  f,

@@ -35,17 +35,6 @@ func NewFinder(n *model.Network) (*Finder, error) {
 	}, nil
 }
 
-// Features returns a problem with the features that the network works on: the features that its
-// head makes, or the problem itself without a head.
-func (f *Finder) Features(p *data.ProblemData) (*data.ProblemData, error) {
-	return f.network.Features(p)
-}
-
-// Head has the widths of the network's head, as "1280-1000"; empty if it has none.
-func (f *Finder) Head() string {
-	return f.network.Config.Head
-}
-
 // telling are the tasks whose training rows have different labels.
 func telling(p *data.ProblemData) (tasks []int) {
 	for i, t := range p.Tasks {
@@ -71,19 +60,18 @@ func only(p *data.ProblemData, tasks []int) *data.ProblemData {
 // Omega finds the covariance that the network thinks best for a problem, from
 // the training rows alone.
 func (f *Finder) Omega(p *data.ProblemData) (*infer.Solution, error) {
-	p, err := f.Features(p)
-	if err == nil {
-		_, err = multitask.Training(p) // refuses features that are not finite
+	if err := p.Check(); err != nil {
+		return nil, err
 	}
-	if err != nil {
+	if _, err := multitask.Training(p); err != nil { // features that are not finite
 		return nil, err
 	}
 	return f.find(p, view.InMetric(p.TrainingOnly()))
 }
 
-// find is Omega with the features that the network works on, which may be asked about them in
-// the common metric. It minimises the estimated error: rho tr(Omega^2) + <Phi, Omega>. The network
-// is asked about the tasks that have different labels. The others say nothing of how they relate,
+// find is Omega of a problem that has been made in its metric too. It minimises the estimated
+// error: rho tr(Omega^2) + <Phi, Omega>. The network is asked about the tasks that have different
+// labels. The others say nothing of how they relate,
 // and have the mean row of Omega; of fewer than two tasks that tell it is I/m.
 func (f *Finder) find(p, inMetric *data.ProblemData) (*infer.Solution, error) {
 	m := len(p.Tasks)

@@ -47,11 +47,10 @@ func priced(t *testing.T, seed uint64, multiplies bool) *data.ProblemData {
 	return p
 }
 
-// A scale that is asked for is chosen on alone, and the head of a network makes features once.
+// A scale that is asked for is chosen on alone.
 func TestAScaleAskedForIsChosenOnOnce(t *testing.T) {
 	p := priced(t, 4, true)
-	network, _ := solvetest.Headed(t)
-	f := datatest.Must(NewFinder(network))(t)
+	f := random(t, 1, nil)
 	for i := range p.Tasks {
 		rows := len(p.Tasks[i].TrainSet.Y)
 		x := datatest.Must(data.NewDense(rows, solvetest.Features, make([]float32, rows*solvetest.Features)))(t)

@@ -116,19 +116,3 @@ func Poisoned(p *data.ProblemData) *data.ProblemData {
 	}
 	return poisoned
 }
-
-// Headed is a random network on 3 features that a head makes, and the same
-// network with these features for the dataset's.
-func Headed(t testing.TB) (headed, without *model.Network) {
-	t.Helper()
-	head := layers.RandomHead(1, Features, 4, 3)
-	headed = Network(t, 1, func(c *model.Config) {
-		c.Features = head.Out()
-		c.Head = head.String()
-	})
-	headed.Head = head
-	without = Network(t, 1, func(c *model.Config) {
-		c.Features = head.Out()
-	})
-	return headed, without
-}
