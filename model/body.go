@@ -19,8 +19,7 @@ type Body struct {
 	// Graph says whether the body aggregates over the label graph, which is then
 	// made with the payload; nil means that it never does.
 	Graph func(c Config) bool
-	// Statistics are inputs of the body beside the rows of a problem. They cannot
-	// follow a head that is trained.
+	// Statistics are inputs of the body beside the rows of a problem.
 	Statistics []Statistic
 	// Build adds E to the graph, with Config.Hidden columns if the rows are tasks. Permuting
 	// the tasks must permute E.
@@ -82,21 +81,16 @@ type BodyInputs struct {
 	Params, Statistics Inputs
 	// Slot is for the operations of layers on the rows of the problem.
 	Slot *layers.Slot
-
-	features *layers.Node // the rows behind the layers of a head; nil without
 }
 
 // Product is X L (n x h) for a weight matrix (d x h), X being the features of the
-// problem's rows, behind the head if there is one.
+// problem's rows.
 func (in BodyInputs) Product(l *layers.Node) *layers.Node {
 	if l.Dims() != 2 || l.Shape()[0] != in.Config.Features {
 		panic(ErrConfig.Errorf("weights of shape %v for rows of %d features; the weights need a row for each",
 			l.Shape(), in.Config.Features))
 	}
-	if in.features == nil {
-		return layers.Product(in.Slot, l)
-	}
-	return mul(in.features, l)
+	return layers.Product(in.Slot, l)
 }
 
 // usesGraph says whether the body goes over the label graph.

@@ -156,7 +156,6 @@ func TestBodiesThatDoNotFitAreRefused(t *testing.T) {
 		change(&c)
 		return c
 	}
-	head := randomHead(data.Stream(1, "head"), 6, 4)
 	graphOf := func(change func(c *model.Config)) func() error {
 		return func() error {
 			c := with(change)
@@ -191,10 +190,6 @@ func TestBodiesThatDoNotFitAreRefused(t *testing.T) {
 		`body "test-width": E has the shape (2, 9); it must have [2 4]`:        graphOf(func(c *model.Config) { c.Body = "test-width" }),
 		`estimator "test-shape": Phi has the shape (2, 4); it must have [2 2]`: graphOf(func(c *model.Config) { c.Estimator = "test-shape" }),
 		`link "test-shape": v(o) has the shape (); it must have [2]`:           graphOf(func(c *model.Config) { c.Link = "test-shape" }),
-		"statistics of the features, which change with the head": func() error {
-			n := network(t, with(func(c *model.Config) { c.Body, c.Head = "test-linear", head.String() }), 1)
-			return datatest.Err(model.NewForward(n, head...))
-		},
 	} {
 		datatest.Says(t, call(), nil, want)
 	}

@@ -42,11 +42,8 @@ type Config struct {
 	// Features is d, the number of columns of X. A body that is free of the
 	// features does not look at it.
 	Features int `json:"features" min:"0" kong:"-"`
-	// Head has the widths of the fully connected layers in front of the network,
-	// as "1280-1000"; the last is Features. It is empty where there are none.
-	Head string `json:"head,omitempty" kong:"-"`
 	// Names says which features these are, as NamesOf has it; empty where they have no
-	// names, come out of a head, or do not matter to the body.
+	// names, or do not matter to the body.
 	Names string `json:"names,omitempty" kong:"-"`
 
 	Body   string `json:"body" placeholder:"lgnn" help:"What turns a problem into embeddings of its tasks: ${bodies}."`
@@ -104,10 +101,6 @@ func (c Config) Validate() error {
 	}
 	if c.Features == 0 && !c.FeatureFree() {
 		fault("model.features is 0; the body %q needs at least 1", c.Body)
-	}
-	if c.Head != "" &&
-		!strings.HasSuffix(c.Head, fmt.Sprint("-", c.Features)) {
-		fault("model.head is %q, but model.features %d; a head makes as many features as the network takes", c.Head, c.Features)
 	}
 	if c.FeatureFree() != estimators[c.Estimator].Pairs {
 		fault("the body %q or the estimator %q is of pairs of tasks, but not both; they must agree", c.Body, c.Estimator)

@@ -5,8 +5,6 @@ import (
 	"slices"
 
 	"gonum.org/v1/gonum/mat"
-
-	"l2mt/layers"
 )
 
 // Forward computes estimates of a network. It has a graph for every shape of a problem
@@ -31,15 +29,13 @@ type Estimate struct {
 	F, V []float64
 }
 
-// NewForward returns the forward graph of a network. Head has the layers of its
-// head that are in the graph, as in a TrainingGraph; without, payloads have the
-// features that the whole head makes.
-func NewForward(n *Network, head ...layers.Connected) (_ *Forward, err error) {
+// NewForward returns the forward graph of a network.
+func NewForward(n *Network) (_ *Forward, err error) {
 	if n == nil {
 		return nil, ErrConfig.Errorf("there is no network; load one, or make one with NewNetwork")
 	}
 	f := &Forward{network: n}
-	f.programs, err = newPrograms(n.Config, head)
+	f.programs, err = newPrograms(n.Config)
 	f.parted = true
 	return f, err
 }

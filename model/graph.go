@@ -39,7 +39,6 @@ const mostPrograms = 500
 // memory.
 type programs struct {
 	config Config
-	head   layers.Head // the layers of the head that are in the graphs
 	memory *layers.Memory
 	kept   map[shape]*program
 	parted bool // many pairs of tasks are embedded in parts
@@ -48,14 +47,13 @@ type programs struct {
 	objective func(g *layers.Graph, n *core) // of training, with its gradient
 }
 
-func newPrograms(c Config, head layers.Head) (programs, error) {
-	if err := checkHead(c, head); err != nil {
+func newPrograms(c Config) (programs, error) {
+	if err := c.Validate(); err != nil {
 		return programs{}, err
 	}
 	memory, err := layers.NewMemory(c.DType)
 	return programs{
 		config: c,
-		head:   head,
 		memory: memory,
 		kept:   map[shape]*program{},
 	}, err
@@ -133,7 +131,6 @@ type core struct {
 	program *program
 	params  Inputs
 
-	weights   layers.Nodes // of the head: W, b, W, b, ...
 	e, phi, c *layers.Node // tasks x h or tasks^2 x h, tasks x tasks, scalar
 	f, v, o   *layers.Node // one entry a tuple; nil without tuples
 	omega     *layers.Node // q x tasks^2
@@ -209,7 +206,6 @@ func (n *core) embedding(g *layers.Graph) *layers.Node {
 		Slot:   n.program.slot,
 	}
 	in.Params = n.params.piece(n.config, "body")
-	in.features = n.features(g)
 	return n.config.embedding(g, rows, in)
 }
 
@@ -255,30 +251,6 @@ func (n *core) link(o *layers.Node) (v *layers.Node) {
 // embedded is the name of E as an input.
 const embedded = "embedding"
 
-// features puts the rows in the slot through the layers of the head, and makes the
-// label graph of the result:
-//
-//	F = ReLU(... ReLU(X W_1 + 1 b_1') ...) W_k + 1 b_k'
-//
-// It is nil without layers, for X itself.
-func (n *core) features(g *layers.Graph) (f *layers.Node) {
-	for i, l := range n.head {
-		w := g.Shared(fmt.Sprint(HeadPrefix, "W", i), l.W, l.In, l.Out)
-		b := g.Shared(fmt.Sprint(HeadPrefix, "b", i), l.B, l.Out)
-		n.weights = append(n.weights, w, b)
-		in := BodyInputs{
-			Config:   Config{Features: l.In},
-			Slot:     n.program.slot,
-			features: f,
-		}
-		f = layers.Activate(i < len(n.head)-1, b, in.Product(w)) // n x out
-	}
-	if f != nil && n.config.usesGraph() {
-		f = layers.Regraph(n.program.slot, n.config.Neighbours, f) // n x d
-	}
-	return f
-}
-
 // statisticName tells the names of statistics from the names of parameters.
 func statisticName(s Statistic) string {
 	return "statistic " + s.Name
@@ -287,7 +259,7 @@ func statisticName(s Statistic) string {
 // inputs are the values of a graph's inputs for a problem and some tuples.
 func (ps *programs) inputs(
 	params Params, p *Payload, tuples []Tuple) (map[string][]float64, error) {
-	err := p.fits(below(ps.config, ps.head))
+	err := p.fits(ps.config)
 	if err != nil {
 		return nil, err
 	}

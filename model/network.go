@@ -15,10 +15,6 @@
 // network serves problems over any features. Params are the learned numbers as plain slices, and a
 // Network is both with where it came from, saved as a directory.
 //
-// A head is fully connected layers in front of the network, which make its
-// features; ReadHead reads one. It is applied once where it is frozen (Features,
-// Through), and its last layers may be in the graphs, to be trained along.
-//
 // Prepare turns a problem into a Payload. A TrainingGraph gives the loss of
 // tuples (payload, Omega, o) and its gradient; a Forward gives E, Phi and c.
 // Both are made of the same pieces, in operations of Gorgonia and of package layers.

@@ -147,15 +147,13 @@ func TestTheObjectiveIsForTrainingAlone(t *testing.T) {
 	}
 }
 
-// A file system brings the same network as its directory, but no head.
+// A file system brings the same network as its directory.
 func TestAFileSystemBringsTheNetworkOfItsDirectory(t *testing.T) {
 	dir := t.TempDir()
 	datatest.Check(t, network(t, config(t, "default", 3), 1).Save(dir))
 	want := datatest.Must(model.Load(dir))(t)
 	datatest.Equal(t, datatest.Must(model.LoadFS(os.DirFS(dir)))(t), want, "the network")
 	datatest.Refused(model.LoadFS(fstest.MapFS{}))(t, fs.ErrNotExist)
-	datatest.Check(t, headed(t, 1, randomHead(data.Stream(4, "embedded head"), 5, 4, 3)).Save(dir))
-	datatest.Refused(model.LoadFS(os.DirFS(dir)))(t, model.ErrConfig, "head")
 }
 
 // Gorgonia's machine on the graph of a step, and its solvers, come to the parameters that our
@@ -251,40 +249,6 @@ func FuzzLoad(f *testing.F) {
 		datatest.Check(t, n.Save(dir))
 		_, err = model.Load(dir)
 		datatest.Holds(t, err == nil, "a network that was loaded and saved is refused: %v", err)
-	})
-}
-
-// Whatever the file of weights, with the names of either kind, it is refused, or is a head whose layers fit each other.
-func FuzzReadHead(f *testing.F) {
-	array := func(name string, shape ...int) safetensors.Tensor {
-		size := 1
-		for _, n := range shape {
-			size *= n
-		}
-		return safetensors.Tensor{Name: name, DType: safetensors.F32, Shape: shape, Value: make([]float64, size)}
-	}
-	for _, tensors := range [][]safetensors.Tensor{
-		{array("W0", 2, 3), array("b0", 3), array("W1", 3, 1), array("b1", 1)},
-		{array("W", 2, 3), array("b", 3)},
-		{array("classifier.0.weight", 3, 2), array("classifier.0.bias", 3), array("features.0.weight", 1)},
-		{array("W0", 2, 3), array("W00", 3), array("b0", 3), array("b99999999999999999999", 1)},
-		{array("W0", 0, 3), array("b0", 3)},
-	} {
-		content := datatest.Must(safetensors.Encode(tensors, nil))(f)
-		f.Add(content)
-	}
-	f.Fuzz(func(t *testing.T, content []byte) {
-		path := filepath.Join(t.TempDir(), "head.safetensors")
-		datatest.Check(t, os.WriteFile(path, content, 0o644))
-		head, err := model.ReadHead(path)
-		if err != nil {
-			return
-		}
-		datatest.Check(t, head.Validate())
-		for i, l := range head {
-			datatest.Holds(t, len(l.W) == l.In*l.Out && len(l.B) == l.Out && (i <= 0 || l.In == head[i-1].Out),
-				"layer %d: %d x %d with %d weights and %d biases", i, l.In, l.Out, len(l.W), len(l.B))
-		}
 	})
 }
 

@@ -128,7 +128,6 @@ func (p Params) Clone() Params {
 	q := slices.Clone(p)
 	for i := range q {
 		q[i].Value = slices.Clone(q[i].Value)
-		q[i].Single = slices.Clone(q[i].Single)
 	}
 	return q
 }

@@ -69,23 +69,19 @@ func labelGraph(t data.TaskData, k int) (*data.LabelGraph, error) {
 
 // Prepare makes the payload of a problem for networks of a configuration. It
 // looks at training rows only; a network without weights for features sees them in
-// their metric. Head has the layers of the network's head that
-// are in the graph: the problem has the features below them.
-func Prepare(c Config, p *data.ProblemData, head ...layers.Connected) (*Payload, error) {
-	inMetric := func() *data.ProblemData {
+// their metric.
+func Prepare(c Config, p *data.ProblemData) (*Payload, error) {
+	return PrepareIn(c, p, func() *data.ProblemData {
 		return view.InMetric(p.TrainingOnly())
-	}
-	return PrepareIn(c, p, inMetric, head...)
+	})
 }
 
 // PrepareIn is Prepare where the problem is wanted in its metric elsewhere too, and so
 // made once.
-func PrepareIn(c Config, p *data.ProblemData, inMetric func() *data.ProblemData,
-	head ...layers.Connected) (*Payload, error) {
+func PrepareIn(c Config, p *data.ProblemData, inMetric func() *data.ProblemData) (*Payload, error) {
 	if err := c.Validate(); err != nil {
 		return nil, err
 	}
-	c = below(c, head)
 	if err := p.Check(); err != nil {
 		return nil, err
 	}
@@ -165,14 +161,6 @@ func NamesOf(p *data.ProblemData) string {
 	}
 	return fmt.Sprintf("%s, ... (%.12x)",
 		strings.Join(first, ", "), sum.Sum(nil))
-}
-
-// below is a configuration for the features that go into layers of its head.
-func below(c Config, head layers.Head) Config {
-	if len(head) > 0 {
-		c.Features = head.In()
-	}
-	return c
 }
 
 func newPayload(c Config, tasks []layers.Task) (*Payload, error) {

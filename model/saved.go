@@ -20,9 +20,6 @@ import (
 type Network struct {
 	Config Config
 	Params Params
-	// Head makes the network's features, as Config.Head says; nil where they are
-	// the dataset's.
-	Head layers.Head
 	// Sigma is what the rows of the experience have taught, or nil.
 	Sigma *Sigma
 	// Provenance says how the network was trained, in the trainer's own words: experience, seed, epoch, versions. It may be empty.
@@ -81,8 +78,8 @@ func (n *Network) FeatureMap() func(m *mat.Dense) {
 	}
 }
 
-// A network is saved as a directory: its weights, which carry the configuration, its head
-// if it has one, and config.json, which is for people.
+// A network is saved as a directory: its weights, which carry the configuration, and
+// config.json, which is for people.
 const (
 	ConfigFile  = "config.json"
 	WeightsFile = "weights.safetensors"
@@ -112,10 +109,6 @@ func (n *Network) save(dir string) error {
 	if err := n.Params.matches(n.Config); err != nil {
 		return err
 	}
-	if n.Head.String() != n.Config.Head {
-		return ErrMismatch.Errorf("the head is %q, but the configuration says %q",
-			n.Head, n.Config.Head)
-	}
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		return err
 	}
@@ -128,12 +121,6 @@ func (n *Network) save(dir string) error {
 	stored := slices.Clone(n.Params)
 	for i := range stored {
 		stored[i].DType = n.Config.storage()
-	}
-	if n.Head != nil {
-		err := saveHead(dir, n.Head)
-		if err != nil {
-			return err
-		}
 	}
 	stored, err = n.Sigma.save(stored, metadata)
 	if err != nil {
@@ -149,25 +136,15 @@ func (n *Network) save(dir string) error {
 // Load reads a network that Save wrote, and checks that its files are whole,
 // belong together and hold finite numbers. All mismatches are named.
 func Load(dir string) (*Network, error) {
-	n, err := read(os.DirFS(dir), dir)
-	if err != nil {
-		return nil, err
-	}
-	n.Head, err = loadHead(dir, n.Config.Head)
-	return n, err
+	return read(os.DirFS(dir), dir)
 }
 
-// LoadFS is Load from a file system, such as one that a program embeds. It reads
-// no head.
+// LoadFS is Load from a file system, such as one that a program embeds.
 func LoadFS(from fs.FS) (*Network, error) {
-	n, err := read(from, "")
-	if err == nil && n.Config.Head != "" {
-		return nil, ErrConfig.Errorf("%s: the network has a head, so that Load needs its directory", WeightsFile)
-	}
-	return n, err
+	return read(from, "")
 }
 
-// read reads all but the head. Errors call the file system dir.
+// read reads a network. Errors call the file system dir.
 func read(from fs.FS, dir string) (n *Network, err error) {
 	defer func() {
 		if err != nil {

@@ -35,17 +35,13 @@ type Step struct {
 	Deviation float64
 	// F and V have one entry a tuple.
 	F, V []float64
-	// Gradient of Loss, in the order of the parameters, and then with respect to the
-	// arrays of the layers of the head in the graph, in single precision.
+	// Gradient of Loss, in the order of the parameters.
 	Gradient Params
 }
 
 // NewTrainingGraph returns a training graph for a configuration.
 // Outcomes are the o's of all training tuples, at least two of them different.
-// Head has the layers to train along, the last ones of the network's head. Their
-// weights stay the caller's, who changes them between steps; payloads have the
-// features below them.
-func NewTrainingGraph(c Config, outcomes []float64, head ...layers.Connected) (t *TrainingGraph, err error) {
+func NewTrainingGraph(c Config, outcomes []float64) (t *TrainingGraph, err error) {
 	if err := c.Trainable(); err != nil {
 		return nil, err
 	}
@@ -53,7 +49,7 @@ func NewTrainingGraph(c Config, outcomes []float64, head ...layers.Connected) (t
 		return nil, ErrConfig.Errorf("training graph: the relative errors o of the %d training tuples are all equal; there is nothing to learn from them", len(outcomes))
 	}
 	t = &TrainingGraph{}
-	t.programs, err = newPrograms(c, head)
+	t.programs, err = newPrograms(c)
 	t.outcomes = outcomes
 	t.objective = t.capture
 	return t, err
@@ -66,21 +62,13 @@ func (t *TrainingGraph) capture(g *layers.Graph, n *core) {
 	p.loss = g.Capture(loss)
 	p.residual = g.Capture(in.Residual)
 	p.deviation = g.Capture(in.Deviation)
-	for _, s := range n.config.Specs() {
+	gradients := layers.Gradient(loss, n.parameters()...)
+	for i, s := range n.config.Specs() {
 		p.gradient = append(p.gradient, Tensor{
 			Name:  s.Name,
 			Shape: s.Shape,
+			Value: g.Capture(gradients[i]).Value,
 		})
-	}
-	params := len(p.gradient)
-	p.gradient = append(p.gradient, HeadArrays(HeadPrefix, n.head)...)
-	for i, gradient := range layers.Gradient(loss,
-		append(n.parameters(), n.weights...)...) {
-		if i < params {
-			p.gradient[i].Value = g.Capture(gradient).Value
-		} else {
-			g.Hold(gradient, &p.gradient[i].Single)
-		}
 	}
 }
 
@@ -104,12 +92,8 @@ type Expression struct {
 	Params, Gradient layers.Nodes
 }
 
-// Express is what Step computes, as a graph of Gorgonia's. It needs a network without a
-// trained head.
+// Express is what Step computes, as a graph of Gorgonia's.
 func (t *TrainingGraph) Express(params Params, p *Payload, tuples []Tuple) (e Expression, err error) {
-	if len(t.head) > 0 {
-		return e, ErrMismatch.Errorf("the layers of a head are trained in place, not by a graph of Gorgonia's")
-	}
 	values, err := t.inputs(params, p, tuples)
 	if err != nil {
 		return e, err
@@ -186,26 +170,6 @@ func check(err error) {
 	}
 }
 
-// checkHead checks a configuration and the layers of its head in a graph.
-func checkHead(c Config, head layers.Head) error {
-	err := c.Validate()
-	if err != nil || len(head) == 0 {
-		return err
-	}
-	err = head.Validate()
-	if err != nil {
-		return err
-	}
-	if len(bodies[c.Body].Statistics) > 0 {
-		return ErrMismatch.Errorf("the body %q takes statistics of the features, which change with the head; train none of its layers", c.Body)
-	}
-	if head.Out() != c.Features {
-		return ErrMismatch.Errorf("the head makes %d features, but the network takes %d",
-			head.Out(), c.Features)
-	}
-	return nil
-}
-
 // Step evaluates the objective and its gradient at the given parameters on the
 // tuples of one problem.
 func (t *TrainingGraph) Step(params Params, p *Payload, tuples []Tuple) (Step, error) {
@@ -253,7 +217,7 @@ func (s Step) finite(g *layers.Graph) error {
 		parts = append(parts, t)
 	}
 	for _, p := range parts {
-		if layers.NotFinite(p.Value) >= 0 || layers.NotFinite(p.Single) >= 0 {
+		if layers.NotFinite(p.Value) >= 0 {
 			return ErrNotFinite.Errorf("%s is not finite; the first such numbers come from operation %s",
 				p.Name, g.NotFinite())
 		}

@@ -86,7 +86,6 @@ func NewOptimiser(name string, p model.Params) *Optimiser {
 	zeros := p.Clone()
 	for _, t := range zeros {
 		clear(t.Value)
-		clear(t.Single)
 	}
 	return &Optimiser{
 		rule:   optimisers[name],
@@ -99,23 +98,14 @@ func NewOptimiser(name string, p model.Params) *Optimiser {
 func (o *Optimiser) Step(p, gradient model.Params, rate func(name string) float64) {
 	o.Time++
 	for i, t := range p {
-		step := o.rule(o.Time, rate(t.Name))
-		first := o.First[i]
-		second := o.Second[i]
-		g := gradient[i]
-		move(step, t.Value, g.Value, first.Value, second.Value)
-		move(step, t.Single, g.Single, first.Single, second.Single)
-	}
-}
-
-// move is a step for some numbers.
-func move[T float32 | float64](moved Move, value, gradient, first, second []T) {
-	for j, g := range gradient {
-		m := float64(first[j])
-		v := float64(second[j])
-		step, m, v := moved(float64(value[j]), float64(g), m, v)
-		first[j] = T(m)
-		second[j] = T(v)
-		value[j] += T(step)
+		move := o.rule(o.Time, rate(t.Name))
+		first := o.First[i].Value
+		second := o.Second[i].Value
+		for j, g := range gradient[i].Value {
+			step, m, v := move(t.Value[j], g, first[j], second[j])
+			first[j] = m
+			second[j] = v
+			t.Value[j] += step
+		}
 	}
 }
