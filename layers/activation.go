@@ -1,31 +1,24 @@
 package layers
 
-import (
-	"fmt"
+import "gorgonia.org/gorgonia"
 
-	"gorgonia.org/gorgonia"
-)
-
-// Activate is Z_1 + Z_2 + ... + 1 b', every Z being n x h and b of length h, or the sum's
-// ReLU if rectified.
-func Activate(rectified bool, b *Node, z ...*Node) *Node {
+// Activate is ReLU(Z_1 + Z_2 + ... + 1 b'), every Z being n x h and b of length h.
+func Activate(b *Node, z ...*Node) *Node {
 	return Apply(Op{
-		Name: fmt.Sprint("activate", rectified),
+		Name: "activate",
 		Shape: func(in []Shape) Shape {
 			fit(len(in) > 1 && len(in[0]) == 1 &&
 				len(in[1]) == 2 && in[0][0] == in[1][1],
 				"activation: the bias has shape %v, the operands %v; their columns must agree", in[0], in[1:])
 			return in[1]
 		},
-		F32: activate[float32](rectified),
-		F64: activate[float64](rectified),
+		F32: activate[float32],
+		F64: activate[float64],
 		Grad: func(in Nodes, out, grad *Node) Nodes {
-			if rectified {
-				grad = Apply(Op{
-					Name: "relu'", Shape: SameShape,
-					F32: reluGrad[float32], F64: reluGrad[float64],
-				}, out, grad)
-			}
+			grad = Apply(Op{
+				Name: "relu'", Shape: SameShape,
+				F32: reluGrad[float32], F64: reluGrad[float64],
+			}, out, grad)
 			n := Nodes{gorgonia.Must(gorgonia.Sum(grad, 0))}
 			for range in[1:] {
 				n = append(n, grad)
@@ -36,19 +29,15 @@ func Activate(rectified bool, b *Node, z ...*Node) *Node {
 }
 
 // activate takes a row at a time, which stays in the nearest cache.
-func activate[T Float](rectified bool) Body[T] {
-	return func(out View[T], in []View[T]) {
-		for i := range out.Rows {
-			y := out.Row(i)
-			copy(y, in[1].Row(i))
-			for _, z := range in[2:] {
-				add(y, z.Row(i))
-			}
-			add(y, in[0].Data)
-			if rectified {
-				relu(y)
-			}
+func activate[T Float](out View[T], in []View[T]) {
+	for i := range out.Rows {
+		y := out.Row(i)
+		copy(y, in[1].Row(i))
+		for _, z := range in[2:] {
+			add(y, z.Row(i))
 		}
+		add(y, in[0].Data)
+		relu(y)
 	}
 }
 

@@ -54,18 +54,15 @@ const (
 // the rows of all tasks stacked. It never changes, so any number of graphs may
 // share one.
 type Batch struct {
-	rows   int
-	start  []int // task j has the rows start[j]:start[j+1]
-	norm   Norm
-	graphs []*data.LabelGraph // of the tasks; nil when nothing is aggregated
-	stack  any                // *stack[T] in the precision
-	graph  any                // *aggregation[T]
+	start []int // task j has the rows start[j]:start[j+1]
+	stack any   // *stack[T] in the precision
 }
 
 // stack is the part of a batch that depends on the precision.
 type stack[T Float] struct {
 	x       features[T]
 	weights []T
+	graph   *aggregation[T] // nil when nothing is aggregated
 }
 
 // aggregation is P = C (scale C') - scale S of all tasks, block diagonal.
@@ -77,10 +74,7 @@ type aggregation[T Float] struct {
 
 // NewBatch stacks the tasks of a problem, which has some.
 func NewBatch(dtype DType, norm Norm, tasks []Task) (*Batch, error) {
-	b := &Batch{
-		start: []int{0},
-		norm:  norm,
-	}
+	b := &Batch{start: []int{0}}
 	for j, t := range tasks {
 		n := t.X.Rows()
 		switch {
@@ -91,22 +85,17 @@ func NewBatch(dtype DType, norm Norm, tasks []Task) (*Batch, error) {
 			return nil, data.Mismatch("task %d: %d features, but task 0 has %d",
 				j, t.X.Cols(), tasks[0].X.Cols())
 		}
-		b.rows += n
-		b.start = append(b.start, b.rows)
-		if t.Graph != nil {
-			b.graphs = append(b.graphs, t.Graph)
-		}
+		b.start = append(b.start, b.rows()+n)
 	}
 	if dtype == Float64 {
-		fill[float64](b, tasks)
+		b.stack = newStack[float64](norm, tasks)
 	} else {
-		fill[float32](b, tasks)
+		b.stack = newStack[float32](norm, tasks)
 	}
 	return b, nil
 }
 
-// fill makes the parts of a batch in the precision.
-func fill[T Float](b *Batch, tasks []Task) {
+func newStack[T Float](norm Norm, tasks []Task) *stack[T] {
 	s := &stack[T]{}
 	var x []Points
 	for _, t := range tasks {
@@ -116,39 +105,40 @@ func fill[T Float](b *Batch, tasks []Task) {
 		}
 	}
 	s.x = newFeatures[T](x, denseFrom)
-	b.stack = s
-	if b.graphs != nil {
-		b.graph = newAggregation[T](b, b.graphs)
+	if tasks[0].Graph != nil {
+		s.graph = newAggregation[T](norm, tasks)
 	}
+	return s
 }
 
-// newAggregation is the aggregation of the batch's rows over the label graphs of
-// its tasks.
-func newAggregation[T Float](b *Batch, graphs []*data.LabelGraph) *aggregation[T] {
+// newAggregation is the aggregation of the tasks' rows over their label graphs.
+func newAggregation[T Float](norm Norm, tasks []Task) *aggregation[T] {
 	a := &aggregation[T]{}
 	var scale []T // of every row
 	var index []int32
 	var value []T
 	ptr := []int32{0}
 	classes := 0
-	for j, g := range graphs {
+	for _, t := range tasks {
+		g := t.Graph
+		start := len(scale)
 		w := T(1)
-		if b.norm == NormSize {
-			w = T(1 / float64(b.start[j+1]-b.start[j]))
+		if norm == NormSize {
+			w = T(1 / float64(len(g.Class)))
 		}
 		for i, c := range g.Class {
 			a.class = append(a.class, int32(classes)+c)
 			scale = append(scale, w)
 			for _, q := range g.Index[g.Ptr[i]:g.Ptr[i+1]] {
-				index = append(index, int32(b.start[j])+q)
+				index = append(index, int32(start)+q)
 				value = append(value, -w)
 			}
 			ptr = append(ptr, int32(len(index)))
 		}
 		classes += g.Classes
 	}
-	a.minus = linalg.NewCSR(b.rows, ptr, index, value)
-	rows := make([]int32, b.rows+1) // of scale C, with one entry each
+	a.minus = linalg.NewCSR(len(scale), ptr, index, value)
+	rows := make([]int32, len(scale)+1) // of scale C, with one entry each
 	for i := range rows {
 		rows[i] = int32(i)
 	}
@@ -171,25 +161,18 @@ func (b *Batch) Tasks() int {
 	return len(b.start) - 1
 }
 
+func (b *Batch) rows() int {
+	return b.start[b.Tasks()]
+}
+
 // Slot is the part of a graph that a batch is put into before a run. A graph has one.
 type Slot struct {
-	start []int // of the tasks' rows, as in a Batch
-	batch *Batch
-	graph any // *aggregation[T] of the batch, or of Regraph in this run
+	*Batch
 }
 
-// NewSlot returns an empty slot for batches of the shape of one.
-func NewSlot(like *Batch) *Slot {
-	return &Slot{start: like.start}
-}
-
-func (s *Slot) rows() int {
-	return s.start[s.Tasks()]
-}
-
-// Tasks is the number of tasks.
-func (s *Slot) Tasks() int {
-	return len(s.start) - 1
+// NewSlot returns a slot for batches of the shape of one, which is in it.
+func NewSlot(b *Batch) *Slot {
+	return &Slot{b}
 }
 
 // fit panics unless a matrix has the rows of the slot.
@@ -203,7 +186,6 @@ func (s *Slot) Put(b *Batch) error {
 	if !slices.Equal(b.start, s.start) {
 		return data.Mismatch("the problem's tasks start at rows %v, but the graph is for tasks that start at rows %v", b.start, s.start)
 	}
-	s.batch = b
-	s.graph = b.graph
+	s.Batch = b
 	return nil
 }

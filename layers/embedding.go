@@ -25,7 +25,7 @@ func Readout(s *Slot, h *Node) *Node {
 
 func readout[T Float](s *Slot) Body[T] {
 	return func(out View[T], in []View[T]) {
-		b := s.batch
+		b := s.Batch
 		weights := stackOf[T](b).weights
 		clear(out.Data)
 		for j := range b.Tasks() {
@@ -39,7 +39,7 @@ func readout[T Float](s *Slot) Body[T] {
 // readoutSlope spreads the gradient of a task's row over the task's rows.
 func readoutSlope[T Float](s *Slot) Body[T] {
 	return func(out View[T], in []View[T]) {
-		b := s.batch
+		b := s.Batch
 		weights := stackOf[T](b).weights
 		for j := range b.Tasks() {
 			for i := b.start[j]; i < b.start[j+1]; i++ {

@@ -3,6 +3,7 @@ package layers
 import (
 	"errors"
 	"fmt"
+	"math"
 	"slices"
 	"strings"
 	"sync"
@@ -39,7 +40,6 @@ type Graph struct {
 	expr     *gorgonia.ExprGraph
 	inputs   map[string]place
 	places   map[*Node]place // until it is compiled
-	copies   []shared
 	captures []*Capture
 	steps    []step
 	running  string // the step of a run
@@ -65,25 +65,13 @@ func NewMemory(dtype DType) (*Memory, error) {
 	return nil, ErrGraph.Errorf("precision %q is not one of %q, %q", dtype, Float32, Float64)
 }
 
-// place is where a node has its numbers: a matrix in the memory, or shared ones.
-type place struct {
-	from, rows, cols int
-	shared           []float32
-}
+// place is where a node has its numbers in the memory, a matrix.
+type place struct{ from, rows, cols int }
 
 // viewAt is a place in the memory.
 func viewAt[T Float](memory []T, p place) View[T] {
-	if p.shared != nil {
-		return View[T]{p.rows, p.cols, any(p.shared).([]T)}
-	}
 	size := p.rows * p.cols
 	return View[T]{p.rows, p.cols, memory[p.from:][:size]}
-}
-
-// shared are numbers that are copied to a place before every run.
-type shared struct {
-	place
-	numbers []float32
 }
 
 // step is an operation of a run, with the places of its operands and its result.
@@ -247,18 +235,14 @@ func operandsOf(n *Node) (operands Nodes) {
 
 // Input adds an input, a vector or a matrix.
 func (g *Graph) Input(name string, shape ...int) *Node {
-	n := g.input(name, shape)
-	g.inputs[name] = g.newPlace(n)
-	return n
-}
-
-func (g *Graph) input(name string, shape []int) *Node {
 	_, exists := g.inputs[name]
 	fit(!exists, "input %q exists already", name)
 	fit(len(shape) == 1 || len(shape) == 2,
 		"input %q has %d dimensions; it must have 1 or 2", name, len(shape))
-	return gorgonia.NewTensor(g.expr, g.memory.dtype, len(shape),
+	n := gorgonia.NewTensor(g.expr, g.memory.dtype, len(shape),
 		gorgonia.WithShape(shape...), gorgonia.WithName(g.memory.salt+name))
+	g.inputs[name] = g.newPlace(n)
+	return n
 }
 
 // Set gives an input its numbers, row-major. Fewer numbers than the input
@@ -287,31 +271,12 @@ func set[T Float](memory []T, p place, value []float64) {
 	clear(to[len(value):])
 }
 
-// Shared adds an input whose numbers are the caller's, who may change them
-// between runs. In single precision the graph reads them where they are, so that
-// large weights are in memory once.
-func (g *Graph) Shared(name string, value []float32, shape ...int) *Node {
-	n := g.input(name, shape)
-	if g.memory.dtype == tensor.Float64 {
-		g.copies = append(g.copies, shared{g.newPlace(n), value})
-	} else {
-		rows, cols := matrix(shape)
-		g.places[n] = place{
-			rows:   rows,
-			cols:   cols,
-			shared: value,
-		}
-	}
-	return n
-}
-
 // Capture is a result that outlives the run.
 type Capture struct {
 	// Value holds the numbers of the last run, row-major.
-	Value  []float64
-	single *[]float32 // of Hold
-	node   *Node
-	place  place
+	Value []float64
+	node  *Node
+	place place
 }
 
 // Capture makes the value of n available after a run, in double precision.
@@ -345,16 +310,6 @@ func Gradient(loss *Node, inputs ...*Node) Nodes {
 	return grads
 }
 
-// Hold makes the value of n available after a run and until the next one, as Capture does, but
-// in single precision, where it has no copy made.
-func (g *Graph) Hold(n *Node, value *[]float32) {
-	*value = nil
-	g.captures = append(g.captures, &Capture{
-		single: value,
-		node:   n,
-	})
-}
-
 // Constant is a number in the precision of a node.
 func Constant(like *Node, v float64) *Node {
 	if like.Dtype() == tensor.Float64 {
@@ -381,9 +336,6 @@ func (g *Graph) Run() (err error) {
 }
 
 func run[T Float](g *Graph, memory []T) {
-	for _, s := range g.copies {
-		convert(viewAt(memory, s.place).Data, s.numbers)
-	}
 	var in []View[T]
 	for _, s := range g.steps {
 		g.running = s.name
@@ -394,17 +346,7 @@ func run[T Float](g *Graph, memory []T) {
 		s.body.(Body[T])(viewAt(memory, s.out), in)
 	}
 	for _, c := range g.captures {
-		from := viewAt(memory, c.place).Data
-		single, shared := any(from).([]float32)
-		switch {
-		case c.single == nil:
-			convert(c.Value, from)
-		case shared:
-			*c.single = single
-		default:
-			*c.single = roomFor(*c.single, len(from))
-			convert(*c.single, from)
-		}
+		convert(c.Value, viewAt(memory, c.place).Data)
 	}
 }
 
@@ -422,6 +364,17 @@ func (g *Graph) NotFinite() string {
 		}
 	}
 	return ""
+}
+
+// NotFinite is the index of the first NaN or infinity, or -1.
+func NotFinite[T Float](x []T) int {
+	for i, v := range x {
+		f := float64(v)
+		if math.IsNaN(f) || math.IsInf(f, 0) {
+			return i
+		}
+	}
+	return -1
 }
 
 // convert copies numbers to another precision.

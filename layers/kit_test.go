@@ -201,21 +201,6 @@ func same(t *testing.T, what string, got, want []float64, tol float64) {
 	}
 }
 
-// randomHead has layers of the given widths.
-func randomHead(r *rand.Rand, widths ...int) Head {
-	h := make(Head, len(widths)-1)
-	for i := range h {
-		h[i] = Connected{In: widths[i], Out: widths[i+1]}
-		for range widths[i] * widths[i+1] {
-			h[i].W = append(h[i].W, float32(r.NormFloat64()))
-		}
-		for range widths[i+1] {
-			h[i].B = append(h[i].B, float32(r.NormFloat64()))
-		}
-	}
-	return h
-}
-
 // gradients captures the gradient of a scalar with respect to inputs.
 func gradients(g *Graph, loss *Node, inputs ...*Node) (captures []*Capture) {
 	for _, n := range Gradient(loss, inputs...) {

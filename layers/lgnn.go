@@ -21,7 +21,7 @@ func Product(s *Slot, l *Node) *Node {
 // product is X, or X', times the last operand.
 func product[T Float](s *Slot, turn [2]linalg.Transpose) Body[T] {
 	return func(out View[T], in []View[T]) {
-		x := stackOf[T](s.batch).x
+		x := stackOf[T](s.Batch).x
 		right := in[len(in)-1]
 		if x.sparse == nil {
 			gemm(turn, x.View, right, out)
@@ -56,7 +56,7 @@ func Aggregate(s *Slot, h *Node) *Node {
 
 func aggregate[T Float](s *Slot) Body[T] {
 	return func(out View[T], in []View[T]) {
-		p := s.graph.(*aggregation[T])
+		p := stackOf[T](s.Batch).graph
 		h := in[0]
 		sums := newView[T](p.classes.Rows(), h.Cols)
 		linalg.CSRMul(kernels(), p.classes,

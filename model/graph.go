@@ -97,10 +97,9 @@ func (ps *programs) program(p *Payload, tuples int) (*program, error) {
 
 // compile makes the graph for a shape.
 func (ps *programs) compile(p *Payload, s shape) (compiled *program, err error) {
-	compiled = &program{shape: s}
-	compiled.slot, err = p.slot()
-	if err != nil {
-		return nil, err
+	compiled = &program{
+		shape: s,
+		slot:  p.slot(),
 	}
 	if ps.inParts(p.tasks) {
 		compiled.parts, err = newParts(ps.config, ps.memory)

@@ -121,7 +121,7 @@ var lgnn = Body{
 			if i > 0 {
 				z = append(z, layers.Aggregate(in.Slot, h)) // n x h: P H
 			}
-			h = layers.Activate(true, in.Params.Get(biasName(k)), z...) // n x h
+			h = layers.Activate(in.Params.Get(biasName(k)), z...) // n x h
 		}
 		return in.Readout(h) // m x h
 	},

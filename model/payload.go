@@ -41,12 +41,11 @@ func (p *Payload) addStatistics(inputs map[string][]float64, rows []int) (err er
 }
 
 // slot is a slot with the rows of the problem, or nil.
-func (p *Payload) slot() (*layers.Slot, error) {
+func (p *Payload) slot() *layers.Slot {
 	if p.batch == nil {
-		return nil, nil
+		return nil
 	}
-	s := layers.NewSlot(p.batch)
-	return s, s.Put(p.batch)
+	return layers.NewSlot(p.batch)
 }
 
 // regressionClasses is the number of classes that the targets of a regression

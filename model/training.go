@@ -98,10 +98,9 @@ func (t *TrainingGraph) Express(params Params, p *Payload, tuples []Tuple) (e Ex
 	if err != nil {
 		return e, err
 	}
-	n := &program{shape: shape{p.shape, p.tasks, len(tuples)}}
-	n.slot, err = p.slot()
-	if err != nil {
-		return e, err
+	n := &program{
+		shape: shape{p.shape, p.tasks, len(tuples)},
+		slot:  p.slot(),
 	}
 	t.setDirection(params)
 	e.Graph, err = t.memory.Express(values, func(g *layers.Graph) {
