@@ -24,6 +24,6 @@
 // Functions that add nodes to a graph panic when their operands do not fit, as
 // gonum does and gorgonia.Must; Build turns such a panic into an error. A new
 // operation is an Op: a name, a shape, a body written once for float32 and
-// float64, and a gradient. A new activation is a case in
-// activation.go, a new scaling of the label graph one in batch.go.
+// float64, and a gradient. A new scaling of the label graph is a case in
+// batch.go.
 package layers

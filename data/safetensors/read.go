@@ -61,7 +61,7 @@ func read(in io.Reader, size int64, pick func(name string) DType) (
 	}
 	end := 0
 	limit := int(size) - lengthSize - len(header) // of the data
-	want := metadata[Checksum]
+	want := metadata[checksumKey]
 	sum := sha256.New()
 	if want != "" {
 		in = io.TeeReader(in, sum)

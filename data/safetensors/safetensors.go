@@ -58,12 +58,10 @@ type Tensor struct {
 	Single []float32
 }
 
-// Checksum is the key of the metadata under which the SHA-256 of the data is.
-const Checksum = "sha256"
-
 const (
 	lengthSize   = 8
 	metadataKey  = "__metadata__"
+	checksumKey  = "sha256" // of the data, in the metadata
 	headerFiller = ' '
 	// piece is the count of numbers that go through a buffer at a time.
 	piece = 1 << 13
@@ -79,7 +77,7 @@ type entry struct {
 }
 
 // Write writes a file of the given tensors, in their order, and metadata, in which
-// Checksum is taken. Path holds either the old content or the new.
+// "sha256" is taken. Path holds either the old content or the new.
 func Write(path string, tensors []Tensor, metadata map[string]string) error {
 	return files.Write(path, func(w io.Writer) error {
 		return writeAll(w, tensors, metadata)
@@ -110,7 +108,7 @@ func header(tensors []Tensor, metadata map[string]string) ([]byte, error) {
 	}
 	texts := map[string]string{}
 	maps.Copy(texts, metadata)
-	texts[Checksum] = hex.EncodeToString(sum.Sum(nil))
+	texts[checksumKey] = hex.EncodeToString(sum.Sum(nil))
 	entries := map[string]any{metadataKey: texts}
 	end := 0
 	for _, t := range tensors {
