@@ -37,13 +37,9 @@ func activate[T Float](out View[T], in []View[T]) {
 			add(y, z.Row(i))
 		}
 		add(y, in[0].Data)
-		relu(y)
-	}
-}
-
-func relu[T Float](z []T) {
-	for k, v := range z {
-		z[k] = max(v, 0)
+		for k, v := range y {
+			y[k] = max(v, 0)
+		}
 	}
 }
 

@@ -62,7 +62,7 @@ func TestLoadNamesEveryMismatch(t *testing.T) {
 	file := func(change func(p model.Params, metadata map[string]string) model.Params) func(t *testing.T, dir string) {
 		return func(t *testing.T, dir string) {
 			path := filepath.Join(dir, model.WeightsFile)
-			tensors, metadata, err := safetensors.Read(path, nil)
+			tensors, metadata, err := safetensors.Read(path)
 			datatest.Check(t, err)
 			datatest.Check(t, safetensors.Write(path, change(tensors, metadata), metadata))
 		}

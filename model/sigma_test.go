@@ -62,7 +62,7 @@ func TestASavedSigmaComesBack(t *testing.T) {
 		known.Features[5] = "z"
 		datatest.Holds(t, !got.Fits(known), "it is for other columns, and fits")
 		path := filepath.Join(dir, model.WeightsFile)
-		tensors, metadata, err := safetensors.Read(path, nil)
+		tensors, metadata, err := safetensors.Read(path)
 		datatest.Check(t, err)
 		whole := metadata["experience"]
 		last := len(tensors) - 1

@@ -122,7 +122,7 @@ var errDamaged = errors.New("the file is damaged, or no run wrote it; remove it 
 func (t *trainer) restore(path string) error {
 	best := t.network.Params.Clone()
 	t.state.best = best
-	tensors, metadata, err := safetensors.Read(path, nil)
+	tensors, metadata, err := safetensors.Read(path)
 	if err != nil {
 		return fmt.Errorf("%w: %w", errDamaged, err)
 	}

@@ -107,7 +107,7 @@ func TestTheGenericKernelsComeToTheSameWeights(t *testing.T) {
 		dir := t.TempDir()
 		out, err := child(t, dir, "L2MT_BLAS="+kernels).CombinedOutput()
 		datatest.Need(t, err == nil, "L2MT_BLAS=%s: %v\n%s", kernels, err, out)
-		tensors, _, err := safetensors.Read(filepath.Join(dir, StateFile), nil)
+		tensors, _, err := safetensors.Read(filepath.Join(dir, StateFile))
 		datatest.Check(t, err)
 		ends = append(ends, slices.DeleteFunc(tensors, func(p safetensors.Tensor) bool { return !strings.HasPrefix(p.Name, paramsPrefix) }))
 	}

@@ -16,10 +16,8 @@ import (
 )
 
 // Read reads a file. It checks the offset and size of every tensor, and the checksum of the data.
-// The tensors come in the order of their data, each in the precision that pick has for its name:
-// F32 is Single, F64 is Value, and "" the shape alone, where memory would not hold the numbers. A
-// nil pick has F64 for all.
-func Read(path string, pick func(name string) DType) ([]Tensor, map[string]string, error) {
+// The tensors come in the order of their data.
+func Read(path string) ([]Tensor, map[string]string, error) {
 	file, err := os.Open(path)
 	if err != nil {
 		return nil, nil, err
@@ -29,20 +27,20 @@ func Read(path string, pick func(name string) DType) ([]Tensor, map[string]strin
 	if err != nil {
 		return nil, nil, err
 	}
-	tensors, metadata, err := read(file, info.Size(), pick)
+	tensors, metadata, err := read(file, info.Size())
 	if err != nil {
 		return nil, nil, fmt.Errorf("%s: it is not a safetensors file, or damaged: %w", path, err)
 	}
 	return tensors, metadata, nil
 }
 
-// Decode is Read of a file's content, all in double precision. It allocates no more than
-// a small multiple of the file's size, whatever the header says.
+// Decode is Read of a file's content. It allocates no more than a small multiple of the file's
+// size, whatever the header says.
 func Decode(content []byte) ([]Tensor, map[string]string, error) {
-	return read(bytes.NewReader(content), int64(len(content)), nil)
+	return read(bytes.NewReader(content), int64(len(content)))
 }
 
-func read(in io.Reader, size int64, pick func(name string) DType) (
+func read(in io.Reader, size int64) (
 	tensors []Tensor, metadata map[string]string, err error) {
 	var length uint64
 	if err := binary.Read(in, binary.LittleEndian, &length); err != nil {
@@ -75,19 +73,11 @@ func read(in io.Reader, size int64, pick func(name string) DType) (
 			DType: e.DType,
 			Shape: e.Shape,
 		}
-		stored := e.Offsets[1] - end
 		end = e.Offsets[1]
-		precision := F64
-		if pick != nil {
-			precision = pick(t.Name)
-		}
-		switch precision {
-		case F32:
-			t.Single, err = numbers[float32](in, e)
-		case F64:
+		if e.DType == F64 {
 			t.Value, err = numbers[float64](in, e)
-		default: // a checksum needs the bytes
-			_, err = io.CopyN(io.Discard, in, int64(stored))
+		} else {
+			t.Value, err = numbers[float32](in, e)
 		}
 		if err != nil {
 			return nil, nil, fmt.Errorf("tensor %q: %w", t.Name, err)
@@ -104,19 +94,11 @@ func read(in io.Reader, size int64, pick func(name string) DType) (
 	return tensors, metadata, nil
 }
 
-// numbers reads an entry in another precision than its own, maybe.
-func numbers[T float32 | float64](r io.Reader, e entry) ([]T, error) {
-	if e.DType == F64 {
-		return converted[T, float64](r, e)
-	}
-	return converted[T, float32](r, e)
-}
-
-// converted reads numbers piece by piece: a copy of all would take as much memory as a large
+// numbers reads an entry piece by piece: a copy of all would take as much memory as a large
 // tensor again.
-func converted[T, S float32 | float64](r io.Reader, e entry) ([]T, error) {
-	value := make([]T, product(e.Shape))
-	stored := make([]S, min(len(value), piece))
+func numbers[T float32 | float64](r io.Reader, e entry) ([]float64, error) {
+	value := make([]float64, product(e.Shape))
+	stored := make([]T, min(len(value), piece))
 	for part := range slices.Chunk(value, piece) {
 		stored = stored[:len(part)]
 		err := binary.Read(r, binary.LittleEndian, stored)
@@ -124,7 +106,7 @@ func converted[T, S float32 | float64](r io.Reader, e entry) ([]T, error) {
 			return nil, err
 		}
 		for i, v := range stored {
-			part[i] = T(v)
+			part[i] = float64(v)
 		}
 	}
 	return value, nil

@@ -12,7 +12,6 @@ package safetensors
 
 import (
 	"bytes"
-	"cmp"
 	"crypto/sha256"
 	"encoding/binary"
 	"encoding/hex"
@@ -53,9 +52,6 @@ type Tensor struct {
 	DType DType
 	Shape []int
 	Value []float64
-	// Single, instead of Value, has weights, maybe a hundred million: they are written
-	// from where they are, and read to where they stay.
-	Single []float32
 }
 
 const (
@@ -112,7 +108,7 @@ func header(tensors []Tensor, metadata map[string]string) ([]byte, error) {
 	entries := map[string]any{metadataKey: texts}
 	end := 0
 	for _, t := range tensors {
-		count := max(len(t.Value), len(t.Single))
+		count := len(t.Value)
 		begin := end
 		if product(t.Shape) != count || sizes[t.DType] == 0 {
 			return nil, fmt.Errorf("tensor %q has shape %v but %d numbers, and dtype %q, which can be %s or %s",
@@ -150,23 +146,24 @@ func product(shape []int) int {
 	return size
 }
 
-func writeData(w io.Writer, tensors []Tensor) (err error) {
+func writeData(w io.Writer, tensors []Tensor) error {
 	for _, t := range tensors {
-		err = cmp.Or(err,
-			writeNumbers(w, t.DType, t.Value),
-			writeNumbers(w, t.DType, t.Single))
+		err := writeNumbers(w, t.DType, t.Value)
+		if err != nil {
+			return err
+		}
 	}
-	return err
+	return nil
 }
 
-func writeNumbers[T float32 | float64](w io.Writer, d DType, value []T) error {
+func writeNumbers(w io.Writer, d DType, value []float64) error {
 	var b []byte
 	for part := range slices.Chunk(value, piece) {
 		b = b[:0]
 		for _, v := range part {
 			if d == F64 {
 				b = binary.LittleEndian.AppendUint64(b,
-					math.Float64bits(float64(v)))
+					math.Float64bits(v))
 			} else {
 				b = binary.LittleEndian.AppendUint32(b,
 					math.Float32bits(float32(v)))
@@ -182,8 +179,8 @@ func writeNumbers[T float32 | float64](w io.Writer, d DType, value []T) error {
 
 // Transposed returns the transpose of a rows x cols matrix, for files that have it
 // the other way round.
-func Transposed[T any](a []T, rows, cols int) []T {
-	t := make([]T, 0, len(a))
+func Transposed(a []float64, rows, cols int) []float64 {
+	t := make([]float64, 0, len(a))
 	for j := range cols {
 		for i := range rows {
 			t = append(t, a[i*cols+j])

@@ -428,7 +428,7 @@ func Load(dir string) (*Fit, error) {
 	if err := files.DecodeSchema(b, schema, &doc); err != nil {
 		return nil, ErrSaved.Errorf("%s: %w; take the program that wrote it, or fit again", path, err)
 	}
-	tensors, metadata, err := safetensors.Read(weights, nil)
+	tensors, metadata, err := safetensors.Read(weights)
 	if err != nil {
 		return nil, ErrSaved.Errorf("%w", err)
 	}
