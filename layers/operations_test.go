@@ -14,6 +14,7 @@ import (
 )
 
 func TestBuildRefusesWhatGorgoniaWouldGetWrong(t *testing.T) {
+	datatest.Long(t)
 	flat := Op{Name: "flat", Shape: ScalarShape, F32: identityMatrix[float32], F64: identityMatrix[float64]}
 	for name, define := range map[string]func(g *Graph){
 		"the same input twice":     func(g *Graph) { g.Capture(g.Input("x", 2)); g.Input("x", 2) },
@@ -41,6 +42,7 @@ func TestBuildRefusesWhatGorgoniaWouldGetWrong(t *testing.T) {
 
 // Names that collide in one graph do not in the next one of the same memory.
 func TestACollisionIsGoneInTheNextGraph(t *testing.T) {
+	datatest.Long(t)
 	var a, b string
 	var captured [2]*Capture
 	m := datatest.Must(NewMemory(Float64))(t)
@@ -152,6 +154,7 @@ func TestUnitLeavesAZeroEmbeddingAndItsGradientZero(t *testing.T) {
 
 // Every operation that looks into the slot, over dense and sparse data.
 func TestSlotOperationsHaveTheGradientsOfTheirValues(t *testing.T) {
+	datatest.Long(t)
 	for seed := range uint64(6) {
 		r := data.Stream(seed, "slot operations")
 		d, h := 1+r.IntN(5), 1+r.IntN(3)
