@@ -26,6 +26,10 @@ type Example struct {
 	Weight float64
 }
 
+func (e Example) weight() float64 {
+	return cmp.Or(e.Weight, 1)
+}
+
 // best is the tuple of the least o above a bound, of the tuples that state their Lambda1. It
 // has no Lambda1 where there is none.
 func (e Example) best(bound float64) (best model.Tuple) {
@@ -38,82 +42,38 @@ func (e Example) best(bound float64) (best model.Tuple) {
 	return best
 }
 
-// Source gives a run its examples. A run reads all of them before it learns, and keeps the parts
-// that graphs take in memory.
-type Source interface {
-	// Len is the number of examples.
-	Len() int
-	// Example brings example i, from 0. The same i brings the same example every
-	// time; it is asked for by one goroutine at a time.
-	Example(i int) (Example, error)
-}
-
-// InMemory are examples that are in memory anyway.
-type InMemory []Example
-
-// Len is the number of examples.
-func (e InMemory) Len() int {
-	return len(e)
-}
-
-// Example returns example i.
-func (e InMemory) Example(i int) (Example, error) {
-	return e[i], nil
-}
-
-// Join brings the examples of several sources one after the other. Every source has the same
+// Join has the examples of several sources one after the other. Every source has the same
 // weight, however many examples it has. Where their problems differ in their features, the
 // network's body may not depend on features.
-func Join(sources ...Source) Source {
-	return joined(sources)
-}
-
-type joined []Source
-
-// Len is the number of examples of all sources.
-func (j joined) Len() (n int) {
-	for _, s := range j {
-		n += s.Len()
+func Join(sources ...[]Example) (examples []Example) {
+	total := 0
+	for _, s := range sources {
+		total += len(s)
 	}
-	return n
-}
-
-// Example brings example i of all sources.
-func (j joined) Example(i int) (e Example, err error) {
-	total := j.Len()
-	for _, s := range j {
-		n := s.Len()
-		if i < n {
-			e, err = s.Example(i)
-			e.Weight = cmp.Or(e.Weight, 1) * float64(total) / float64(len(j)*n)
-			return e, err
+	for _, s := range sources {
+		for _, e := range s {
+			e.Weight = float64(total) / float64(len(sources)*len(s))
+			examples = append(examples, e)
 		}
-		i -= n
 	}
-	return e, data.Invalid("there is no example %d", i)
+	return examples
 }
 
 // prepared is an example, or one of its tuples, in the form that graphs take.
 type prepared struct {
-	name    string
+	Example
 	payload *model.Payload
-	tuples  []model.Tuple
-	weight  float64
-	index   int     // in the source
+	index   int     // of the example
 	tester  *tester // of covariances, nil where none are measured
 }
 
 // prepare makes the examples that have tuples ready, and the digest of all that a run learns
 // from. The configuration gets the names of their features, which are the same in all of them.
-func prepare(ctx context.Context, c *Config, source Source) (
-	examples []prepared, sum string, err error) {
+func prepare(ctx context.Context, c *Config, examples []Example) (
+	ready []prepared, sum string, err error) {
 	h := sha256.New()
-	for i := range source.Len() {
+	for i, e := range examples {
 		if err := ctx.Err(); err != nil {
-			return nil, "", err
-		}
-		e, err := source.Example(i)
-		if err != nil {
 			return nil, "", err
 		}
 		if len(e.Tuples) == 0 {
@@ -130,10 +90,9 @@ func prepare(ctx context.Context, c *Config, source Source) (
 		if err != nil {
 			return nil, "", err
 		}
-		examples = append(examples,
-			prepared{e.Problem.Name, payload, e.Tuples, cmp.Or(e.Weight, 1), i, nil})
+		ready = append(ready, prepared{e, payload, i, nil})
 	}
-	return examples, hex.EncodeToString(h.Sum(nil)), nil
+	return ready, hex.EncodeToString(h.Sum(nil)), nil
 }
 
 // divide keeps one problem in n, at least one, out of training; none if n is negative.
@@ -164,8 +123,8 @@ func steps(examples []prepared, update Update) []prepared {
 	}
 	var single []prepared
 	for _, e := range examples {
-		for tuple := range slices.Chunk(e.tuples, 1) {
-			e.tuples = tuple
+		for tuple := range slices.Chunk(e.Tuples, 1) {
+			e.Tuples = tuple
 			single = append(single, e)
 		}
 	}
@@ -174,7 +133,7 @@ func steps(examples []prepared, update Update) []prepared {
 
 func outcomes(examples ...prepared) (o []float64) {
 	for _, e := range examples {
-		for _, t := range e.tuples {
+		for _, t := range e.Tuples {
 			o = append(o, t.O)
 		}
 	}

@@ -12,7 +12,7 @@ import (
 
 func names(examples []prepared) (n []string) {
 	for _, e := range examples {
-		n = append(n, e.name)
+		n = append(n, e.Problem.Name)
 	}
 	return n
 }
@@ -50,12 +50,12 @@ func TestProblemsWithoutTuplesAreLeftOut(t *testing.T) {
 
 func TestAStepTakesOneTupleOrAllOfAProblem(t *testing.T) {
 	examples := ready(t, made(1, 3, 4, 2, 6, 3))
-	examples[1].tuples = examples[1].tuples[:1]
+	examples[1].Tuples = examples[1].Tuples[:1]
 	for update, want := range map[Update][]int{ByProblem: {4, 1, 4}, ByTuple: {1, 1, 1, 1, 1, 1, 1, 1, 1}} {
 		s := steps(examples, update)
 		var sizes []int
 		for _, step := range s {
-			sizes = append(sizes, len(step.tuples))
+			sizes = append(sizes, len(step.Tuples))
 		}
 		datatest.Holds(t, slices.Equal(sizes, want) && slices.Equal(outcomes(s...), outcomes(examples...)),
 			"update %s: steps of %v tuples, want %v, of the same outcomes", update, sizes, want)
@@ -91,22 +91,4 @@ func TestTheDigestSeesTrainingRowsAndTuplesOnly(t *testing.T) {
 	} {
 		datatest.Holds(t, sum(change) != plain, "%s does not change the digest", name)
 	}
-}
-
-// failing is a source whose third example cannot be had.
-type failing struct{ InMemory }
-
-var errGone = errors.New("it is gone")
-
-func (f failing) Example(i int) (Example, error) {
-	if i == 2 {
-		return Example{}, errGone
-	}
-	return f.InMemory.Example(i)
-}
-
-func TestASourceThatFailsEndsTheRun(t *testing.T) {
-	examples := small(1)
-	_, err := Run(t.Context(), config(t, "default", examples), failing{examples}, Options{})
-	datatest.Holds(t, errors.Is(err, errGone), "the error is %v", err)
 }

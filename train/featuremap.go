@@ -31,12 +31,12 @@ const featureRidge = 0.2
 const mostTasks = 1000
 
 // startFeatureMap gives the body a map to begin with, if it takes one.
-func (t *trainer) startFeatureMap(ctx context.Context, source Source) error {
+func (t *trainer) startFeatureMap(ctx context.Context) error {
 	set := t.network.FeatureMap()
 	if set == nil {
 		return nil
 	}
-	means, weights, err := t.taskWeights(ctx, source)
+	means, weights, err := t.taskWeights(ctx)
 	if err != nil || means == nil {
 		return err
 	}
@@ -50,7 +50,7 @@ func (t *trainer) startFeatureMap(ctx context.Context, source Source) error {
 
 // taskWeights are A and W of the training problems, with a row of length one for every
 // task, but for tasks of several classes, which have no one vector of weights.
-func (t *trainer) taskWeights(ctx context.Context, source Source) (means, weights *mat.Dense, err error) {
+func (t *trainer) taskWeights(ctx context.Context) (means, weights *mat.Dense, err error) {
 	report := t.options.Progress
 	report.Start("task weights", len(t.training))
 	defer report.Finish()
@@ -60,27 +60,23 @@ func (t *trainer) taskWeights(ctx context.Context, source Source) (means, weight
 		if tasks >= mostTasks {
 			break
 		}
-		e, err := source.Example(p.index)
-		if err != nil {
-			return nil, nil, err
-		}
-		if e.Problem.Several() > 0 {
+		if p.Problem.Several() > 0 {
 			continue
 		}
-		embeddings, err := model.Means(t.config.Model, e.Problem)
+		embeddings, err := model.Means(t.config.Model, p.Problem)
 		if err != nil {
 			return nil, nil, err
 		}
-		targets, err := ownWeights(ctx, e)
+		targets, err := ownWeights(ctx, p.Example)
 		if err != nil {
-			return nil, nil, fmt.Errorf("start: problem %q: %w", p.name, err)
+			return nil, nil, fmt.Errorf("start: problem %q: %w", p.Problem.Name, err)
 		}
-		for i := range e.Problem.Tasks {
+		for i := range p.Problem.Tasks {
 			a = append(a, unit(embeddings.RawRowView(i))...)
 			w = append(w, unit(mat.Col(nil, i, targets))...)
 			tasks++
 		}
-		report.Advance(1, p.name)
+		report.Advance(1, p.Problem.Name)
 	}
 	if tasks == 0 {
 		return nil, nil, nil

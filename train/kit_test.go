@@ -103,14 +103,14 @@ func config(t testing.TB, preset string, examples []Example) Config {
 
 func run(t testing.TB, c Config, examples []Example, o Options) *Report {
 	t.Helper()
-	return datatest.Must(Run(t.Context(), c, InMemory(examples), o))(t)
+	return datatest.Must(Run(t.Context(), c, examples, o))(t)
 }
 
 // ready are examples as a run has them.
 func ready(t testing.TB, examples []Example) []prepared {
 	t.Helper()
 	c := config(t, "default", examples)
-	made, _, err := prepare(t.Context(), &c, InMemory(examples))
+	made, _, err := prepare(t.Context(), &c, examples)
 	datatest.Check(t, err)
 	return made
 }
@@ -119,7 +119,7 @@ func ready(t testing.TB, examples []Example) []prepared {
 func trainerOf(t testing.TB, c Config, examples []Example, o Options) *trainer {
 	t.Helper()
 	o.Progress = progress.Silent()
-	return datatest.Must(newTrainer(t.Context(), c, InMemory(examples), o))(t)
+	return datatest.Must(newTrainer(t.Context(), c, examples, o))(t)
 }
 
 // contents are the contents of a directory by name.
@@ -154,7 +154,7 @@ func resumed(t testing.TB, c Config, examples []Example, o Options, step func() 
 		ctx, cancel := context.WithCancel(t.Context())
 		s := &spy{at: step(), stop: cancel}
 		o.Progress = s
-		r, err := Run(ctx, c, InMemory(examples), o)
+		r, err := Run(ctx, c, examples, o)
 		cancel()
 		datatest.Holds(t, s.finished == s.stages, "%d of %d stages are finished", s.finished, s.stages)
 		if err == nil {

@@ -22,7 +22,7 @@ func Example() {
 	experience := collect.Config{Models: []string{"snr2"}, Draws: 1, Explore: 4, Measured: collect.OfRefit}
 	tuples, err := collect.Tuples(ctx, problems[:4], experience, collect.Options{})
 	check(err)
-	var examples train.InMemory
+	var examples []train.Example
 	for i, t := range tuples {
 		examples = append(examples, train.Example{Problem: problems[i], Tuples: t})
 	}

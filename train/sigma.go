@@ -40,17 +40,13 @@ type known struct {
 
 // newKnown gathers the rows, each once. There are none where rows have no classes, or problems are
 // of several datasets.
-func newKnown(source Source) (*known, error) {
+func newKnown(examples []Example) (*known, error) {
 	k := &known{pairs: map[string]data.TaskData{}}
 	taken := map[int]bool{} // rows of the dataset
 	rows := map[string][]data.Matrix{}
 	sides := 0
 	dataset := ""
-	for i := range source.Len() {
-		e, err := source.Example(i)
-		if err != nil {
-			return nil, err
-		}
+	for _, e := range examples {
 		p := e.Problem
 		if err := p.Check(); err != nil {
 			return nil, err
@@ -103,11 +99,11 @@ func newKnown(source Source) (*known, error) {
 
 // learnSigma gives the network the metric of S0, with the ridge in which tasks of classes that are
 // left out of S0 lose least.
-func (t *trainer) learnSigma(ctx context.Context, source Source) error {
+func (t *trainer) learnSigma(ctx context.Context, examples []Example) error {
 	if t.config.Start == FromPreset {
 		return nil // the paper knows none
 	}
-	k, err := newKnown(source)
+	k, err := newKnown(examples)
 	if err != nil || len(k.classes) < fewestClasses {
 		return err
 	}

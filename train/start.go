@@ -36,7 +36,7 @@ func regress(n *model.Network, examples []prepared) error {
 		set(unit...)
 		row := 0
 		for _, e := range examples {
-			estimate, err := forward.Estimate(e.payload, e.tuples...)
+			estimate, err := forward.Estimate(e.payload, e.Tuples...)
 			if err != nil {
 				return fmt.Errorf("start: %w", err)
 			}

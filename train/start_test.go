@@ -22,7 +22,7 @@ func squares(t testing.TB, n *model.Network, examples []prepared) (sum float64) 
 	t.Helper()
 	forward := datatest.Must(model.NewForward(n))(t)
 	for _, e := range examples {
-		estimate := datatest.Must(forward.Estimate(e.payload, e.tuples...))(t)
+		estimate := datatest.Must(forward.Estimate(e.payload, e.Tuples...))(t)
 		for q, f := range estimate.F {
 			sum += (f - estimate.V[q]) * (f - estimate.V[q])
 		}
@@ -74,7 +74,7 @@ func estimators() []string {
 func TestTheRegressionStartRefusesExperienceOfZeros(t *testing.T) {
 	examples := ready(t, small(1))
 	for _, e := range examples {
-		for _, tuple := range e.tuples {
+		for _, tuple := range e.Tuples {
 			clear(tuple.Omega)
 		}
 	}
@@ -87,7 +87,7 @@ func TestTheRegressionStartSurvivesProportionalTerms(t *testing.T) {
 	examples := ready(t, small(1)[:2])
 	r := data.Stream(1, "rank one")
 	for _, e := range examples {
-		for _, tuple := range e.tuples { // tr(Omega^2) is 1 for all of them
+		for _, tuple := range e.Tuples { // tr(Omega^2) is 1 for all of them
 			omega, m := tuple.Omega, e.payload.Tasks()
 			u, norm := make([]float64, m), 0.0
 			for j := range u {
@@ -208,7 +208,7 @@ func TestExperienceTeachesWhichFeaturesMatter(t *testing.T) {
 		c := config(t, "default", examples)
 		c.Model.Hidden = 8
 		tr := trainerOf(t, c, examples, Options{Progress: progress.Silent()})
-		a, w, err := tr.taskWeights(t.Context(), InMemory(examples))
+		a, w, err := tr.taskWeights(t.Context())
 		datatest.Check(t, err)
 		if tasks, _ := a.Dims(); tasks != 4*len(tr.training) {
 			t.Fatalf("weights of %d tasks, want those of the training problems, %d", tasks, 4*len(tr.training))

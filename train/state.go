@@ -93,7 +93,7 @@ func (t *trainer) save() error {
 }
 
 // resume goes on from the state in the directory, or begins where there is none.
-func (t *trainer) resume(ctx context.Context, source Source) error {
+func (t *trainer) resume(ctx context.Context) error {
 	path := filepath.Join(t.options.Out, StateFile)
 	err := fs.ErrNotExist
 	if t.options.Out != "" {
@@ -110,7 +110,7 @@ func (t *trainer) resume(ctx context.Context, source Source) error {
 		}
 	}
 	if fresh {
-		return t.begin(ctx, source)
+		return t.begin(ctx)
 	}
 	return nil
 }

@@ -140,10 +140,10 @@ func TestARunWithOtherSettingsOrExperienceIsNotResumed(t *testing.T) {
 	} {
 		other := c
 		change(&other)
-		datatest.Refused(Run(t.Context(), other, InMemory(examples), Options{Out: dir}))(t, ErrResume, want, dir)
+		datatest.Refused(Run(t.Context(), other, examples, Options{Out: dir}))(t, ErrResume, want, dir)
 	}
 	examples[3].Tuples = examples[3].Tuples[1:]
-	datatest.Refused(Run(t.Context(), c, InMemory(examples), Options{Out: dir}))(t, ErrResume, "other experience")
+	datatest.Refused(Run(t.Context(), c, examples, Options{Out: dir}))(t, ErrResume, "other experience")
 	for name, content := range contents(t, dir) {
 		datatest.Holds(t, before[name] == content, "a refused run changes %s", name)
 	}
@@ -157,12 +157,12 @@ func TestAStateThatIsNotOneIsRefused(t *testing.T) {
 	dir := t.TempDir()
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
-	datatest.Refused(Run(ctx, c, InMemory(examples), Options{Out: dir, Progress: &spy{at: 10, stop: cancel}}))(t, context.Canceled)
+	datatest.Refused(Run(ctx, c, examples, Options{Out: dir, Progress: &spy{at: 10, stop: cancel}}))(t, context.Canceled)
 	path := filepath.Join(dir, StateFile)
 	good := datatest.Must(os.ReadFile(path))(t)
 	resume := func(content []byte) error {
 		datatest.Check(t, os.WriteFile(path, content, 0o644))
-		return datatest.Err(Run(t.Context(), c, InMemory(examples), Options{Out: dir}))
+		return datatest.Err(Run(t.Context(), c, examples, Options{Out: dir}))
 	}
 	refused := func(what string, content []byte) {
 		t.Helper()
@@ -228,7 +228,7 @@ func FuzzState(f *testing.F) {
 		for _, content := range [][]byte{raw, sealed} {
 			datatest.Check(t, os.WriteFile(path, content, 0o644))
 			at.state = state{}
-			if err := at.resume(t.Context(), nil); err != nil {
+			if err := at.resume(t.Context()); err != nil {
 				continue
 			}
 			datatest.Holds(t, at.finished() == (len(at.state.Metrics)-1 == c.Epochs),

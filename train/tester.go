@@ -111,14 +111,14 @@ func (t *trainer) find(p prepared) (*mat.SymDense, error) {
 	s, err := solve.Omega(e.Asked(t.network.Direction()))
 	if err != nil {
 		return nil, t.diverged(
-			fmt.Sprintf("the covariance of problem %q: %v", p.name, err))
+			fmt.Sprintf("the covariance of problem %q: %v", p.Problem.Name, err))
 	}
 	return s.Omega, nil
 }
 
 // prepareTesters keeps the problems that covariances are measured on: held-out problems, and for
 // objectives that are measured training problems.
-func (t *trainer) prepareTesters(ctx context.Context, source Source) error {
+func (t *trainer) prepareTesters(ctx context.Context) (err error) {
 	measured := [][]prepared{t.heldOut[:min(len(t.heldOut),
 		max(0, t.config.Measured))]}
 	found := t.config.Model.Measures()
@@ -127,10 +127,8 @@ func (t *trainer) prepareTesters(ctx context.Context, source Source) error {
 	}
 	for _, examples := range measured {
 		for i := range examples {
-			e, err := source.Example(examples[i].index)
-			if err == nil {
-				examples[i].tester, err = newTester(ctx, e)
-			}
+			e := &examples[i]
+			e.tester, err = newTester(ctx, e.Example)
 			if err != nil {
 				return err
 			}
@@ -157,7 +155,7 @@ func (t *trainer) measureFound(ctx context.Context, m *Metrics) error {
 			continue
 		}
 		tuple[i] = p.tester.best.O
-		weights[i] = p.weight
+		weights[i] = p.weight()
 		omega, err := t.find(p)
 		if err != nil {
 			return errors.Join(err, work.Wait())

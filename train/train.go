@@ -57,13 +57,10 @@ type Report struct {
 // Run trains a network on examples, or resumes the run in o.Out, where no other process may be
 // training (files.ErrLocked). When the context is cancelled Run saves its state, and the same call
 // resumes to the same bytes.
-func Run(ctx context.Context, c Config, source Source, o Options) (*Report, error) {
+func Run(ctx context.Context, c Config, examples []Example, o Options) (*Report, error) {
 	c = c.Defaults()
 	if err := c.Validate(); err != nil {
 		return nil, err
-	}
-	if source == nil {
-		return nil, ErrConfig.Errorf("there is no experience to train on")
 	}
 	o.Progress = cmp.Or(o.Progress, progress.Silent())
 	if o.Out != "" {
@@ -73,11 +70,11 @@ func Run(ctx context.Context, c Config, source Source, o Options) (*Report, erro
 		}
 		defer folder.Close()
 	}
-	t, err := newTrainer(ctx, c, source, o)
+	t, err := newTrainer(ctx, c, examples, o)
 	if err != nil {
 		return nil, err
 	}
-	if err := t.resume(ctx, source); err != nil {
+	if err := t.resume(ctx); err != nil {
 		return nil, err
 	}
 	for !t.finished() {
@@ -89,7 +86,7 @@ func Run(ctx context.Context, c Config, source Source, o Options) (*Report, erro
 			return nil, err
 		}
 	}
-	if err := t.learnSigma(ctx, source); err != nil {
+	if err := t.learnSigma(ctx, examples); err != nil {
 		return nil, err
 	}
 	r := t.report()
@@ -118,8 +115,8 @@ type trainer struct {
 	state     state
 }
 
-func newTrainer(ctx context.Context, c Config, source Source, o Options) (*trainer, error) {
-	examples, digest, err := prepare(ctx, &c, source)
+func newTrainer(ctx context.Context, c Config, examples []Example, o Options) (*trainer, error) {
+	ready, digest, err := prepare(ctx, &c, examples)
 	if err != nil {
 		return nil, err
 	}
@@ -129,7 +126,7 @@ func newTrainer(ctx context.Context, c Config, source Source, o Options) (*train
 		rates:   map[string]float64{},
 		digest:  digest,
 	}
-	t.training, t.heldOut, err = divide(examples, c.HeldOut, c.Seed)
+	t.training, t.heldOut, err = divide(ready, c.HeldOut, c.Seed)
 	if err != nil {
 		return nil, err
 	}
@@ -144,7 +141,7 @@ func newTrainer(ctx context.Context, c Config, source Source, o Options) (*train
 		return nil, err
 	}
 	t.network.Provenance = o.Provenance
-	if err := t.prepareTesters(ctx, source); err != nil {
+	if err := t.prepareTesters(ctx); err != nil {
 		return nil, err
 	}
 	t.steps = steps(t.training, c.Update) // with their testers
@@ -161,9 +158,9 @@ func newTrainer(ctx context.Context, c Config, source Source, o Options) (*train
 }
 
 // begin sets and saves the start of a new run.
-func (t *trainer) begin(ctx context.Context, source Source) error {
+func (t *trainer) begin(ctx context.Context) error {
 	if t.config.Start == FromExperience {
-		err := t.startFeatureMap(ctx, source)
+		err := t.startFeatureMap(ctx)
 		if err != nil {
 			return err
 		}
@@ -279,7 +276,7 @@ func (t *trainer) learn(ctx context.Context, s prepared) (model.Step, error) {
 	share := t.config.Schedule.share(t.optimiser.Time,
 		warm, t.config.Epochs*steps)
 	for _, g := range result.Gradient {
-		floats.Scale(s.weight, g.Value)
+		floats.Scale(s.weight(), g.Value)
 	}
 	t.optimiser.Step(t.network.Params, result.Gradient, func(name string) float64 {
 		return share * t.rates[name]
@@ -295,10 +292,10 @@ func (t *trainer) compute(ctx context.Context, s prepared, step int) (model.Step
 		}
 		return s.tester.soft(ctx, omega)
 	}
-	result, err := t.graph.Step(t.network.Params, s.payload, s.tuples)
+	result, err := t.graph.Step(t.network.Params, s.payload, s.Tuples)
 	if errors.Is(err, model.ErrNotFinite) {
 		err = t.diverged(
-			fmt.Sprintf("step %d, on problem %q: %v", step+1, s.name, err))
+			fmt.Sprintf("step %d, on problem %q: %v", step+1, s.Problem.Name, err))
 	}
 	return result, err
 }

@@ -79,7 +79,7 @@ func TestTheMetricsOfTheStartAreTheMeansOverAllSteps(t *testing.T) {
 	var v []float64
 	residual, mean, square, penalty := 0.0, 0.0, 0.0, 0.0
 	for _, e := range training {
-		estimate := datatest.Must(forward.Estimate(e.payload, e.tuples...))(t)
+		estimate := datatest.Must(forward.Estimate(e.payload, e.Tuples...))(t)
 		for q := range estimate.F {
 			residual += math.Abs(estimate.F[q] - estimate.V[q])
 		}
@@ -118,7 +118,7 @@ func TestTrainingIsAdamAtAFallingRate(t *testing.T) {
 	for epoch := 1; epoch <= c.Epochs; epoch++ {
 		loss, residual := 0.0, 0.0
 		for _, i := range shuffle(c.Seed, epoch, len(training)) {
-			s := datatest.Must(graph.Step(p, training[i].payload, training[i].tuples))(t)
+			s := datatest.Must(graph.Step(p, training[i].payload, training[i].Tuples))(t)
 			loss += s.Loss / float64(len(training))
 			residual += s.Residual / float64(len(training))
 			left := 1 - time/total
@@ -187,7 +187,7 @@ func TestTwoTrainersSideBySideDoNotMeet(t *testing.T) {
 			if i == 2 {
 				mine.Model.DType, mine.Update = layers.Float32, ByTuple // another one at the same time
 			}
-			if _, err := Run(t.Context(), mine, InMemory(examples), Options{Out: dir}); err != nil {
+			if _, err := Run(t.Context(), mine, examples, Options{Out: dir}); err != nil {
 				t.Error(err)
 			}
 		})
@@ -236,7 +236,7 @@ func TestAnEpochIsAStageAndEndsWithItsMetrics(t *testing.T) {
 		"%d stages, %d finished, %d steps of %d; want %d and %d", s.stages, s.finished, s.steps, s.total, c.Epochs, steps)
 	datatest.Equal(t, seen, []int{2, 3, 4, 5}, "after the epochs there were the metrics")
 	stop := errors.New("enough")
-	datatest.Refused(Run(t.Context(), c, InMemory(examples), Options{Epoch: func([]Metrics) error { return stop }}))(t, stop)
+	datatest.Refused(Run(t.Context(), c, examples, Options{Epoch: func([]Metrics) error { return stop }}))(t, stop)
 }
 
 // Networks know which features they were trained on; all examples must have them. A
@@ -259,7 +259,7 @@ func TestNetworksKnowTheirFeatures(t *testing.T) {
 		t.Errorf("its features are %s, want %s", n.Config.Names, want)
 	}
 	names("g", examples[1:2])
-	datatest.Refused(Run(t.Context(), c, InMemory(examples), Options{}))(t, nil, `its features are "g0"`)
+	datatest.Refused(Run(t.Context(), c, examples, Options{}))(t, nil, `its features are "g0"`)
 	free := config(t, "pairwise", examples)
 	free.Epochs, free.Model.Objective = 1, model.Scaled
 	if n := run(t, free, examples, Options{}).Network; n.Config.Names != "" {
@@ -271,25 +271,24 @@ func TestNetworksKnowTheirFeatures(t *testing.T) {
 func TestRunOfNothing(t *testing.T) {
 	examples := small(1)
 	c := config(t, "default", examples)
-	changed := func(change func(e *Example)) InMemory {
+	changed := func(change func(e *Example)) []Example {
 		made := small(1)
 		change(&made[3])
 		return made
 	}
 	name := examples[3].Problem.Name
 	for what, k := range map[string]struct {
-		source Source
-		says   string
+		examples []Example
+		says     string
 	}{
-		"no source":       {nil, "no experience"},
-		"no examples":     {InMemory{}, "experience on 0 problems"},
+		"no examples":     {nil, "experience on 0 problems"},
 		"a nil problem":   {changed(func(e *Example) { e.Problem = nil }), "no problem"},
 		"an empty task":   {changed(func(e *Example) { e.Problem.Tasks[1] = data.TaskData{} }), name},
 		"no features":     {changed(func(e *Example) { e.Problem.Tasks[1].TrainSet.X = nil }), name},
 		"a negative o":    {changed(func(e *Example) { e.Tuples[1].O = -1 }), "o is -1"},
 		"Omega of others": {changed(func(e *Example) { e.Tuples[1].Omega = nil }), "Omega has 0 entries"},
 	} {
-		r, err := Run(t.Context(), c, k.source, Options{})
+		r, err := Run(t.Context(), c, k.examples, Options{})
 		datatest.Holds(t, r == nil && err != nil && strings.Contains(err.Error(), k.says),
 			"%s: %v", what, err)
 	}

@@ -69,11 +69,7 @@ func (c *trainCmd) Run(e *env) error {
 	if err != nil {
 		return err
 	}
-	example, err := examples.Example(0)
-	if err != nil {
-		return err
-	}
-	config, err := c.config(example.Problem.Cols())
+	config, err := c.config(examples[0].Problem.Cols())
 	if err != nil {
 		return err
 	}
@@ -81,36 +77,25 @@ func (c *trainCmd) Run(e *env) error {
 }
 
 // examples opens the experience.
-func (c *trainCmd) examples() (train.Source, error) {
-	var sources []train.Source
+func (c *trainCmd) examples() (examples []train.Example, err error) {
+	var sources [][]train.Example
 	for _, dir := range c.Experience {
-		examples, err := train.Open(dir, c.Dataset)
+		examples, err = train.Open(dir, c.Dataset)
 		if err != nil {
 			return nil, err
 		}
 		sources = append(sources, examples)
 	}
-	source := sources[0]
 	if len(sources) > 1 {
-		source = train.Join(sources...)
+		examples = train.Join(sources...)
 	}
-	if c.First < 0 || c.First > source.Len() {
+	if c.First < 0 || c.First > len(examples) {
 		return nil, errUsage.Errorf("--first=%d: the experience has only %d problems",
-			c.First, source.Len())
+			c.First, len(examples))
 	} else if c.First > 0 {
-		source = firstOf{source, c.First}
+		examples = examples[:c.First]
 	}
-	return source, nil
-}
-
-// firstOf are the first n examples.
-type firstOf struct {
-	train.Source
-	n int
-}
-
-func (f firstOf) Len() int {
-	return f.n
+	return examples, nil
 }
 
 // trained has the results of a training run.
@@ -128,7 +113,7 @@ type trained struct {
 
 // train trains a network, and prints the result. Beside the network train keeps its inputs, the metrics, their picture and the path
 // of the experience's problems.
-func (c *trainCmd) train(e *env, config train.Config, examples train.Source) error {
+func (c *trainCmd) train(e *env, config train.Config, examples []train.Example) error {
 	var from []string
 	for _, dir := range c.Experience {
 		from = append(from, filepath.Base(dir))
