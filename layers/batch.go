@@ -2,7 +2,6 @@ package layers
 
 import (
 	"fmt"
-	"slices"
 
 	"l2mt/data"
 	"l2mt/layers/linalg"
@@ -165,27 +164,13 @@ func (b *Batch) rows() int {
 	return b.start[b.Tasks()]
 }
 
-// Slot is the part of a graph that a batch is put into before a run. A graph has one.
+// Slot is the place in a graph for a batch, which others of its shape may take before a run.
 type Slot struct {
 	*Batch
-}
-
-// NewSlot returns a slot for batches of the shape of one, which is in it.
-func NewSlot(b *Batch) *Slot {
-	return &Slot{b}
 }
 
 // fit panics unless a matrix has the rows of the slot.
 func (s *Slot) fit(what string, in Shape) {
 	fit(len(in) == 2 && in[0] == s.rows(),
 		"%s of an operand of shape %v; it must be a matrix with a row for each of the problem's, %d", what, in, s.rows())
-}
-
-// Put makes b the batch of the next runs.
-func (s *Slot) Put(b *Batch) error {
-	if !slices.Equal(b.start, s.start) {
-		return data.Mismatch("the problem's tasks start at rows %v, but the graph is for tasks that start at rows %v", b.start, s.start)
-	}
-	s.Batch = b
-	return nil
 }

@@ -36,7 +36,6 @@ func NewForward(n *Network) (_ *Forward, err error) {
 	}
 	f := &Forward{network: n}
 	f.programs, err = newPrograms(n.Config)
-	f.parted = true
 	return f, err
 }
 

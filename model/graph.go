@@ -41,7 +41,6 @@ type programs struct {
 	config Config
 	memory *layers.Memory
 	kept   map[shape]*program
-	parted bool // many pairs of tasks are embedded in parts
 
 	outcomes  []float64                      // of training
 	objective func(g *layers.Graph, n *core) // of training, with its gradient
@@ -182,15 +181,12 @@ func named(kind, name string, build func()) {
 	build()
 }
 
-// shaped checks the result of a piece, which must have one of the shapes.
-func shaped(name string, n *layers.Node, shapes ...[]int) {
+// shaped checks the shape of the result of a piece.
+func shaped(name string, n *layers.Node, shape ...int) {
 	layers.Check(n)
-	fits := func(s []int) bool {
-		return slices.Equal(s, n.Shape())
-	}
-	if !slices.ContainsFunc(shapes, fits) {
+	if !slices.Equal(shape, n.Shape()) {
 		panic(ErrConfig.Errorf("%s has the shape %v; it must have %v", name,
-			n.Shape(), shapes[0]))
+			n.Shape(), shape))
 	}
 }
 
@@ -221,7 +217,7 @@ func (c Config) embedding(g *layers.Graph, rows int, in BodyInputs) (e *layers.N
 		if body.Pairs && e.Dims() == 2 {
 			width = e.Shape()[1]
 		}
-		shaped("E", e, []int{rows, width})
+		shaped("E", e, rows, width)
 	})
 	return e
 }
@@ -232,8 +228,8 @@ func (n *core) estimator() (phi, c *layers.Node) {
 		params := n.params.piece(n.config, "estimator")
 		phi, c = estimators[n.config.Estimator].Build(params, n.e)
 		m := n.program.shape.tasks
-		shaped("Phi", phi, []int{m, m}, []int{m * m, 1})
-		shaped("c", c, nil)
+		shaped("Phi", phi, m, m)
+		shaped("c", c)
 	})
 	return phi, c
 }
@@ -242,7 +238,7 @@ func (n *core) estimator() (phi, c *layers.Node) {
 func (n *core) link(o *layers.Node) (v *layers.Node) {
 	named("link", n.config.Link, func() {
 		v = links[n.config.Link].Build(n.params.piece(n.config, "link"), o)
-		shaped("v(o)", v, o.Shape())
+		shaped("v(o)", v, o.Shape()...)
 	})
 	return v
 }
@@ -258,14 +254,6 @@ func statisticName(s Statistic) string {
 // inputs are the values of a graph's inputs for a problem and some tuples.
 func (ps *programs) inputs(
 	params Params, p *Payload, tuples []Tuple) (map[string][]float64, error) {
-	err := p.fits(ps.config)
-	if err != nil {
-		return nil, err
-	}
-	err = params.matches(ps.config)
-	if err != nil {
-		return nil, fmt.Errorf("parameters: %w", err)
-	}
 	m := p.Tasks()
 	inputs := params.inputs()
 	for q, t := range tuples {
@@ -305,10 +293,7 @@ func (ps *programs) put(params Params, p *Payload, tuples []Tuple) (*program, er
 		return nil, err
 	}
 	if n.slot != nil {
-		err := n.slot.Put(p.batch)
-		if err != nil {
-			return nil, err
-		}
+		n.slot.Batch = p.batch
 	}
 	if n.parts != nil {
 		inputs[embedded], err = n.parts.embed(params, p)

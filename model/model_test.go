@@ -191,14 +191,9 @@ func TestValidateReportsEveryFaultWithTheValidNames(t *testing.T) {
 func TestMisfitsAreNamed(t *testing.T) {
 	c := config(t, "default", 3)
 	r := data.Stream(5, "misfits")
-	p := modeltest.Problem(r, 3, 6, 7)
-	payload := datatest.Must(model.Prepare(c, p))(t)
+	payload := datatest.Must(model.Prepare(c, modeltest.Problem(r, 3, 6, 7)))(t)
 	graph := datatest.Must(model.NewTrainingGraph(c, []float64{0.9, 1.1}))(t)
-	omega := modeltest.Covariance(r, 2)
 	params := model.NewParams(c, 1)
-	other := c
-	other.Neighbours = 3
-	otherPayload := datatest.Must(model.Prepare(other, p))(t)
 	named := func(names ...string) error {
 		c, p := c, modeltest.Problem(r, 3, 6)
 		p.Features = []string{"a", "b", "c"}
@@ -215,13 +210,7 @@ func TestMisfitsAreNamed(t *testing.T) {
 		"Omega has 9 entries": func() error {
 			return datatest.Err(graph.Step(params, payload, []model.Tuple{{Omega: make([]float64, 9)}}))
 		},
-		"k 3, dtype": func() error {
-			return datatest.Err(graph.Step(params, otherPayload, []model.Tuple{{Omega: omega, O: 1}}))
-		},
 		"all equal": func() error { return datatest.Err(model.NewTrainingGraph(c, []float64{1, 1})) },
-		"5 tensors, but the configuration has 6": func() error {
-			return datatest.Err(graph.Step(params[1:], payload, []model.Tuple{{Omega: omega, O: 1}}))
-		},
 		"task 1": func() error {
 			q := modeltest.Problem(r, 3, 6, 7)
 			for i := range q.Tasks[1].TrainSet.Y {

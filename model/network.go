@@ -228,7 +228,7 @@ func (n *core) loss(t *TrainingGraph, outcomes *layers.Node) (loss *layers.Node,
 			in.Found = t.found(n)
 		}
 		loss = piece.Build(in)
-		shaped("the loss", loss, nil)
+		shaped("the loss", loss)
 	})
 	for _, s := range n.config.Specs() {
 		if s.Decay > 0 { // a tied matrix counts once a layer

@@ -132,27 +132,6 @@ func (p Params) Clone() Params {
 	return q
 }
 
-// matches checks the parameters against the configuration's.
-func (p Params) matches(c Config) error {
-	specs := c.Specs()
-	if len(p) != len(specs) {
-		return ErrMismatch.Errorf("there are %d tensors, but the configuration has %d",
-			len(p), len(specs))
-	}
-	for i, s := range specs {
-		switch t := p[i]; {
-		case t.Name != s.Name:
-			return ErrMismatch.Errorf("tensor %d is %q, but the configuration has %q there",
-				i, t.Name, s.Name)
-		case !slices.Equal(t.Shape, s.Shape),
-			len(t.Value) != layers.Shape(s.Shape).TotalSize():
-			return ErrMismatch.Errorf("tensor %q has shape %v and %d numbers, but the configuration has shape %v",
-				t.Name, t.Shape, len(t.Value), s.Shape)
-		}
-	}
-	return nil
-}
-
 // setFeatureMap sets a parameter of rows for the features to [M, -M], in the size of random
 // numbers, and further columns to zero: x M = relu(x M) - relu(-x M).
 func (s Spec) setFeatureMap(value []float64, m *mat.Dense) {

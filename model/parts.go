@@ -17,9 +17,9 @@ type parts struct {
 	e     *layers.Capture
 }
 
-// inParts says whether problems of so many tasks are embedded in parts.
+// inParts says whether problems of so many tasks are embedded in parts, as long as nothing is learned.
 func (ps *programs) inParts(tasks int) bool {
-	return ps.parted && ps.config.FeatureFree() &&
+	return ps.objective == nil && ps.config.FeatureFree() &&
 		ps.config.rows(tasks) > partRows
 }
 

@@ -45,7 +45,7 @@ func (p *Payload) slot() *layers.Slot {
 	if p.batch == nil {
 		return nil
 	}
-	return layers.NewSlot(p.batch)
+	return &layers.Slot{Batch: p.batch}
 }
 
 // regressionClasses is the number of classes that the targets of a regression
@@ -173,23 +173,4 @@ func newPayload(c Config, tasks []layers.Task) (*Payload, error) {
 		batch:  batch,
 		config: c,
 	}, nil
-}
-
-// fits checks that the payload was prepared for networks like c.
-func (p *Payload) fits(c Config) error {
-	had := p.config.prepares()
-	if had != c.prepares() {
-		return ErrMismatch.Errorf("payload: it was prepared for %s, but the graph is for %s", had, c.prepares())
-	}
-	return nil
-}
-
-// prepares says on what a payload depends. Without rows that is the body's statistics alone.
-func (c Config) prepares() string {
-	if c.FeatureFree() {
-		return "body " + c.Body
-	}
-	return fmt.Sprintf("body %s, features %d, readout %s, norm %s, k %d, dtype %s, label graph %t",
-		c.Body, c.Features, c.Readout, c.Norm,
-		c.Neighbours, c.DType, c.usesGraph())
 }

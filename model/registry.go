@@ -28,8 +28,8 @@ type Estimator struct {
 	// be empty.
 	Linear []Entry
 	// Build adds Phi (m x m, symmetric) and the scalar c to the graph, given E:
-	// m x h, or m^2 x h with a row for every pair, where Phi may be m^2 x 1. Permuting
-	// the tasks in E must permute them in Phi.
+	// m x h, or m^2 x h with a row for every pair. Permuting the tasks in E must permute them
+	// in Phi.
 	Build func(p Inputs, e *layers.Node) (phi, c *layers.Node)
 }
 

@@ -32,15 +32,17 @@ func NewNetwork(c Config, seed uint64) (*Network, error) {
 	if err != nil {
 		return nil, err
 	}
-	n := &Network{
+	for _, s := range c.Specs() { // a registered piece may declare anything
+		size := layers.Shape(s.Shape).TotalSize()
+		if s.Start != nil && len(s.Start) != size {
+			return nil, ErrConfig.Errorf("the parameter %q starts with %d numbers; its shape %v has %d",
+				s.Name, len(s.Start), s.Shape, size)
+		}
+	}
+	return &Network{
 		Config: c,
 		Params: NewParams(c, seed),
-	}
-	err = n.Params.matches(c)
-	if err != nil { // a registered piece may declare anything
-		return nil, fmt.Errorf("initial parameters: %w", err)
-	}
-	return n, nil
+	}, nil
 }
 
 // Direction is the link's direction: minimising Direction * f minimises the
@@ -106,9 +108,6 @@ func (n *Network) Save(dir string) error {
 }
 
 func (n *Network) save(dir string) error {
-	if err := n.Params.matches(n.Config); err != nil {
-		return err
-	}
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		return err
 	}

@@ -148,7 +148,9 @@ func (t *TrainingGraph) found(n *core) *layers.Node {
 				return 0
 			}
 			solution, err := infer.Omega(phi, rho)
-			check(err)
+			if err != nil { // Phi is not finite
+				return math.NaN()
+			}
 			value, slope, err := t.Measure(solution.Omega)
 			check(err)
 			if slope == nil {
@@ -197,20 +199,12 @@ func (t *TrainingGraph) Step(params Params, p *Payload, tuples []Tuple) (Step, e
 	return s, s.finite(n.graph)
 }
 
-// finite is an error if numbers are not, of the first ones and the operation they come of.
+// finite is an error if the loss, the deviation or the gradient is not.
 func (s Step) finite(g *layers.Graph) error {
-	parts := []Tensor{ // in the order in which they are computed
-		{Name: "the estimate f", Value: s.F},
-		{Name: "v(o)", Value: s.V},
-		{
-			Name:  "the standard deviation of v(o)",
-			Value: []float64{s.Deviation},
-		},
-		{
-			Name:  "the loss",
-			Value: []float64{s.Loss},
-		},
-	}
+	parts := Params{{
+		Name:  "the loss",
+		Value: []float64{s.Loss, s.Deviation},
+	}}
 	for _, t := range s.Gradient {
 		t.Name = "the gradient of " + t.Name
 		parts = append(parts, t)

@@ -119,7 +119,7 @@ func TestTrainingStopsAtNumbersThatAreNotFinite(t *testing.T) {
 	s := &spy{}
 	_, err := Run(t.Context(), c, examples, Options{Out: dir, Progress: s})
 	datatest.Says(t, err, ErrDiverged)
-	for _, part := range []string{"epoch 1", fmt.Sprintf("step %d", s.steps+1), "the estimate f", `problem "made `, dir, "lower the rates"} {
+	for _, part := range []string{"epoch 1", fmt.Sprintf("step %d", s.steps+1), "the loss", `problem "made `, dir, "lower the rates"} {
 		datatest.Says(t, err, nil, part)
 	}
 	datatest.Holds(t, s.finished == s.stages, "%d of %d stages are finished", s.finished, s.stages)

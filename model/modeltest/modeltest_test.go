@@ -21,7 +21,7 @@ var wrong = map[string]string{
 	"wrong-first-row":  "the order of a task's rows changes nothing",
 	"wrong-first-task": "permuting the tasks permutes E",
 	"wrong-memory":     "problems of other shapes before change nothing",
-	"wrong-size":       "the estimate f is not finite; the first such numbers come from operation exp",
+	"wrong-size":       "the loss is not finite; the first such numbers come from operation exp",
 	"wrong-objective":  "the order of the tuples changes nothing",
 }
 
