@@ -21,19 +21,8 @@ import (
 
 // entrywise are the operations entry by entry.
 var entrywise = map[string]func(x float64) float64{
-	"abs": math.Abs,
-	"exp": math.Exp,
-	"inv": func(x float64) float64 {
-		return 1 / x
-	},
-	"ln": math.Log,
-	"neg": func(x float64) float64 {
-		return -x
-	},
-	"sqrt": math.Sqrt,
-	"square": func(x float64) float64 {
-		return x * x
-	},
+	"exp":  math.Exp,
+	"ln":   math.Log,
 	"tanh": math.Tanh,
 }
 

@@ -109,7 +109,7 @@ func (m *Memory) Express(
 				return err
 			}
 		}
-		return distinct(g.expr.AllNodes())
+		return nil
 	})
 	if err != nil {
 		return nil, err
@@ -141,6 +141,10 @@ func (m *Memory) build(
 		return nil, err
 	}
 	define(g)
+	err = distinct(g.expr.AllNodes())
+	if err != nil {
+		return nil, err
+	}
 	return g, finish(g)
 }
 
@@ -164,10 +168,6 @@ func distinct(nodes gorgonia.Nodes) error {
 // compile lists the operations that the captures need, operands first. It takes the
 // place of Gorgonia's machine, which throws all memory away between two runs.
 func (g *Graph) compile() error {
-	err := distinct(g.expr.AllNodes())
-	if err != nil {
-		return err
-	}
 	for _, c := range g.captures {
 		g.visit(c.node)
 		c.place = g.places[c.node]

@@ -48,14 +48,6 @@ type Statistic struct {
 // Rows appends a row of a matrix to out.
 type Rows func(out []float64, row int) []float64
 
-// RowsOf is a matrix of so many columns, row-major.
-func RowsOf(values []float64, cols int) Rows {
-	return func(out []float64, row int) []float64 {
-		rest := values[min(row*cols, len(values)):]
-		return append(out, rest[:min(cols, len(rest))]...)
-	}
-}
-
 // values are some rows of the statistic, which must be as many as declared and finite.
 func (s Statistic) values(compute Rows, rows []int) (v []float64, err error) {
 	for _, row := range rows {

@@ -57,10 +57,12 @@ func init() {
 			return op.Must(op.Reshape(op.Must(op.Mul(e, p.Get("a"))), []int{m, m})), p.Number("c", 0)
 		},
 	})
-	for name, values := range map[string][]float64{
-		"test-short": {1}, "test-nan": {1, math.NaN(), 1, 1}, "test-inf": {1, 1, math.Inf(-1), 1},
+	for name, values := range map[string][][]float64{
+		"test-short": {{1}, nil, nil, nil}, "test-nan": {{1}, {math.NaN()}, {1}, {1}}, "test-inf": {{1}, {1}, {math.Inf(-1)}, {1}},
 	} {
-		compute := func(*data.ProblemData) (model.Rows, error) { return model.RowsOf(values, 1), nil }
+		compute := func(*data.ProblemData) (model.Rows, error) {
+			return func(out []float64, row int) []float64 { return append(out, values[row]...) }, nil
+		}
 		model.RegisterBody(name, model.Body{
 			Pairs:      true,
 			Statistics: []model.Statistic{{Name: "bad", Cols: 1, Compute: compute}},
@@ -91,11 +93,9 @@ func pairs(t testing.TB) model.Config {
 }
 
 func logSizes(p *data.ProblemData) (model.Rows, error) {
-	var s []float64
-	for _, t := range p.Tasks {
-		s = append(s, math.Log(float64(len(t.TrainSet.Y))))
-	}
-	return model.RowsOf(s, 1), nil
+	return func(out []float64, row int) []float64 {
+		return append(out, math.Log(float64(len(p.Tasks[row].TrainSet.Y))))
+	}, nil
 }
 
 // products are the inner products of the signed means, and their squares.
@@ -104,14 +104,10 @@ func products(p *data.ProblemData) (model.Rows, error) {
 	if err != nil {
 		return nil, err
 	}
-	var s []float64
-	for i := range p.Tasks {
-		for j := range p.Tasks {
-			inner := floats.Dot(means.RawRowView(i), means.RawRowView(j))
-			s = append(s, inner, inner*inner)
-		}
-	}
-	return model.RowsOf(s, 2), nil
+	return func(out []float64, row int) []float64 {
+		inner := floats.Dot(means.RawRowView(row/len(p.Tasks)), means.RawRowView(row%len(p.Tasks)))
+		return append(out, inner, inner*inner)
+	}, nil
 }
 
 func TestOtherBodiesAreProvedByTheSameLine(t *testing.T) {
@@ -173,9 +169,9 @@ func TestBodiesThatDoNotFitAreRefused(t *testing.T) {
 		`body is "lstm"; it must be one of lgnn, `:                                                  with(func(c *model.Config) { c.Body = "lstm" }).Validate,
 		`the body "test-pairs" or the estimator "affine-kernel" is of pairs of tasks, but not both`: with(func(c *model.Config) { c.Body = "test-pairs" }).Validate,
 		"features is 0": with(func(c *model.Config) { c.Features = 0 }).Validate,
-		`statistic "bad": it has 1 numbers; 4 rows of 1 have 4`: ofPairs("test-short"),
-		`entry 1 is NaN; it must be finite`:                     ofPairs("test-nan"),
-		`entry 2 is -Inf; it must be finite`:                    ofPairs("test-inf"),
+		`statistic "bad": it has 1 numbers; 4 rows of 1 have 4`:                ofPairs("test-short"),
+		`entry 1 is NaN; it must be finite`:                                    ofPairs("test-nan"),
+		`entry 2 is -Inf; it must be finite`:                                   ofPairs("test-inf"),
 		`body "test-features": weights of shape (9, 4) for rows of 4 features`: graphOf(func(c *model.Config) { c.Body = "test-features" }),
 		`body "test-width": E has the shape (2, 9); it must have [2 4]`:        graphOf(func(c *model.Config) { c.Body = "test-width" }),
 		`estimator "test-shape": Phi has the shape (2, 4); it must have [2 2]`: graphOf(func(c *model.Config) { c.Estimator = "test-shape" }),

@@ -49,7 +49,7 @@ func (f *Forward) Estimate(p *Payload, tuples ...Tuple) (*Estimate, error) {
 		return nil, fmt.Errorf("forward: %w", err)
 	}
 	e := &Estimate{
-		Tasks: p.Tasks(), C: n.c.Value[0],
+		Tasks: p.tasks, C: n.c.Value[0],
 		E: slices.Clone(n.e.Value), Phi: slices.Clone(n.phi.Value),
 	}
 	if n.f != nil {

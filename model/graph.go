@@ -254,7 +254,7 @@ func statisticName(s Statistic) string {
 // inputs are the values of a graph's inputs for a problem and some tuples.
 func (ps *programs) inputs(
 	params Params, p *Payload, tuples []Tuple) (map[string][]float64, error) {
-	m := p.Tasks()
+	m := p.tasks
 	inputs := params.inputs()
 	for q, t := range tuples {
 		if len(t.Omega) != m*m {

@@ -44,7 +44,7 @@ func (p *parts) width() int {
 func (p *parts) embed(params Params, payload *Payload) ([]float64, error) {
 	inputs := params.inputs()
 	h := p.width()
-	m := payload.Tasks()
+	m := payload.tasks
 	e := make([]float64, m*m*h)
 	var pairs []int // rows of E, each pair once
 	for i := range m {

@@ -24,11 +24,6 @@ type Payload struct {
 	config     Config        // of the networks that it was prepared for
 }
 
-// Tasks is m, the number of tasks.
-func (p *Payload) Tasks() int {
-	return p.tasks
-}
-
 // addStatistics adds some rows of the statistics to the inputs of a graph.
 func (p *Payload) addStatistics(inputs map[string][]float64, rows []int) (err error) {
 	for i, s := range bodies[p.config.Body].Statistics {
@@ -70,27 +65,26 @@ func labelGraph(t data.TaskData, k int) (*data.LabelGraph, error) {
 // looks at training rows only; a network without weights for features sees them in
 // their metric.
 func Prepare(c Config, p *data.ProblemData) (*Payload, error) {
-	return PrepareIn(c, p, func() *data.ProblemData {
-		return view.InMetric(p.TrainingOnly())
-	})
-}
-
-// PrepareIn is Prepare where the problem is wanted in its metric elsewhere too, and so
-// made once.
-func PrepareIn(c Config, p *data.ProblemData, inMetric func() *data.ProblemData) (*Payload, error) {
 	if err := c.Validate(); err != nil {
 		return nil, err
 	}
 	if err := p.Check(); err != nil {
 		return nil, err
 	}
+	if c.FeatureFree() {
+		p = view.InMetric(p.TrainingOnly())
+	}
+	return PrepareSeen(c, p)
+}
+
+// PrepareSeen is Prepare of a valid problem that is in its metric already, if the network sees it
+// there.
+func PrepareSeen(c Config, p *data.ProblemData) (*Payload, error) {
 	payload := &Payload{
 		tasks:  len(p.Tasks),
 		config: c,
 	}
-	if c.FeatureFree() {
-		p = inMetric()
-	} else {
+	if !c.FeatureFree() {
 		tasks, err := stacked(c, p)
 		if err != nil {
 			return nil, err

@@ -79,10 +79,11 @@ func (f *Finder) find(p, inMetric *data.ProblemData) (*infer.Solution, error) {
 	if len(tasks) < min(2, m) {
 		return &infer.Solution{Omega: multitask.Uniform(m)}, nil
 	}
-	payload, err := model.PrepareIn(f.network.Config,
-		only(p, tasks), func() *data.ProblemData {
-			return only(inMetric, tasks)
-		})
+	seen := p
+	if f.network.Config.FeatureFree() {
+		seen = inMetric
+	}
+	payload, err := model.PrepareSeen(f.network.Config, only(seen, tasks))
 	if err != nil {
 		return nil, err
 	}
