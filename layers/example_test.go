@@ -32,12 +32,7 @@ func cubes[T layers.Float](out layers.View[T], in []layers.View[T]) {
 
 func ExampleApply() {
 	var value, gradient *layers.Capture
-	memory, err := layers.NewMemory(layers.Float32)
-	if err != nil {
-		fmt.Println(err)
-		return
-	}
-	graph, err := memory.Build(func(g *layers.Graph) {
+	graph, err := layers.NewMemory(layers.Float32).Build(func(g *layers.Graph) {
 		x := g.Input("x", 3)
 		y := cube(x)
 		value = g.Capture(y)

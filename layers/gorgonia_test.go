@@ -198,7 +198,7 @@ func TestOperationsOfGorgonia(t *testing.T) {
 func (c opCase) againstGorgonia(t *testing.T, r *rand.Rand) {
 	numbers, values := c.inputs(r), map[string][]float64{}
 	var want gorgonia.Value
-	memory := datatest.Must(NewMemory(Float64))(t)
+	memory := NewMemory(Float64)
 	g := datatest.Must(memory.Express(values, func(g *Graph) {
 		var in []*Node
 		for i, shape := range c.in {

@@ -55,14 +55,11 @@ type Memory struct {
 }
 
 // NewMemory returns memory for graphs of a precision.
-func NewMemory(dtype DType) (*Memory, error) {
-	switch dtype {
-	case Float32:
-		return &Memory{dtype: tensor.Float32}, nil
-	case Float64:
-		return &Memory{dtype: tensor.Float64}, nil
+func NewMemory(dtype DType) *Memory {
+	if dtype == Float64 {
+		return &Memory{dtype: tensor.Float64}
 	}
-	return nil, ErrGraph.Errorf("precision %q is not one of %q, %q", dtype, Float32, Float64)
+	return &Memory{dtype: tensor.Float32}
 }
 
 // place is where a node has its numbers in the memory, a matrix.

@@ -69,11 +69,7 @@ func batchOf(t testing.TB, dtype DType, norm Norm, tasks []Task) *Batch {
 
 // build makes a graph with memory of its own.
 func build(dtype DType, define func(g *Graph)) (*Graph, error) {
-	m, err := NewMemory(dtype)
-	if err != nil {
-		return nil, err
-	}
-	return m.Build(define)
+	return NewMemory(dtype).Build(define)
 }
 
 // weighted is sum_i w_i y_i over all entries: a scalar whose gradient is w.

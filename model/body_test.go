@@ -123,7 +123,7 @@ func TestBodiesMakeWhatTheirFormulasSay(t *testing.T) {
 	linear.Body, linear.Unit = "test-linear", false
 	for _, c := range []model.Config{linear, pairs(t)} {
 		n := network(t, c, 1)
-		forward := datatest.Must(model.NewForward(n))(t)
+		forward := model.NewForward(n)
 		datatest.Must(forward.Estimate(datatest.Must(model.Prepare(c, large))(t)))(t)
 		got := datatest.Must(forward.Estimate(datatest.Must(model.Prepare(c, small))(t)))(t)
 		var want mat.Dense

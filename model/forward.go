@@ -29,14 +29,12 @@ type Estimate struct {
 	F, V []float64
 }
 
-// NewForward returns the forward graph of a network.
-func NewForward(n *Network) (_ *Forward, err error) {
-	if n == nil {
-		return nil, ErrConfig.Errorf("there is no network; load one, or make one with NewNetwork")
+// NewForward returns the forward graph of a network, which NewNetwork or Load has made.
+func NewForward(n *Network) *Forward {
+	return &Forward{
+		programs: newPrograms(n.Config),
+		network:  n,
 	}
-	f := &Forward{network: n}
-	f.programs, err = newPrograms(n.Config)
-	return f, err
 }
 
 // Estimate embeds the tasks of a problem and evaluates the given tuples, if any.

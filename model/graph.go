@@ -46,16 +46,12 @@ type programs struct {
 	objective func(g *layers.Graph, n *core) // of training, with its gradient
 }
 
-func newPrograms(c Config) (programs, error) {
-	if err := c.Validate(); err != nil {
-		return programs{}, err
-	}
-	memory, err := layers.NewMemory(c.DType)
+func newPrograms(c Config) programs {
 	return programs{
 		config: c,
-		memory: memory,
+		memory: layers.NewMemory(c.DType),
 		kept:   map[shape]*program{},
-	}, err
+	}
 }
 
 // program is a compiled graph for problems of one shape.

@@ -39,7 +39,7 @@ func config(t testing.TB, preset string, features int) model.Config {
 func estimate(t testing.TB, n *model.Network, p *data.ProblemData, tuples ...model.Tuple) *model.Estimate {
 	t.Helper()
 	payload := datatest.Must(model.Prepare(n.Config, p))(t)
-	forward := datatest.Must(model.NewForward(n))(t)
+	forward := model.NewForward(n)
 	return datatest.Must(forward.Estimate(payload, tuples...))(t)
 }
 
@@ -140,7 +140,7 @@ func TestForwardServesProblemsOfAnySize(t *testing.T) {
 	c := config(t, "default", 3)
 	c.DType = layers.Float32
 	n := network(t, c, 1)
-	grown := datatest.Must(model.NewForward(n))(t)
+	grown := model.NewForward(n)
 	r := data.Stream(3, "sizes")
 	for _, rows := range [][]int{{4}, {5, 3}, {9, 9, 9, 9, 9}, {3, 4}, {40, 2}} {
 		p := modeltest.Problem(r, 3, rows...)
@@ -206,7 +206,6 @@ func TestMisfitsAreNamed(t *testing.T) {
 		`its features are "a", "c", "b", ... (`: func() error { return named("a", "c", "b") },
 		"its features are without names":        func() error { return named() },
 		"4 features, but the network 3":         func() error { _, err := model.Prepare(c, modeltest.Problem(r, 4, 6)); return err },
-		"at least one tuple":                    func() error { _, err := graph.Step(params, payload, nil); return err },
 		"Omega has 9 entries": func() error {
 			return datatest.Err(graph.Step(params, payload, []model.Tuple{{Omega: make([]float64, 9)}}))
 		},
@@ -298,7 +297,7 @@ func TestAStepOnSeveralTuplesIsTheMeanOfSingleSteps(t *testing.T) {
 	}
 }
 
-// Problems, networks and tuples that are empty, nil or impossible are refused in a sentence.
+// Problems and tuples that are empty, nil or impossible are refused in a sentence.
 func TestNothingIsRefused(t *testing.T) {
 	c := config(t, "default", 3)
 	r := data.Stream(7, "nothing")
@@ -314,7 +313,6 @@ func TestNothingIsRefused(t *testing.T) {
 		_, err := model.Prepare(c, p)
 		datatest.Holds(t, errors.Is(err, data.ErrInvalid), "%s: %v", what, err)
 	}
-	datatest.Refused(model.NewForward(nil))(t, nil)
 	payload := datatest.Must(model.Prepare(c, good))(t)
 	c.Objective = model.Scaled
 	graph := datatest.Must(model.NewTrainingGraph(c, []float64{0.9, 1.1}))(t)

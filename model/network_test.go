@@ -140,7 +140,7 @@ func TestTheObjectiveIsForTrainingAlone(t *testing.T) {
 	datatest.Check(t, network(t, c, 1).Save(dir))
 	n := datatest.Must(model.Load(dir))(t)
 	payload := datatest.Must(model.Prepare(n.Config, modeltest.Problem(data.Stream(9, "objective"), 3, 5, 6)))(t)
-	datatest.Must(datatest.Must(model.NewForward(n))(t).Estimate(payload))(t)
+	datatest.Must(model.NewForward(n).Estimate(payload))(t)
 	for objective, want := range map[model.Objective]string{n.Config.Objective: "import the package that registers it", "": "one of found, paper, scaled"} {
 		c.Objective = objective
 		datatest.Refused(model.NewTrainingGraph(c, []float64{1, 2}))(t, model.ErrConfig, want)

@@ -48,11 +48,10 @@ func NewTrainingGraph(c Config, outcomes []float64) (t *TrainingGraph, err error
 	if len(outcomes) < 2 || slices.Min(outcomes) == slices.Max(outcomes) {
 		return nil, ErrConfig.Errorf("training graph: the relative errors o of the %d training tuples are all equal; there is nothing to learn from them", len(outcomes))
 	}
-	t = &TrainingGraph{}
-	t.programs, err = newPrograms(c)
+	t = &TrainingGraph{programs: newPrograms(c)}
 	t.outcomes = outcomes
 	t.objective = t.capture
-	return t, err
+	return t, nil
 }
 
 // capture adds the objective and its gradient to a graph.
@@ -172,11 +171,8 @@ func check(err error) {
 }
 
 // Step evaluates the objective and its gradient at the given parameters on the
-// tuples of one problem.
+// tuples of one problem, at least one.
 func (t *TrainingGraph) Step(params Params, p *Payload, tuples []Tuple) (Step, error) {
-	if len(tuples) == 0 {
-		return Step{}, ErrMismatch.Errorf("a step needs at least one tuple")
-	}
 	n, err := t.put(params, p, tuples)
 	if err != nil {
 		return Step{}, fmt.Errorf("training graph: %w", err)

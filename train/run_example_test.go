@@ -31,9 +31,7 @@ func Example() {
 	config.Model.Hidden, config.Epochs = 4, 20
 	report, err := train.Run(ctx, config, examples, train.Options{})
 	check(err)
-	finder, err := solve.NewFinder(report.Network)
-	check(err)
-	fitted, err := solve.Fit(ctx, finder, problems[4], solve.Options{})
+	fitted, err := solve.Fit(ctx, solve.NewFinder(report.Network), problems[4], solve.Options{})
 	check(err)
 	fmt.Printf("%d tuples a problem; a third of the mean's error, or less: %t\n", len(tuples[0]), fitted.Test.Mean < 1.0/3)
 	// Output: 6 tuples a problem; a third of the mean's error, or less: true

@@ -17,10 +17,7 @@ func regress(n *model.Network, examples []prepared) error {
 	if len(entries) == 0 {
 		return nil
 	}
-	forward, err := model.NewForward(n)
-	if err != nil {
-		return err
-	}
+	forward := model.NewForward(n)
 	set := func(values ...float64) {
 		for k, e := range entries {
 			n.Params.Get(e.Param)[e.Index] = values[k]

@@ -20,7 +20,7 @@ import (
 // squares is the sum of squares of f - v(o) over all tuples.
 func squares(t testing.TB, n *model.Network, examples []prepared) (sum float64) {
 	t.Helper()
-	forward := datatest.Must(model.NewForward(n))(t)
+	forward := model.NewForward(n)
 	for _, e := range examples {
 		estimate := datatest.Must(forward.Estimate(e.payload, e.Tuples...))(t)
 		for q, f := range estimate.F {
@@ -88,7 +88,7 @@ func TestTheRegressionStartSurvivesProportionalTerms(t *testing.T) {
 	r := data.Stream(1, "rank one")
 	for _, e := range examples {
 		for _, tuple := range e.Tuples { // tr(Omega^2) is 1 for all of them
-			omega, m := tuple.Omega, e.payload.Tasks()
+			omega, m := tuple.Omega, len(e.Problem.Tasks)
 			u, norm := make([]float64, m), 0.0
 			for j := range u {
 				u[j] = r.NormFloat64()

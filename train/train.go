@@ -149,10 +149,7 @@ func newTrainer(ctx context.Context, c Config, examples []Example, o Options) (*
 	if err != nil {
 		return nil, err
 	}
-	t.forward, err = model.NewForward(t.network)
-	if err != nil {
-		return nil, err
-	}
+	t.forward = model.NewForward(t.network)
 	t.optimiser = NewOptimiser(c.Optimiser, t.network.Params)
 	return t, nil
 }

@@ -75,7 +75,7 @@ func TestTheMetricsOfTheStartAreTheMeansOverAllSteps(t *testing.T) {
 	datatest.Check(t, err)
 	n := datatest.Must(model.NewNetwork(c.Model, c.Seed))(t)
 	datatest.Check(t, regress(n, training))
-	forward := datatest.Must(model.NewForward(n))(t)
+	forward := model.NewForward(n)
 	var v []float64
 	residual, mean, square, penalty := 0.0, 0.0, 0.0, 0.0
 	for _, e := range training {

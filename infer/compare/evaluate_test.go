@@ -114,7 +114,7 @@ func candidate(t *testing.T, n *solve.Finder, p *data.ProblemData, c solve.Candi
 // compared with each other.
 func TestSeveralNetworks(t *testing.T) {
 	datatest.Long(t)
-	a, b, o := asking(t), datatest.Must(solve.NewFinder(solvetest.Network(t, 2, nil)))(t), quick(t)
+	a, b, o := asking(t), solve.NewFinder(solvetest.Network(t, 2, nil)), quick(t)
 	o.Models, o.Labelled = o.Models[1:2], nil
 	both := timeless(datatest.Must(Evaluate(t.Context(), []Network{{"a", a}, {"b", b}}, twoProblems(), o))(t))
 	of := func(network string, all []Outcome) []Outcome {
@@ -282,7 +282,7 @@ func FuzzJournal(f *testing.F) {
 
 func asking(t testing.TB) *solve.Finder {
 	t.Helper()
-	return datatest.Must(solve.NewFinder(solvetest.Network(t, 1, nil)))(t)
+	return solve.NewFinder(solvetest.Network(t, 1, nil))
 }
 
 // apart moves the labelled rows of the classes of a problem apart, so that hardly one is

@@ -52,7 +52,7 @@ func save(dir, text string) {
 	path := filepath.Join(dir, "table.csv")
 	check(os.WriteFile(path, []byte(text), 0o644))
 	t := must(table.Read([]string{path}, table.Options{Task: "shop", Targets: []string{"sold"}}))
-	finder := must(solve.NewFinder(must(pretrained.Load())))
+	finder := solve.NewFinder(must(pretrained.Load()))
 	fitted := must(solve.Fit(context.Background(), finder, t.Problem, solve.Options{}))
 	check(must(fitted.Saved(t.Recipe)).Save(dir))
 }

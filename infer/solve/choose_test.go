@@ -37,7 +37,7 @@ func solved(t *testing.T, f *Finder, p *data.ProblemData, o Options, without Par
 
 func shipped(t *testing.T) *Finder {
 	t.Helper()
-	return datatest.Must(NewFinder(datatest.Must(pretrained.Load())(t)))(t)
+	return NewFinder(datatest.Must(pretrained.Load())(t))
 }
 
 // wide is a problem of classes whose rows are few for their columns, which has problem (1).

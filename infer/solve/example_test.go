@@ -24,7 +24,7 @@ func Example() {
 	days, later, ctx := shops(dir, 10), shops(dir, 5), context.Background()
 
 	t := must(table.Read([]string{days}, table.Options{Task: "shop", Targets: []string{"sold"}}))
-	finder := must(solve.NewFinder(must(pretrained.Load())))
+	finder := solve.NewFinder(must(pretrained.Load()))
 	fitted := must(solve.Fit(ctx, finder, t.Problem, solve.Options{Together: t.Together, Held: t.Held}))
 	model := must(fitted.Saved(t.Recipe))
 	rows := must(model.OpenRows(later, saved.RowOptions{}))
@@ -52,7 +52,7 @@ func ExampleFit() {
 		task.TrainSet, task.TestSet = measured(uint64(i), w, 8), measured(uint64(100+i), w, 50)
 		p.Tasks = append(p.Tasks, task)
 	}
-	finder := must(solve.NewFinder(must(pretrained.Load())))
+	finder := solve.NewFinder(must(pretrained.Load()))
 	fitted := must(solve.Fit(context.Background(), finder, p, solve.Options{}))
 	fmt.Printf("nMSE %.1f on rows held out, %.1f on test rows\n", fitted.Validation.Mean, fitted.Test.Mean)
 	fmt.Printf("%.0f is predicted, %.0f was measured\n", must(fitted.Scores(2, p.Tasks[2].TestSet.X))[0], p.Tasks[2].TestSet.Y[0])

@@ -24,15 +24,11 @@ type Finder struct {
 }
 
 // NewFinder returns a finder that asks the network.
-func NewFinder(n *model.Network) (*Finder, error) {
-	forward, err := model.NewForward(n)
-	if err != nil {
-		return nil, err
-	}
+func NewFinder(n *model.Network) *Finder {
 	return &Finder{
 		network: n,
-		forward: forward,
-	}, nil
+		forward: model.NewForward(n),
+	}
 }
 
 // telling are the tasks whose training rows have different labels.

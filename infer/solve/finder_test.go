@@ -23,7 +23,7 @@ var made = solvetest.Problem
 // random returns a network of random parameters, ready for use.
 func random(t testing.TB, seed uint64, change func(c *model.Config)) *Finder {
 	t.Helper()
-	return datatest.Must(NewFinder(solvetest.Network(t, seed, change)))(t)
+	return NewFinder(solvetest.Network(t, seed, change))
 }
 
 // estimate is what the network says of a problem whose features it takes as they are.
@@ -165,9 +165,8 @@ func TestNetworkIsShared(t *testing.T) {
 	}
 }
 
-// A problem or a network that is empty or nil is refused in a sentence.
+// A problem that is empty or nil is refused in a sentence.
 func TestNothingToSolve(t *testing.T) {
-	datatest.Refused(NewFinder(nil))(t, nil)
 	f := shipped(t)
 	good := family{data.Regression, false, 2, 6, 3, 1, 6}.problem(t)
 	for what, p := range map[string]*data.ProblemData{

@@ -61,7 +61,7 @@ func met(t *testing.T, columns int) (*Finder, *data.ProblemData) {
 		*c = datatest.Must(model.Preset("pairwise", columns))(t)
 	})
 	n.Sigma = model.NewSigma(known.Tasks, model.Taught{Ridge: 0.1, Far: 2, Few: 5})
-	return datatest.Must(NewFinder(n))(t), p
+	return NewFinder(n), p
 }
 
 // Tasks of classes that the network knows have the mean of the fit and of the discriminant of these
@@ -80,7 +80,7 @@ func TestClassesThatComeBack(t *testing.T) {
 		sigma := f.network.Sigma
 		forgetful := *f.network
 		forgetful.Sigma = model.NewSigma(sigma.Classes, model.Taught{Ridge: 0.1, Few: 5})
-		want := datatest.Must(Fit(t.Context(), datatest.Must(NewFinder(&forgetful))(t), p, o))(t)
+		want := datatest.Must(Fit(t.Context(), NewFinder(&forgetful), p, o))(t)
 		for i, task := range p.Tasks {
 			scores := datatest.Must(got.Scores(i, task.TestSet.X))(t)
 			if i > 1 {
@@ -118,7 +118,7 @@ func TestClassesThatComeBack(t *testing.T) {
 			strange = append(strange, model.ClassOf(c.Name, x))
 		}
 		forgetful.Sigma = model.NewSigma(strange, model.Taught{Ridge: 10, Far: 1e9, Few: 5})
-		c = datatest.Must(Fit(t.Context(), datatest.Must(NewFinder(&forgetful))(t), p, o))(t).Choice
+		c = datatest.Must(Fit(t.Context(), NewFinder(&forgetful), p, o))(t).Choice
 		datatest.Holds(t, c.Recalled == nil || columns < 4, "discriminants that err more have a say: %v", c.Recalled)
 	}
 }
@@ -144,7 +144,7 @@ func learned(t *testing.T, preset string) (*Finder, *data.ProblemData) {
 		}
 	}
 	n.Sigma = model.NewSigma(classes.Tasks, model.Taught{Ridge: 0.1})
-	return datatest.Must(NewFinder(n))(t), solvetest.Problem(5, "p", data.Classification, 3)
+	return NewFinder(n), solvetest.Problem(5, "p", data.Classification, 3)
 }
 
 // A candidate in the metric of the experience is the same candidate for rows X A, and its weights
@@ -153,7 +153,7 @@ func TestFitsInTheMetricOfTheExperience(t *testing.T) {
 	f, p := learned(t, "pairwise")
 	bare := *f.network
 	bare.Sigma = nil
-	before := datatest.Must(NewFinder(&bare))(t)
+	before := NewFinder(&bare)
 	o := Options{Lambda1: []float64{0.1}}
 	for _, c := range []Candidate{{}, {Ridge: 1, Drawn: Drawn}, {Ridge: 1, Mixture: Mixture{Network: 0.5}}} {
 		want := fit(t, bench(t, before, f.network.Sigma.Problem(p), o), c)

@@ -193,7 +193,7 @@ func (s *suite) step(t *testing.T, tuples ...model.Tuple) model.Step {
 func (s *suite) estimate(
 	t *testing.T, p *model.Payload, tuples ...model.Tuple) *model.Estimate {
 	t.Helper()
-	forward := datatest.Must(model.NewForward(s.network))(t)
+	forward := model.NewForward(s.network)
 	return datatest.Must(forward.Estimate(p, tuples...))(t)
 }
 

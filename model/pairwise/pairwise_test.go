@@ -37,7 +37,7 @@ func pairwise(t *testing.T, seed uint64) *model.Network {
 func embedded(t *testing.T, n *model.Network, p *data.ProblemData) []float64 {
 	t.Helper()
 	payload := datatest.Must(model.Prepare(n.Config, p))(t)
-	forward := datatest.Must(model.NewForward(n))(t)
+	forward := model.NewForward(n)
 	return datatest.Must(forward.Estimate(payload))(t).E
 }
 

@@ -34,7 +34,7 @@ func TestTheNetworkIsThatOfTheFiles(t *testing.T) {
 // The estimate is finite for problems of any number of features and tasks.
 func TestItServesAllFeatures(t *testing.T) {
 	n := datatest.Must(pretrained.Load())(t)
-	forward := datatest.Must(model.NewForward(n))(t)
+	forward := model.NewForward(n)
 	const seed = 1
 	for i, d := range []int{1, 3, 64, 2000} {
 		p := modeltest.Problem(data.Stream(seed, "pretrained", uint64(i)), d, slices.Repeat([]int{6}, i+2)...)

@@ -41,7 +41,7 @@ func main() {
 	problems := must(experience.OpenProblems(os.Args[1], "", false))
 	most := must(strconv.Atoi(os.Args[2]))
 	trained := load(os.Args[3])
-	finder := must(solve.NewFinder(trained))
+	finder := solve.NewFinder(trained)
 	networks := map[string]*model.Network{}
 	if len(os.Args) > 4 {
 		networks["start"] = load(os.Args[4])
@@ -55,7 +55,7 @@ func main() {
 	}
 	controls := map[string]*solve.Finder{}
 	for name, network := range networks {
-		controls[name] = must(solve.NewFinder(network))
+		controls[name] = solve.NewFinder(network)
 	}
 	for i := range min(most, problems.Len()) {
 		p := must(problems.Problem(i))

@@ -148,7 +148,7 @@ func nearby(r *rand.Rand) (*solve.Finder, error) {
 	low := math.Log(0.05)
 	high := math.Log(3)
 	a[5] = low + (high-low)*r.Float64()
-	return solve.NewFinder(n)
+	return solve.NewFinder(n), nil
 }
 
 // exploration is a way to draw covariances of trace 1 for m tasks.

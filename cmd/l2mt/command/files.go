@@ -133,5 +133,5 @@ func loadNetwork(dir string) (*solve.Finder, error) {
 	if err != nil {
 		return nil, err
 	}
-	return solve.NewFinder(n)
+	return solve.NewFinder(n), nil
 }
