@@ -19,7 +19,7 @@ import (
 // Pieces with a mistake, and what Check says of them.
 var wrong = map[string]string{
 	"wrong-first-row":  "the order of a task's rows changes nothing",
-	"wrong-first-task": "permuting the tasks permutes E",
+	"wrong-first-task": "of the tasks permutes E and Phi",
 	"wrong-memory":     "problems of other shapes before change nothing",
 	"wrong-size":       "the loss is not finite; the first such numbers come from operation exp",
 	"wrong-objective":  "the order of the tuples changes nothing",
