@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"math"
 	"os"
+	"slices"
 	"testing"
 
 	"gonum.org/v1/gonum/floats"
@@ -230,7 +231,7 @@ func TestTwentyAdamStepsEqualTheGoldenNumbers(t *testing.T) {
 						near(t, "first gradient of "+g.Name, g.Value, flatten(want.FirstGradient[g.Name]), gradientTolerance)
 					}
 				}
-				adam.Step(p, step.Gradient, func(string) float64 { return tc.Config.LR })
+				adam.Step(p, step.Gradient, slices.Repeat([]float64{tc.Config.LR}, len(p)))
 			}
 			for i := range payloads {
 				final = append(final, evaluate(i).Loss)

@@ -203,7 +203,7 @@ func TestStepsAreThoseOfGorgoniasMachineAndSolver(t *testing.T) {
 			ours := train.NewOptimiser(optimiser, params)
 			for range steps {
 				step := datatest.Must(graph.Step(params, payload, tuples))(t)
-				ours.Step(params, step.Gradient, func(string) float64 { return rate })
+				ours.Step(params, step.Gradient, slices.Repeat([]float64{rate}, len(params)))
 			}
 			for i, p := range params {
 				near(t, p.Name, e.Params[i].Value().Data().([]float64), p.Value, 1e-12)

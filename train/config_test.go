@@ -64,7 +64,7 @@ func TestConfigurationsThatMakeNoSenseAreRefused(t *testing.T) {
 	} {
 		c := config(t, "default", examples)
 		change(&c)
-		_, err := Run(t.Context(), c, examples, Options{})
+		_, err := Run(t.Context(), c, examples, Options{Out: t.TempDir()})
 		datatest.Holds(t, (errors.Is(err, ErrConfig) || errors.Is(err, model.ErrConfig)) && strings.Contains(err.Error(), name),
 			"%s: the error is %v", name, err)
 	}
@@ -74,7 +74,7 @@ func TestConfigurationsThatMakeNoSenseAreRefused(t *testing.T) {
 			examples[i].Tuples[q].O = 1
 		}
 	}
-	datatest.Refused(Run(t.Context(), config(t, "default", examples), examples, Options{}))(t, model.ErrConfig)
+	datatest.Refused(Run(t.Context(), config(t, "default", examples), examples, Options{Out: t.TempDir()}))(t, model.ErrConfig)
 }
 
 func init() {

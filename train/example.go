@@ -26,10 +26,6 @@ type Example struct {
 	Weight float64
 }
 
-func (e Example) weight() float64 {
-	return cmp.Or(e.Weight, 1)
-}
-
 // best is the tuple of the least o above a bound, of the tuples that state their Lambda1. It
 // has no Lambda1 where there is none.
 func (e Example) best(bound float64) (best model.Tuple) {
@@ -90,6 +86,7 @@ func prepare(ctx context.Context, c *Config, examples []Example) (
 		if err != nil {
 			return nil, "", err
 		}
+		e.Weight = cmp.Or(e.Weight, 1)
 		ready = append(ready, prepared{e, payload, i, nil})
 	}
 	return ready, hex.EncodeToString(h.Sum(nil)), nil

@@ -73,7 +73,7 @@ func TestOpenJoinsRecordsWithTheirProblems(t *testing.T) {
 	}
 	config := datatest.Must(Preset("default", 64))(t).Defaults()
 	config.Model.Hidden, config.Epochs, config.Start = 4, 1, FromPreset
-	datatest.Equal(t, len(datatest.Must(Run(t.Context(), config, e, Options{}))(t).Metrics), 2, "a run on it")
+	datatest.Equal(t, len(datatest.Must(Run(t.Context(), config, e, Options{Out: t.TempDir()}))(t).Metrics), 2, "a run on it")
 }
 
 // Tuples belong to the problems that are kept beside them.
@@ -140,7 +140,7 @@ func TestDataThatIsNotFiniteIsFoundBeforeTraining(t *testing.T) {
 	bad := named(examples, training[2].Problem.Name).Problem // the steps before it take six tuples each
 	bad.Tasks[1].TrainSet.X.Row(4).Value[2] = float32(math.NaN())
 	c := config(t, "paper", examples)
-	_, err = Run(t.Context(), c, examples, Options{})
+	_, err = Run(t.Context(), c, examples, Options{Out: t.TempDir()})
 	datatest.Says(t, err, data.ErrInvalid, fmt.Sprintf("problem %q, task %q: ", bad.Name, bad.Tasks[1].Name), "row 4: ")
 }
 
@@ -158,7 +158,7 @@ func TestTheFirstTensorThatIsNotFiniteIsNamed(t *testing.T) {
 	examples := small(1)
 	c := config(t, "default", examples)
 	c.Model.Estimator = "cusp"
-	datatest.Refused(Run(t.Context(), c, examples, Options{}))(t, ErrDiverged, "the gradient of cusp is not finite; the first such numbers come from operation ÷")
+	datatest.Refused(Run(t.Context(), c, examples, Options{Out: t.TempDir()}))(t, ErrDiverged, "the gradient of cusp is not finite; the first such numbers come from operation ÷")
 }
 
 // The paper's objective is least when f and v are constant, and training gets
@@ -170,7 +170,7 @@ func TestThePaperPresetCollapsesAndTheScaledObjectiveDoesNot(t *testing.T) {
 	for objective, collapses := range map[model.Objective]bool{model.Paper: true, model.Scaled: false} {
 		c := config(t, "paper", examples)
 		c.Model.Objective, c.Epochs = objective, 10
-		r := run(t, c, examples, Options{})
+		r := run(t, c, examples, Options{Out: t.TempDir()})
 		first, last := r.Metrics[0], r.Metrics[len(r.Metrics)-1]
 		t.Logf("objective %s: deviation %.3g to %.3g, residual %.3g to %.3g, gamma %.3g, alpha %.3g", objective,
 			first.Deviation, last.Deviation, first.Residual, last.Residual, last.Scalars["gamma"], last.Scalars["alpha"])
@@ -195,7 +195,7 @@ func TestARunSaysWhatChoseItsEpoch(t *testing.T) {
 		{measured, still, 0, "kept the start: no epoch was better; its covariances have "},
 		{others, config(t, "default", others), 4, "kept the last epoch: no held-out problem can be measured"},
 	} {
-		r := run(t, c.Config, c.examples, Options{})
+		r := run(t, c.Config, c.examples, Options{Out: t.TempDir()})
 		datatest.Holds(t, r.Best == c.best && len(r.Warnings) == 1 && strings.HasPrefix(r.Warnings[0], c.says),
 			"epoch %d, with the warnings %q; want %d, %q", r.Best, r.Warnings, c.best, c.says)
 	}

@@ -94,11 +94,11 @@ func NewOptimiser(name string, p model.Params) *Optimiser {
 	}
 }
 
-// Step moves the parameters by the gradient; the optimiser was made for both. Rate gives the learning rate of each parameter.
-func (o *Optimiser) Step(p, gradient model.Params, rate func(name string) float64) {
+// Step moves the parameters by the gradient, each at its rate; the optimiser was made for both.
+func (o *Optimiser) Step(p, gradient model.Params, rates []float64) {
 	o.Time++
 	for i, t := range p {
-		move := o.rule(o.Time, rate(t.Name))
+		move := o.rule(o.Time, rates[i])
 		first := o.First[i].Value
 		second := o.Second[i].Value
 		for j, g := range gradient[i].Value {

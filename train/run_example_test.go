@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"log"
+	"os"
 
 	"l2mt/data"
 	"l2mt/infer/solve"
@@ -29,7 +30,10 @@ func Example() {
 	config, err := train.Preset("default", 3)
 	check(err)
 	config.Model.Hidden, config.Epochs = 4, 20
-	report, err := train.Run(ctx, config, examples, train.Options{})
+	dir, err := os.MkdirTemp("", "network")
+	check(err)
+	defer os.RemoveAll(dir)
+	report, err := train.Run(ctx, config, examples, train.Options{Out: dir})
 	check(err)
 	fitted, err := solve.Fit(ctx, solve.NewFinder(report.Network), problems[4], solve.Options{})
 	check(err)

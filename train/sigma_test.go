@@ -66,7 +66,7 @@ func TestExperienceTeachesHowRowsScatter(t *testing.T) {
 	examples, asked := lessons(t, seed, scattering(t, seed, 12, 40, 10))
 	c := config(t, "default", examples)
 	c.Epochs = 1
-	sigma := run(t, c, examples, Options{}).Network.Sigma
+	sigma := run(t, c, examples, Options{Out: t.TempDir()}).Network.Sigma
 	datatest.Need(t, sigma != nil, "nothing is learned")
 	datatest.Holds(t, sigma.Ridge < 1, "the ridge of rows that scatter far is %v", sigma.Ridge)
 	before, after := 0.0, 0.0
@@ -173,8 +173,8 @@ func TestWhereNothingIsLearnedOfRows(t *testing.T) {
 	paper := config(t, "paper", examples)
 	paper.Epochs = 1
 	for name, r := range map[string]*Report{
-		"paper": run(t, paper, examples, Options{}), "several datasets": run(t, c, other, Options{}),
-		"no dataset": run(t, config(t, "default", small(1)), small(1), Options{}),
+		"paper": run(t, paper, examples, Options{Out: t.TempDir()}), "several datasets": run(t, c, other, Options{Out: t.TempDir()}),
+		"no dataset": run(t, config(t, "default", small(1)), small(1), Options{Out: t.TempDir()}),
 	} {
 		datatest.Holds(t, r.Network.Sigma == nil, "%s: a metric is learned", name)
 	}

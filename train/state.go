@@ -69,9 +69,6 @@ func (t *trainer) tensors() (tensors []model.Tensor) {
 }
 
 func (t *trainer) save() error {
-	if t.options.Out == "" {
-		return nil
-	}
 	s := t.state
 	s.Schema = stateSchema
 	s.Config = t.config
@@ -95,10 +92,7 @@ func (t *trainer) save() error {
 // resume goes on from the state in the directory, or begins where there is none.
 func (t *trainer) resume(ctx context.Context) error {
 	path := filepath.Join(t.options.Out, StateFile)
-	err := fs.ErrNotExist
-	if t.options.Out != "" {
-		err = t.restore(path)
-	}
+	err := t.restore(path)
 	fresh := errors.Is(err, fs.ErrNotExist)
 	if err != nil && !fresh {
 		return fmt.Errorf("%s: %w: %w", path, ErrResume, err)

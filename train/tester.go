@@ -155,7 +155,7 @@ func (t *trainer) measureFound(ctx context.Context, m *Metrics) error {
 			continue
 		}
 		tuple[i] = p.tester.best.O
-		weights[i] = p.weight()
+		weights[i] = p.Weight
 		omega, err := t.find(p)
 		if err != nil {
 			return errors.Join(err, work.Wait())

@@ -78,7 +78,7 @@ func TestOneNetworkLearnsFromSeveralSources(t *testing.T) {
 	datatest.Long(t)
 	source := Join(tested(t, 1, 8, 4), tested(t, 2, 10, 9))
 	c := pairwise(t)
-	r := datatest.Must(Run(t.Context(), c, source, Options{}))(t)
+	r := datatest.Must(Run(t.Context(), c, source, Options{Out: t.TempDir()}))(t)
 	start, best := r.Metrics[0], r.Metrics[r.Best]
 	t.Logf("it finds %.3f at the start, %.3f in epoch %d", start.Found, best.Found, r.Best)
 	datatest.Holds(t, r.Best != 0 && best.Found < start.Found,
@@ -134,7 +134,7 @@ func TestATesterTellsErrorAndSlope(t *testing.T) {
 
 func TestFoundNeedsErrorsThatCanBeMeasured(t *testing.T) {
 	c := pairwise(t)
-	datatest.Refused(Run(t.Context(), c, small(1), Options{}))(t, ErrConfig, "needs a problem on which errors can be measured")
+	datatest.Refused(Run(t.Context(), c, small(1), Options{Out: t.TempDir()}))(t, ErrConfig, "needs a problem on which errors can be measured")
 }
 
 // heap is the memory in use after a collection.
@@ -159,7 +159,7 @@ func TestMemoryStaysFlatOverManySteps(t *testing.T) {
 	examples := made(1, 4, 3, 2, 6, 3)
 	c := config(t, "default", examples)
 	c.Epochs = 1e6 // the rate hardly falls
-	tr := trainerOf(t, c, examples, Options{})
+	tr := trainerOf(t, c, examples, Options{Out: t.TempDir()})
 	learn := func(steps int) (bytes uint64, goroutines int) {
 		for i := range steps {
 			datatest.Must(tr.learn(t.Context(), tr.steps[i%len(tr.steps)]))(t)

@@ -25,7 +25,7 @@ var ErrDiverged = errors.New("training diverged")
 
 // Options are the settings of a run beside its configuration. They do not change its result.
 type Options struct {
-	// Out is the directory for the network and the state. Empty keeps nothing.
+	// Out is the directory for the network and the state.
 	Out string
 	// Begin, if not nil, is called before the first step of a run that is not finished.
 	// Its error ends the run.
@@ -63,13 +63,11 @@ func Run(ctx context.Context, c Config, examples []Example, o Options) (*Report,
 		return nil, err
 	}
 	o.Progress = cmp.Or(o.Progress, progress.Silent())
-	if o.Out != "" {
-		folder, err := files.Claim(o.Out)
-		if err != nil {
-			return nil, err
-		}
-		defer folder.Close()
+	folder, err := files.Claim(o.Out)
+	if err != nil {
+		return nil, err
 	}
+	defer folder.Close()
 	t, err := newTrainer(ctx, c, examples, o)
 	if err != nil {
 		return nil, err
@@ -90,13 +88,7 @@ func Run(ctx context.Context, c Config, examples []Example, o Options) (*Report,
 		return nil, err
 	}
 	r := t.report()
-	if o.Out != "" { // it has been saved, but the files may have suffered since
-		err := r.Network.Save(o.Out)
-		if err != nil {
-			return nil, err
-		}
-	}
-	return r, nil
+	return r, r.Network.Save(o.Out) // it has been saved, but the files may have suffered since
 }
 
 // trainer is a run in progress.
@@ -104,9 +96,9 @@ type trainer struct {
 	config            Config
 	options           Options
 	training, heldOut []prepared
-	steps             []prepared         // of one epoch, before they are shuffled
-	rates             map[string]float64 // of the parameters
-	digest            string             // of the examples
+	steps             []prepared // of one epoch, before they are shuffled
+	rates             []float64  // of the parameters
+	digest            string     // of the examples
 
 	network   *model.Network // its parameters change
 	forward   *model.Forward
@@ -123,7 +115,6 @@ func newTrainer(ctx context.Context, c Config, examples []Example, o Options) (*
 	t := &trainer{
 		config:  c,
 		options: o,
-		rates:   map[string]float64{},
 		digest:  digest,
 	}
 	t.training, t.heldOut, err = divide(ready, c.HeldOut, c.Seed)
@@ -131,10 +122,11 @@ func newTrainer(ctx context.Context, c Config, examples []Example, o Options) (*
 		return nil, err
 	}
 	for _, s := range c.Model.Specs() {
-		t.rates[s.Name] = c.Rate
+		rate := c.Rate
 		if s.Embedding {
-			t.rates[s.Name] = c.EmbeddingRate
+			rate = c.EmbeddingRate
 		}
+		t.rates = append(t.rates, rate)
 	}
 	t.network, err = model.NewNetwork(c.Model, c.Seed)
 	if err != nil {
@@ -168,11 +160,9 @@ func (t *trainer) begin(ctx context.Context) error {
 			return err
 		}
 	}
-	if t.options.Out != "" {
-		err := t.network.Save(filepath.Join(t.options.Out, StartFolder))
-		if err != nil {
-			return err
-		}
+	err := t.network.Save(filepath.Join(t.options.Out, StartFolder))
+	if err != nil {
+		return err
 	}
 	m := Metrics{}
 	count := float64(len(t.steps))
@@ -185,7 +175,7 @@ func (t *trainer) begin(ctx context.Context) error {
 		m.Residual += result.Residual / count
 		m.Deviation = result.Deviation
 	}
-	err := t.evaluate(ctx, &m)
+	err = t.evaluate(ctx, &m)
 	if err != nil {
 		return err
 	}
@@ -273,11 +263,11 @@ func (t *trainer) learn(ctx context.Context, s prepared) (model.Step, error) {
 	share := t.config.Schedule.share(t.optimiser.Time,
 		warm, t.config.Epochs*steps)
 	for _, g := range result.Gradient {
-		floats.Scale(s.weight(), g.Value)
+		floats.Scale(s.Weight, g.Value)
 	}
-	t.optimiser.Step(t.network.Params, result.Gradient, func(name string) float64 {
-		return share * t.rates[name]
-	})
+	rates := slices.Clone(t.rates)
+	floats.Scale(share, rates)
+	t.optimiser.Step(t.network.Params, result.Gradient, rates)
 	return result, nil
 }
 
@@ -307,10 +297,9 @@ func (t *trainer) diverged(what string) error {
 	c := t.config
 	advice := fmt.Sprintf("lower the rates (train.rate %v, train.embedding_rate %v)",
 		c.Rate, c.EmbeddingRate)
-	switch {
-	case epoch == 0:
+	if epoch == 0 {
 		advice = "nothing has been learned yet: look for wrong features, and for wrong tuples of the problem"
-	case t.options.Out != "":
+	} else {
 		advice = t.options.Out + " keeps the state before this epoch and the best network; " + advice
 	}
 	return fmt.Errorf("%w: epoch %d: %s: %s", ErrDiverged, epoch, what, advice)
@@ -335,9 +324,6 @@ func (t *trainer) evaluate(ctx context.Context, m *Metrics) error {
 // keepBest remembers the parameters as the best so far.
 func (t *trainer) keepBest() error {
 	t.state.best = t.network.Params.Clone()
-	if t.options.Out == "" {
-		return nil
-	}
 	return t.network.Save(t.options.Out)
 }
 

@@ -42,7 +42,7 @@ func TestTheBestEpochIsKept(t *testing.T) {
 		}
 	}
 	c.Patience = 2
-	if short := run(t, c, examples, Options{}); len(short.Metrics)-1 != min(c.Epochs, short.Best+c.Patience) {
+	if short := run(t, c, examples, Options{Out: t.TempDir()}); len(short.Metrics)-1 != min(c.Epochs, short.Best+c.Patience) {
 		t.Errorf("with a patience of %d and the best epoch %d there are %d epochs", c.Patience, short.Best, len(short.Metrics)-1)
 	}
 }
@@ -69,7 +69,7 @@ func TestTheMetricsOfTheStartAreTheMeansOverAllSteps(t *testing.T) {
 	examples := small(1)
 	c := config(t, "default", examples)
 	c.Update, c.Epochs = ByTuple, 1
-	start := run(t, c, examples, Options{}).Metrics[0]
+	start := run(t, c, examples, Options{Out: t.TempDir()}).Metrics[0]
 
 	training, _, err := divide(ready(t, examples), c.Defaults().HeldOut, c.Seed)
 	datatest.Check(t, err)
@@ -107,7 +107,7 @@ func TestTrainingIsAdamAtAFallingRate(t *testing.T) {
 	examples := small(1)
 	c := config(t, "default", examples)
 	c.Start, c.Epochs = FromPreset, 3
-	got := run(t, c, examples, Options{})
+	got := run(t, c, examples, Options{Out: t.TempDir()})
 
 	training, _, err := divide(ready(t, examples), c.Defaults().HeldOut, c.Seed)
 	datatest.Check(t, err)
@@ -208,7 +208,7 @@ func TestThePaperHoldsOutNothing(t *testing.T) {
 			tuples += len(e.Tuples)
 		}
 		s := &spy{}
-		r := run(t, c, examples, Options{Progress: s})
+		r := run(t, c, examples, Options{Out: t.TempDir(), Progress: s})
 		datatest.Holds(t, s.steps >= c.Epochs*tuples && r.Best == c.Epochs,
 			"%d steps on %d tuples in %d epochs, and epoch %d is kept", s.steps, tuples, c.Epochs, r.Best)
 		for _, warning := range r.Warnings {
@@ -224,7 +224,7 @@ func TestAnEpochIsAStageAndEndsWithItsMetrics(t *testing.T) {
 	c := config(t, "default", examples)
 	s := &spy{}
 	var seen []int
-	run(t, c, examples, Options{Progress: s, Epoch: func(done []Metrics) error {
+	run(t, c, examples, Options{Out: t.TempDir(), Progress: s, Epoch: func(done []Metrics) error {
 		seen = append(seen, len(done))
 		if last := s.status[len(s.status)-1]; !strings.HasPrefix(last, done[len(done)-1].String()) {
 			t.Errorf("the last status of the epoch is %q, want %q", last, done[len(done)-1])
@@ -236,7 +236,7 @@ func TestAnEpochIsAStageAndEndsWithItsMetrics(t *testing.T) {
 		"%d stages, %d finished, %d steps of %d; want %d and %d", s.stages, s.finished, s.steps, s.total, c.Epochs, steps)
 	datatest.Equal(t, seen, []int{2, 3, 4, 5}, "after the epochs there were the metrics")
 	stop := errors.New("enough")
-	datatest.Refused(Run(t.Context(), c, examples, Options{Epoch: func([]Metrics) error { return stop }}))(t, stop)
+	datatest.Refused(Run(t.Context(), c, examples, Options{Out: t.TempDir(), Epoch: func([]Metrics) error { return stop }}))(t, stop)
 }
 
 // Networks know which features they were trained on; all examples must have them. A
@@ -254,15 +254,15 @@ func TestNetworksKnowTheirFeatures(t *testing.T) {
 	examples := names("f", small(1))
 	c := config(t, "default", examples)
 	c.Epochs = 1
-	n := run(t, c, examples, Options{}).Network
+	n := run(t, c, examples, Options{Out: t.TempDir()}).Network
 	if want := model.NamesOf(examples[0].Problem); n.Config.Names != want || !strings.HasPrefix(want, `"f0", "f1", `) {
 		t.Errorf("its features are %s, want %s", n.Config.Names, want)
 	}
 	names("g", examples[1:2])
-	datatest.Refused(Run(t.Context(), c, examples, Options{}))(t, nil, `its features are "g0"`)
+	datatest.Refused(Run(t.Context(), c, examples, Options{Out: t.TempDir()}))(t, nil, `its features are "g0"`)
 	free := config(t, "pairwise", examples)
 	free.Epochs, free.Model.Objective = 1, model.Scaled
-	if n := run(t, free, examples, Options{}).Network; n.Config.Names != "" {
+	if n := run(t, free, examples, Options{Out: t.TempDir()}).Network; n.Config.Names != "" {
 		t.Errorf("a network that is free of the features has %s", n.Config.Names)
 	}
 }
@@ -288,7 +288,7 @@ func TestRunOfNothing(t *testing.T) {
 		"a negative o":    {changed(func(e *Example) { e.Tuples[1].O = -1 }), "o is -1"},
 		"Omega of others": {changed(func(e *Example) { e.Tuples[1].Omega = nil }), "Omega has 0 entries"},
 	} {
-		r, err := Run(t.Context(), c, k.examples, Options{})
+		r, err := Run(t.Context(), c, k.examples, Options{Out: t.TempDir()})
 		datatest.Holds(t, r == nil && err != nil && strings.Contains(err.Error(), k.says),
 			"%s: %v", what, err)
 	}
