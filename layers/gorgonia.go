@@ -191,8 +191,6 @@ func body[T Float](n *Node, kind, name string, in []Shape) Body[T] {
 		return totals[T]
 	case "repeatOp":
 		return repeated[T]
-	case "reshapeOp":
-		return copied[T]
 	case "softmaxOp":
 		return softmaxFor[T](name, in[0])
 	case "sliceOp":
@@ -290,10 +288,6 @@ func totals[T Float](out View[T], in []View[T]) {
 		}
 		out.Data[i] = T(s)
 	}
-}
-
-func copied[T Float](out View[T], in []View[T]) {
-	copy(out.Data, in[0].Data)
 }
 
 // repeated has every row or every column several times.

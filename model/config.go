@@ -22,7 +22,7 @@ var (
 )
 
 // Objective is the function that training minimises.
-type Objective string
+type Objective = string
 
 // The objectives, over the tuples of a step and with lambda sum_i ||L_i||^2 added.
 const (
@@ -115,7 +115,7 @@ func (c Config) Validate() error {
 // Trainable checks the objective: networks that other programs have trained with one of their own
 // serve here all the same.
 func (c Config) Trainable() error {
-	return missing(objectives, "objective", string(c.Objective))
+	return missing(objectives, "objective", c.Objective)
 }
 
 // missing names the pieces that somebody has to register.

@@ -221,7 +221,7 @@ func (n *core) loss(t *TrainingGraph, outcomes *layers.Node) (loss *layers.Node,
 	}
 	in.Residual = mean(must(op.Abs(must(op.Sub(n.f, n.v))))) // scalar
 	in.Deviation = deviation(n.link(outcomes))               // scalar
-	name := string(n.config.Objective)
+	name := n.config.Objective
 	named("objective", name, func() {
 		piece := objectives[name]
 		if piece.Measured {

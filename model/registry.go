@@ -155,7 +155,7 @@ func RegisterLink(name string, l Link) {
 
 // RegisterObjective makes an objective available under a name.
 func RegisterObjective(name Objective, l Loss) {
-	settings.Register(objectives, "objective", string(name), l)
+	settings.Register(objectives, "objective", name, l)
 }
 
 // LinearEntries returns the entries of parameters that f is linear in.
@@ -173,5 +173,5 @@ func (c Config) LinearEntries() []Entry {
 
 // Measures says whether training measures the covariances that are found.
 func (c Config) Measures() bool {
-	return objectives[string(c.Objective)].Measured
+	return objectives[c.Objective].Measured
 }

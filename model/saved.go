@@ -100,14 +100,6 @@ type configFile struct {
 // replaces the old one at once. Parameters are rounded to the precision of the
 // configuration, in which the graphs see them anyway.
 func (n *Network) Save(dir string) error {
-	err := n.save(dir)
-	if err != nil {
-		return fmt.Errorf("save to %s: %w", dir, err)
-	}
-	return nil
-}
-
-func (n *Network) save(dir string) error {
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		return err
 	}

@@ -75,18 +75,15 @@ func (t *trainer) save() error {
 	s.Digest = t.digest
 	s.Time = t.optimiser.Time
 	text, err := json.Marshal(s)
-	if err == nil {
-		metadata := map[string]string{
-			stateKey: string(text),
-			sumKey:   files.Sum(text),
-		}
-		err = safetensors.Write(filepath.Join(t.options.Out, StateFile),
-			t.tensors(), metadata)
-	}
 	if err != nil {
-		return fmt.Errorf("save the state: %w", err)
+		return err
 	}
-	return nil
+	metadata := map[string]string{
+		stateKey: string(text),
+		sumKey:   files.Sum(text),
+	}
+	return safetensors.Write(filepath.Join(t.options.Out, StateFile),
+		t.tensors(), metadata)
 }
 
 // resume goes on from the state in the directory, or begins where there is none.

@@ -47,7 +47,7 @@ func Check(t *testing.T, names ...string) {
 	c.DType = layers.Float64
 	field := map[string]*string{
 		"body": &c.Body, "readout": &c.Readout, "estimator": &c.Estimator, "link": &c.Link,
-		"objective": (*string)(&c.Objective),
+		"objective": &c.Objective,
 	}
 	for _, name := range names {
 		known := false
