@@ -32,14 +32,8 @@ var zips = map[string]func(x, y float64) float64{
 	"+ false": func(x, y float64) float64 {
 		return x + y
 	},
-	"- false": func(x, y float64) float64 {
-		return x - y
-	},
 	"⊙ false": func(x, y float64) float64 {
 		return x * y
-	},
-	"÷ false": func(x, y float64) float64 {
-		return x / y
 	},
 }
 

@@ -57,7 +57,7 @@ func newPrograms(c Config) programs {
 // program is a compiled graph for problems of one shape.
 type program struct {
 	graph *layers.Graph
-	slot  *layers.Slot // nil where the body does not look at rows
+	slot  *layers.Slot // empty where the body does not look at rows
 	parts *parts       // which embed the problems, or nil
 	shape shape
 
@@ -94,7 +94,7 @@ func (ps *programs) program(p *Payload, tuples int) (*program, error) {
 func (ps *programs) compile(p *Payload, s shape) (compiled *program, err error) {
 	compiled = &program{
 		shape: s,
-		slot:  p.slot(),
+		slot:  &layers.Slot{Batch: p.batch},
 	}
 	if ps.inParts(p.tasks) {
 		compiled.parts, err = newParts(ps.config, ps.memory)
@@ -288,9 +288,7 @@ func (ps *programs) put(params Params, p *Payload, tuples []Tuple) (*program, er
 	if err != nil {
 		return nil, err
 	}
-	if n.slot != nil {
-		n.slot.Batch = p.batch
-	}
+	n.slot.Batch = p.batch
 	if n.parts != nil {
 		inputs[embedded], err = n.parts.embed(params, p)
 		if err != nil {

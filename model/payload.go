@@ -35,14 +35,6 @@ func (p *Payload) addStatistics(inputs map[string][]float64, rows []int) (err er
 	return nil
 }
 
-// slot is a slot with the rows of the problem, or nil.
-func (p *Payload) slot() *layers.Slot {
-	if p.batch == nil {
-		return nil
-	}
-	return &layers.Slot{Batch: p.batch}
-}
-
 // regressionClasses is the number of classes that the targets of a regression
 // task are binned into for its label graph, between the quartiles.
 const regressionClasses = 4

@@ -99,7 +99,7 @@ func (t *TrainingGraph) Express(params Params, p *Payload, tuples []Tuple) (e Ex
 	}
 	n := &program{
 		shape: shape{p.shape, p.tasks, len(tuples)},
-		slot:  p.slot(),
+		slot:  &layers.Slot{Batch: p.batch},
 	}
 	t.setDirection(params)
 	e.Graph, err = t.memory.Express(values, func(g *layers.Graph) {

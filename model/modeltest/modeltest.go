@@ -113,12 +113,12 @@ func (s *suite) training(t *testing.T) *model.TrainingGraph {
 	g := datatest.Must(model.NewTrainingGraph(s.network.Config, s.outcomes))(t)
 	g.Measure = func(omega *mat.SymDense) (float64, *mat.SymDense, error) {
 		slope := mat.NewSymDense(omega.SymmetricDim(), nil)
-		value := 0.0 // weighted squares
+		value := 0.0
 		for i := range omega.SymmetricDim() {
 			for j := range omega.SymmetricDim() {
-				weighted := float64(1+min(i, j)) * omega.At(i, j)
-				value += weighted * omega.At(i, j)
-				slope.SetSym(i, j, 2*weighted)
+				weight := float64(1 + min(i, j))
+				value += weight * omega.At(i, j)
+				slope.SetSym(i, j, weight)
 			}
 		}
 		return value, slope, nil
