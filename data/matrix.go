@@ -152,13 +152,6 @@ func (x *Stored) Take(rows []int) Matrix {
 		begin: Picked(x.begin, rows), end: Picked(x.end, rows)}
 }
 
-// Widened returns a sparse x with at least the given number of columns. New columns are zero.
-func (x *Stored) Widened(cols int) *Stored {
-	wide := *x
-	wide.cols = max(cols, x.cols)
-	return &wide
-}
-
 // Narrowed returns a sparse x without the columns that have no entries, and the numbers of
 // the others.
 func (x *Stored) Narrowed() (*Stored, []int32) {

@@ -47,19 +47,25 @@ def once(path, make):
 
 
 def dataset(name):
+    def selected(path, *options):
+        chosen = f"{name}-selected.npz"
+        subprocess.run([f"{root}/testdata/selection.py", path, chosen, *options], check=True)
+        return chosen
+
     def text(path):
         of = {"news": "20newsgroups/20newsgroups", "reuters": "reuters21578/reuters21578"}.get(name)
-        names = [f"{data}/more/{name}.classes.txt", f"{data}/more/{name}.vocabulary.txt.gz"]
-        if of:
-            names = [f"{data}/{os.path.dirname(of)}/{f}" for f in ("classes.txt", "vocabulary.txt.gz")]
-        l2mt("data", "import", f"{data}/{of or 'more/' + name}.svmlight.gz", "--class-names", names[0], "--feature-names", names[1],
-             "--words", "--min-rows", 3, "--step", "tfidf", "--step", "unit", "--out", f"{name}-all.npz", *(["--min-class", 60] if name == "reuters" else []))
+        names = f"{data}/{os.path.dirname(of)}/" if of else f"{data}/more/{name}."
+        some = ["--min-class", "60"] if name == "reuters" else []
+        chosen = selected(f"{data}/{of or 'more/' + name}.svmlight.gz", "--classes", names + "classes.txt",
+                          "--words", names + "vocabulary.txt.gz", *some)
+        l2mt("data", "import", chosen, "--step", "tfidf", "--step", "unit", "--out", f"{name}-all.npz")
         l2mt("data", "import", f"{name}-all.npz", "--step", "ridge1000", "--step", "unit", "--out", path)
 
     def dense(path):
-        of = {"caltech": "caltech101/caltech101_mobilenetv2_logits", "yaleb": "yaleb/yaleb"}.get(name, f"more/{name}")
-        some = ["--min-class", 60, "--max-class", 400] if name == "caltech" else []
-        l2mt("data", "import", f"{data}/{of}.npz", *some, "--step", "standardise", "--step", "unit", "--out", path)
+        file = {"yaleb": f"{data}/yaleb/yaleb.npz"}.get(name, f"{data}/more/{name}.npz")
+        if name == "caltech":
+            file = selected(f"{data}/caltech101/caltech101_mobilenetv2_logits.npz", "--min-class", "60", "--max-class", "400")
+        l2mt("data", "import", file, "--step", "standardise", "--step", "unit", "--out", path)
 
     def digits(path):
         l2mt("data", "import", f"{data}/digits/digits.csv.gz", "--header", "no", "--label", 64, "--step", "standardise", "--step", "unit", "--out", path)

@@ -6,7 +6,7 @@
 # The data are in $L2MT_DATA (default: shared/data beside the repository). Given
 # datasets, it takes these alone, to try it. What an interrupted run left in DIR is
 # gone on with. On one kind of CPU it comes to the same bytes for any number of
-# workers: tuples are trained on in canonical order.
+# workers: tuples are trained on in canonical order. Needs Go, and Python with NumPy.
 set -euo pipefail
 root=$(cd "$(dirname "$0")/.." && pwd)
 data=$(cd "${L2MT_DATA:-$root/../shared/data}" && pwd)
@@ -23,15 +23,21 @@ l2mt() { nice ./l2mt -q "$@" >>log; }
 text() {
   local from=$data/$1 file=$2
   shift 2
-  l2mt data import "$from/$file" --class-names "$from/classes.txt" --feature-names "$from/vocabulary.txt.gz" --words "$@" --min-rows 3 --step tfidf --step unit --out "data/$name-all.npz"
+  selection "$from/$file" --classes "$from/classes.txt" --words "$from/vocabulary.txt.gz" "$@"
+  l2mt data import "data/$name-selected.npz" --step tfidf --step unit --out "data/$name-all.npz"
   l2mt data import "data/$name-all.npz" --step ridge1000 --step unit --out "data/$name.npz"
 }
 
-# standardised FILE OPTIONS...
-standardised() {
+# selection FILE OPTIONS...
+selection() {
   local file=$1
   shift
-  l2mt data import "$data/$file" "$@" --step standardise --step unit --out "data/$name.npz"
+  "$root/testdata/selection.py" "$file" "data/$name-selected.npz" "$@"
+}
+
+# standardised FILE
+standardised() {
+  l2mt data import "$1" --step standardise --step unit --out "data/$name.npz"
 }
 
 # fractions has the shares of rows for training, and for validation: small, medium, large.
@@ -46,12 +52,15 @@ for name in "${datasets[@]}"; do
     news) text 20newsgroups 20newsgroups.svmlight.gz ;;
     reuters) text reuters21578 reuters21578.svmlight.gz --min-class 60 ;;
     cnae) l2mt data import "$data/more/cnae9.svmlight.gz" --step tfidf --step unit --out "$dataset" ;;
-    caltech) standardised caltech101/caltech101_mobilenetv2_logits.npz --min-class 60 --max-class 400 ;;
-    yaleb) standardised yaleb/yaleb.npz ;;
-    leaves) standardised more/leaves100.npz ;;
-    mnist) standardised more/mnist4000.npz ;;
+    caltech)
+      selection "$data/caltech101/caltech101_mobilenetv2_logits.npz" --min-class 60 --max-class 400
+      standardised "data/$name-selected.npz"
+      ;;
+    yaleb) standardised "$data/yaleb/yaleb.npz" ;;
+    leaves) standardised "$data/more/leaves100.npz" ;;
+    mnist) standardised "$data/more/mnist4000.npz" ;;
     digits) ;; # in the program
-    *) standardised "more/$name.npz" ;;
+    *) standardised "$data/more/$name.npz" ;;
   esac
   [ "$name" != digits ] || dataset=digits
   size=0

@@ -93,7 +93,7 @@ func fromBytes(name string, content []byte, o Options) (*data.Dataset, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := t.Name(o); err != nil {
+	if err := t.rename(); err != nil {
 		return nil, err
 	}
 	return datasetOf(name, t)

@@ -3,9 +3,7 @@ package format
 import (
 	"bufio"
 	"compress/gzip"
-	"fmt"
 	"io"
-	"os"
 	"strings"
 
 	"l2mt/data"
@@ -86,36 +84,4 @@ func (t *inflated) Read(b []byte) (int, error) {
 		err = data.Malformed("the gzip file is damaged or cut short: %w", err)
 	}
 	return n, err
-}
-
-// readNames reads a file of names, one a line.
-func readNames(path string) (names []string, err error) {
-	f, err := os.Open(path)
-	if err != nil {
-		return nil, fmt.Errorf("names: %w", err)
-	}
-	defer f.Close()
-	text, err := unpack(f, path)
-	var content []byte
-	if err == nil {
-		content, err = io.ReadAll(text)
-	}
-	if err != nil {
-		return nil, data.Malformed("%s: %w", path, err)
-	}
-	line := map[string]int{"": 0}
-	for name := range strings.Lines(string(content)) {
-		name = strings.TrimSpace(name)
-		first, known := line[name]
-		if known {
-			return nil, data.Malformed("%s: line %d: the name %q is empty or on line %d too; every line needs a name of its own",
-				path, len(names)+1, name, first)
-		}
-		names = append(names, name)
-		line[name] = len(names)
-	}
-	if names == nil {
-		return nil, data.Malformed("%s: it holds no names; it needs one a line", path)
-	}
-	return names, nil
 }

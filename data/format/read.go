@@ -67,11 +67,6 @@ type Options struct {
 	Group string `kong:"-"`
 	// From is the stream that has the table, nil for its file.
 	From io.ReadCloser `kong:"-"`
-	// ClassNames and FeatureNames are files of names, one a line (.gz too).
-	// Class names are in the order of the class numbers, which may start at 0
-	// or 1.
-	ClassNames   string `kong:"-"`
-	FeatureNames string `kong:"-"`
 }
 
 // Read reads a file of numbers: npz or svmlight. Package table reads the others.
@@ -109,7 +104,7 @@ func Read(path string, o Options) (*Frame, error) {
 		err = data.Invalid("there is no format %s; there are svmlight, csv, tsv, npz and parquet", format)
 	}
 	if err == nil {
-		err = f.Name(o)
+		err = f.rename()
 	}
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", path, err)
@@ -188,8 +183,6 @@ type Frame struct {
 	// Kind is set if the file says whether the labels are classes.
 	Kind data.Kind
 
-	// wider says that X may have more columns than the file shows.
-	wider bool
 	// classes and groups name the labels and the groups, if these are numbers.
 	classes, groups []string
 }
@@ -198,35 +191,22 @@ type Frame struct {
 // Hashed words and the widest public datasets have fewer columns than entries.
 const freeColumns = 1 << 16
 
-// Name gives features, labels and groups their names, which may come in files of their own.
+// rename gives labels and groups the names that the file has for their numbers.
 // Columns without an entry are left out where they outnumber the entries: their number alone,
 // which a few bytes can claim, would fill the memory of models that keep a weight for each column.
-func (f *Frame) Name(o Options) (err error) {
-	if o.ClassNames != "" {
-		f.classes, err = readNames(o.ClassNames)
-	}
-	if o.FeatureNames != "" && err == nil {
-		f.Features, err = readNames(o.FeatureNames)
-	}
-	if err != nil {
-		return err
-	}
+func (f *Frame) rename() error {
 	x := f.X
-	if x != nil && data.IsSparse(x) {
-		if f.wider {
-			f.X = x.Widened(len(f.Features))
+	if data.IsSparse(x) &&
+		x.Cols() > max(freeColumns, x.NNZ(), len(f.Features)) {
+		narrow, used := x.Narrowed()
+		f.X = narrow
+		f.Features = nil
+		for _, j := range used {
+			f.Features = append(f.Features, strconv.Itoa(int(j)))
 		}
-		if x.Cols() > max(freeColumns, x.NNZ(), len(f.Features)) {
-			narrow, used := x.Narrowed()
-			f.X = narrow
-			f.Features = nil
-			for _, j := range used {
-				f.Features = append(f.Features, strconv.Itoa(int(j)))
-			}
-			f.Notes = append(f.Notes,
-				fmt.Sprintf("%d of %d columns have entries; the others are left out",
-					len(used), x.Cols()))
-		}
+		f.Notes = append(f.Notes,
+			fmt.Sprintf("%d of %d columns have entries; the others are left out",
+				len(used), x.Cols()))
 	}
 	for _, c := range f.Labels {
 		err := c.rename(f.classes)

@@ -44,24 +44,6 @@ func TestFormatAskedForBeatsTheName(t *testing.T) {
 	}
 }
 
-func TestNamesFromFiles(t *testing.T) {
-	classes := inFile(t, "classes.txt", "one\r\ntwo\nthree\nfour\nfive")
-	features := inFile(t, "features.txt.gz", packed(t, "a\nb\nc\nd\ne\nf\n"))
-	d := mustRead(t, formats+"table.svmlight", Options{ClassNames: classes, FeatureNames: features})
-	datatest.Equal(t, d.Classes, []string{"one", "two", "three", "four", "five"}, "classes")
-	datatest.Equal(t, d.Label, []int32{1, 0, 4, 0, 1, 4, 0, 1}, "labels")
-	datatest.Holds(t, d.X.Cols() == 6 && len(d.Features) == 6,
-		"%d columns, %d names; the names say 6", d.X.Cols(), len(d.Features))
-	for content, want := range map[string]string{
-		"":           "it holds no names",
-		"a\n\nb":     "line 2: the name \"\" is empty",
-		"a\nb\na\nc": "line 3: the name \"a\" is empty or on line 1 too",
-		"a\nb":       "5 columns but 2 feature names",
-	} {
-		datatest.Refused(Read(formats+"table.npz", Options{FeatureNames: inFile(t, "names", content)}))(t, nil, want)
-	}
-}
-
 func TestNPZKeepsEverything(t *testing.T) {
 	datatest.Long(t)
 	for seed := range uint64(150) {
@@ -92,38 +74,9 @@ func TestWriteIsAllOrNothing(t *testing.T) {
 	}
 }
 
-func TestRealNamesAndLayers(t *testing.T) {
+func TestRealLayers(t *testing.T) {
 	t.Parallel()
-	d := mustRead(t, datatest.Path(t, "20newsgroups", "20newsgroups.svmlight.gz"), Options{
-		ClassNames:   datatest.Path(t, "20newsgroups", "classes.txt"),
-		FeatureNames: datatest.Path(t, "20newsgroups", "vocabulary.txt.gz"),
-	})
-	datatest.Holds(t, d.Classes[0] == "alt.atheism" && d.Features[0] == "archive" && len(d.Features) == 61188,
-		"classes %q, %d features from %q", d.Classes, len(d.Features), d.Features[0])
 	datatest.Refused(Read(datatest.Path(t, "caltech101", "mobilenetv2_fc.npz"), Options{}))(t, data.ErrFormat, "W (1280 x 1000 float32), b (1000 float32)")
-}
-
-// Whatever a file of names holds, packed or not, it is refused or gives one name
-// a line.
-func FuzzNames(f *testing.F) {
-	for _, s := range []string{"", "a\nb\n", "a\n\nb", " a \r\nb", "a\na\n", strings.Repeat("x", 70_000), "\x1f\x8b", "\xff\x00\n"} {
-		f.Add([]byte(s), false)
-		f.Add([]byte(s), true)
-	}
-	f.Fuzz(func(t *testing.T, text []byte, pack bool) {
-		content := string(text)
-		if pack {
-			content = packed(t, content)
-		}
-		names, err := readNames(inFile(t, "names", content))
-		if err != nil {
-			datatest.Says(t, err, data.ErrFormat)
-			return
-		}
-		n := strings.Count(strings.TrimSuffix(string(text), "\n"), "\n") + 1
-		datatest.Holds(t, !pack || len(names) == n, "%d names in %d lines", len(names), n)
-		datatest.Holds(t, !slices.Contains(names, ""), "an empty name among %q", names)
-	})
 }
 
 func TestReadRefusesWhatItCannotFindOrName(t *testing.T) {
@@ -135,7 +88,6 @@ func TestReadRefusesWhatItCannotFindOrName(t *testing.T) {
 		want    string
 	}{
 		{"nowhere.csv", Options{}, fs.ErrNotExist, "nowhere.csv"},
-		{table, Options{ClassNames: "nowhere.txt"}, fs.ErrNotExist, "nowhere.txt"},
 		{formats + "make.py", Options{}, data.ErrFormat, "does not say what it is"},
 		{formats + "array.npy", Options{}, data.ErrFormat, `array.npy: single arrays are not read; NumPy makes an .npz of one`},
 		{matlab, Options{}, data.ErrFormat, `a.mat: MATLAB files are not read; SciPy makes an .npz of it: m = scipy.io.loadmat("a.mat")`},

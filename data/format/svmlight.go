@@ -21,7 +21,6 @@ import (
 func parseSVMLight(r *text) (*Frame, error) {
 	p := svmlightParser{
 		Frame: &Frame{
-			wider: true,
 			Group: &Column{},
 		},
 		begin: []int{0},

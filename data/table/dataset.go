@@ -14,9 +14,6 @@ import (
 // label is called label, class, y or target, in any case, or is the last column; the group is called
 // group or task.
 func Dataset(path string, o Options) (*data.Dataset, error) {
-	if o.Format.ClassNames != "" {
-		o.Kind = cmp.Or(o.Kind, data.Classification)
-	}
 	o.Task = cmp.Or(o.Task, o.Format.Group)
 	o.Steps = []string{None}
 	r := newReader(o)
@@ -51,7 +48,6 @@ func (r *reader) fill(d *data.Dataset) error {
 		if !r.Recipe.ByPosition {
 			r.frame.Features = r.Recipe.Features()
 		}
-		err = cmp.Or(err, r.frame.Name(r.Format))
 	}
 	d.X = r.x
 	d.Features = r.frame.Features

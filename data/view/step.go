@@ -14,7 +14,7 @@ import (
 	"l2mt/data"
 )
 
-// The kinds of steps. Fit makes the first three; FitCurves, FitKernel, Beside, Terms and
+// The kinds of steps. Fit makes the first three; FitCurves, FitKernel, Beside and
 // multitask.SelectByRidge make the others.
 const (
 	// TFIDF replaces a count t > 0 of column j by (1 + ln t) idf_j, with

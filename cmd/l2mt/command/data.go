@@ -33,8 +33,6 @@ type readFlags struct {
 	Categorical    []string  `help:"Columns whose values are categories, by name or pattern; * means all columns with words."`
 	NA             []string  `name:"na" help:"Words that mark a missing value, besides empty cells."`
 	SkipUnlabelled bool      `help:"Leave out rows without a label."`
-	ClassNames     string    `type:"existingfile" help:"File with the names of the classes, one a line."`
-	FeatureNames   string    `type:"existingfile" help:"File with the names of the features, one a line."`
 }
 
 func (f *readFlags) read(e *env, path string) (*data.Dataset, error) {
@@ -47,8 +45,6 @@ func (f *readFlags) read(e *env, path string) (*data.Dataset, error) {
 		Categorical: f.Categorical, NA: f.NA, SkipUnlabelled: f.SkipUnlabelled}
 	o.Format.Label = f.Label
 	o.Format.Group = f.Group
-	o.Format.ClassNames = f.ClassNames
-	o.Format.FeatureNames = f.FeatureNames
 	if f.Target != "" {
 		o.Targets = []string{f.Target}
 	}
@@ -124,31 +120,17 @@ func describe(d *data.Dataset) datasetInfo {
 type dataImportCmd struct {
 	File      string   `arg:"" help:"File of the dataset."`
 	Out       string   `required:"" type:"path" help:"File to write, whose name ends in .npz, or - for stdout."`
-	MinClass  int      `help:"Drop classes with fewer rows than this."`
-	MaxClass  int      `help:"Drop classes with more rows than this."`
-	Words     bool     `help:"Drop features whose names are stop words or shorter than two letters."`
-	MinRows   int      `help:"Drop features that fewer rows than this have."`
-	Step      []string `help:"Steps to apply after that, in this order: tfidf, unit, standardise, or ridgeN, such as ridge1000, which keeps the N features most important to ridge regression. Steps are fitted on all rows; l2mt problems sample --prepare fits them on training rows alone."`
+	Step      []string `help:"Steps to apply, in this order: tfidf, unit, standardise, or ridgeN, such as ridge1000, which keeps the N features most important to ridge regression. Steps are fitted on all rows; l2mt problems sample --prepare fits them on training rows alone."`
 	readFlags `embed:""`
 }
 
 func (c *dataImportCmd) Run(e *env) error {
 	d, err := c.read(e, c.File)
-	if err == nil && (c.MinClass > 0 || c.MaxClass > 0) {
-		d, err = data.FilterClasses(d, c.MinClass, c.MaxClass)
-	}
 	if err != nil {
 		return err
 	}
-	if c.Words && d.Features == nil {
-		return errUsage.Errorf("--words needs the names of the features, but %s has none; give them with --feature-names", d.Name)
-	}
-	kinds := c.Step
-	if c.Words || c.MinRows > 0 {
-		kinds = slices.Concat([]string{terms}, kinds)
-	}
-	for _, kind := range kinds {
-		step, err := c.fitStep(e, kind, d)
+	for _, kind := range c.Step {
+		step, err := fitStep(e, kind, d)
 		if err != nil {
 			return err
 		}
@@ -164,8 +146,7 @@ func (c *dataImportCmd) Run(e *env) error {
 	if c.Out == "-" {
 		return format.WriteNPZ(e.stdout, d)
 	}
-	if err := apart(c.Out, false, c.File,
-		c.ClassNames, c.FeatureNames); err != nil {
+	if err := apart(c.Out, false, c.File); err != nil {
 		return err
 	}
 	if err := format.Write(c.Out, d); err != nil {
@@ -175,18 +156,10 @@ func (c *dataImportCmd) Run(e *env) error {
 	return e.print(describe(d), "dataset")
 }
 
-// terms is the step that drops words and rare features.
-const terms = ""
-
 // fitStep fits a step that has a name to a dataset.
-func (c *dataImportCmd) fitStep(e *env, kind string, d *data.Dataset) (view.Step, error) {
+func fitStep(e *env, kind string, d *data.Dataset) (view.Step, error) {
 	number, ridge := strings.CutPrefix(kind, "ridge")
-	switch {
-	case kind == terms && c.Words:
-		return view.Terms(d.X, d.Features, c.MinRows)
-	case kind == terms:
-		return view.Terms(d.X, nil, c.MinRows)
-	case !ridge:
+	if !ridge {
 		return view.Fit(kind, d.X)
 	}
 	k, err := strconv.Atoi(number)
