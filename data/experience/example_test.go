@@ -27,15 +27,17 @@ func Example() {
 	if err != nil {
 		panic(err)
 	}
-	sources, faults, err := store.Check()
-	for _, s := range sources {
-		fmt.Printf("%-4s %d tuple, mean o %.2f\n", s.Source, s.Tuples, s.Mean)
+	fmt.Println(store.Check())
+	records, err := store.Load()
+	for _, r := range records {
+		fmt.Printf("%-4s o %.2f\n", r.Source, r.Result.O)
 	}
-	fmt.Println(faults, err)
+	fmt.Println(err)
 	// Output:
-	// mtrl 1 tuple, mean o 0.80
-	// stl  1 tuple, mean o 1.00
-	// [] <nil>
+	// 2 [] <nil>
+	// mtrl o 0.80
+	// stl  o 1.00
+	// <nil>
 }
 
 func collect(dir string) error {

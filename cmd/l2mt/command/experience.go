@@ -3,9 +3,13 @@ package command
 import (
 	"errors"
 	"fmt"
+	"slices"
+
+	"gonum.org/v1/gonum/stat"
 
 	"l2mt/data"
 	"l2mt/data/experience"
+	"l2mt/data/files"
 )
 
 type experienceCmd struct {
@@ -21,19 +25,16 @@ func (c *experienceCheckCmd) Run(e *env) error {
 	if err != nil {
 		return err
 	}
-	sources, faults, err := store.Check()
+	records, faults, err := store.Check()
 	if err != nil {
 		return err
 	}
 	result := struct {
-		Records int                      `json:"records"`
-		Faults  []string                 `json:"faults"`
-		Sources []experience.SourceStats `json:"sources,omitempty"`
-		Tuples  []*experience.Record     `json:"tuples,omitempty"` // of a store without faults
-	}{0, []string{}, sources, nil}
-	for _, s := range sources {
-		result.Records += s.Tuples
-	}
+		Records int                  `json:"records"`
+		Faults  []string             `json:"faults"`
+		Sources []sourceInfo         `json:"sources,omitempty"` // of a store without faults
+		Tuples  []*experience.Record `json:"tuples,omitempty"`
+	}{records, []string{}, nil, nil}
 	for _, f := range faults {
 		if errors.Is(f, experience.ErrTorn) {
 			e.remark("warning: %v", f)
@@ -46,12 +47,41 @@ func (c *experienceCheckCmd) Run(e *env) error {
 		if err != nil {
 			result.Faults = append(result.Faults, err.Error())
 		}
+		result.Sources = sourcesOf(result.Tuples)
 	}
 	err = e.print(result, "experience")
 	n := len(result.Faults)
 	if n > 0 && err == nil {
 		err = data.Invalid("%d faults in %d records; the first: %s", n,
-			result.Records, result.Faults[0])
+			records, result.Faults[0])
 	}
 	return err
+}
+
+// sourceInfo describes the tuples of one source.
+type sourceInfo struct {
+	Source string      `json:"source"`
+	Tuples int         `json:"tuples"`
+	Failed int         `json:"failed"`
+	Mean   files.Float `json:"mean_o"` // NaN if all failed
+}
+
+// sourcesOf describes the sources of tuples, in alphabetical order.
+func sourcesOf(tuples []*experience.Record) (sources []sourceInfo) {
+	count := map[string]int{}
+	relative := map[string][]float64{} // errors
+	var names []string
+	for _, r := range tuples {
+		count[r.Source]++
+		names = append(names, r.Source)
+		if r.Result != nil {
+			relative[r.Source] = append(relative[r.Source], r.Result.O)
+		}
+	}
+	for _, name := range data.Distinct(names) {
+		o := slices.Sorted(slices.Values(relative[name]))
+		sources = append(sources, sourceInfo{name, count[name],
+			count[name] - len(o), files.Float(stat.Mean(o, nil))})
+	}
+	return sources
 }
