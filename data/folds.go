@@ -4,11 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"math"
-	"runtime"
 	"slices"
-	"sync"
-
-	"golang.org/x/sync/errgroup"
 )
 
 // Labelled returns the problem with all labelled rows to train on: the training
@@ -222,25 +218,15 @@ func rowSums(x Matrix, seed uint64) []uint64 {
 		}
 		return sums
 	}
-	var mu sync.Mutex
-	var work errgroup.Group
-	work.SetLimit(runtime.GOMAXPROCS(0))
+	column := make([]float64, len(sums))
 	for j := range x.Cols() {
-		work.Go(func() error {
-			column := make([]float64, len(sums))
-			for i := range column {
-				column[i] = float64(x.Row(i).Value[j])
-			}
-			ranks := Ranks(column)
-			mu.Lock()
-			defer mu.Unlock()
-			for i, rank := range ranks {
-				sums[i] += scrambled(seed, uint64(rank), 3)
-			}
-			return nil
-		})
+		for i := range column {
+			column[i] = float64(x.Row(i).Value[j])
+		}
+		for i, rank := range Ranks(column) {
+			sums[i] += scrambled(seed, uint64(rank), 3)
+		}
 	}
-	_ = work.Wait() // no column fails
 	return sums
 }
 

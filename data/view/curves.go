@@ -91,9 +91,7 @@ func smooth(knots []float64) (bends [][]float64) {
 	free := q.Slice(0, k, 2, k) // sum c = sum c knot = 0
 	form.Product(free.T(), cubes, free)
 	var e mat.EigenSym
-	if !e.Factorize(mat.NewSymDense(k-2, form.RawMatrix().Data), true) {
-		return nil // which different knots keep from happening
-	}
+	e.Factorize(mat.NewSymDense(k-2, form.RawMatrix().Data), true) // different knots let it succeed
 	var v mat.Dense
 	e.VectorsTo(&v)
 	c.Mul(free, &v)
@@ -120,11 +118,6 @@ func (c Curve) at(bend []float64, x float64) float64 {
 	return f + slope*(x-nearest)
 }
 
-// width is how many columns a curve makes of one.
-func (c Curve) width() int {
-	return 1 + len(c.Bends)
-}
-
 // reach is how far outside of its values a column goes on, over their range. A value that is
 // further out is oftener a typing error than a row of the future.
 const reach = 1
@@ -142,7 +135,7 @@ func (s Step) curvesRow(dst []float32, r data.Row) {
 			f := c.at(bend, v)
 			dst[1+l] = float32(min(max(f, -math.MaxFloat32), math.MaxFloat32))
 		}
-		dst = dst[c.width():]
+		dst = dst[1+len(c.Bends):]
 	}
 }
 
