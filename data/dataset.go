@@ -80,24 +80,6 @@ func (d *Dataset) Regression() bool {
 	return d.Target != nil
 }
 
-// ClassSizes counts the rows of every class.
-func (d *Dataset) ClassSizes() []int {
-	return count(d.Label, len(d.Classes))
-}
-
-// GroupSizes counts the rows of every group.
-func (d *Dataset) GroupSizes() []int {
-	return count(d.Group, len(d.Groups))
-}
-
-func count(index []int32, n int) []int {
-	size := make([]int, n)
-	for _, i := range index {
-		size[i]++
-	}
-	return size
-}
-
 // Validate checks that the parts fit together and that every number is finite.
 func (d *Dataset) Validate() error {
 	err := d.check()

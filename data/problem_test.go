@@ -110,7 +110,7 @@ func checkSplit(t *testing.T, d *Dataset, c SampleConfig, task TaskData) {
 	slices.Sort(all)
 	datatest.Holds(t, len(slices.Compact(all)) == len(task.Train)+len(task.Validation)+len(task.Test),
 		"task %q: a row is in two splits", task.Name)
-	sizes := d.ClassSizes()
+	byClass := rowsBy(d.Label, len(d.Classes))
 	for y, name := range map[float64]string{1: task.Positive, -1: task.Negative} {
 		class := slices.Index(d.Classes, name)
 		got := [3]int{}
@@ -123,7 +123,7 @@ func checkSplit(t *testing.T, d *Dataset, c SampleConfig, task TaskData) {
 					"task %q: row %d of class %s is labelled %v", task.Name, task.splits()[i].rows[j], name, v)
 			}
 		}
-		n := sizes[class]
+		n := len(byClass[class])
 		parts, times := []int{n}, 1.0
 		if c.DisjointRows {
 			parts, times = []int{n / 2, n - n/2}, 2

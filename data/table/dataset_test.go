@@ -34,7 +34,7 @@ func TestTablesAreDatasets(t *testing.T) {
 			"%s: a different dataset, %v", name, err)
 	}
 	d, err := Dataset(datatest.Path(t, "digits", "digits.csv.gz"), Options{Kind: data.Classification})
-	datatest.Holds(t, err == nil && d.X.Rows() == 1797 && d.X.Cols() == 64 && slices.Min(d.ClassSizes()) == 174 && slices.Max(d.ClassSizes()) == 183,
+	datatest.Holds(t, err == nil && d.X.Rows() == 1797 && d.X.Cols() == 64 && len(d.Classes) == 10,
 		"digits are something else: %v", err)
 }
 

@@ -27,9 +27,13 @@ func TestRealData(t *testing.T) {
 			d := datatest.Must(Dataset(datatest.Path(t, c.path...), Options{Kind: c.kind}))(t)
 			datatest.Holds(t, d.X.Rows() == c.rows && d.X.Cols() == c.cols && d.X.NNZ() == c.nnz && len(d.Classes) == c.classes && len(d.Groups) == c.groups,
 				"%d x %d with %d entries, %d classes, %d groups", d.X.Rows(), d.X.Cols(), d.X.NNZ(), len(d.Classes), len(d.Groups))
-			sizes := d.ClassSizes()
+			names, numbers := d.Classes, d.Label
 			if d.Regression() {
-				sizes = d.GroupSizes()
+				names, numbers = d.Groups, d.Group
+			}
+			sizes := make([]int, len(names))
+			for _, k := range numbers {
+				sizes[k]++
 			}
 			datatest.Holds(t, slices.Min(sizes) == c.smallest && slices.Max(sizes) == c.largest,
 				"sizes %d..%d, want %d..%d", slices.Min(sizes), slices.Max(sizes), c.smallest, c.largest)

@@ -87,7 +87,12 @@ type sizesInfo struct {
 	Max   int `json:"max"`
 }
 
-func sizesOf(n []int) *sizesInfo {
+// sizesOf counts the rows with each name, which index has of every row.
+func sizesOf(index []int32, names []string) *sizesInfo {
+	n := make([]int, len(names))
+	for _, k := range index {
+		n[k]++
+	}
 	return &sizesInfo{len(n), slices.Min(n), slices.Max(n)}
 }
 
@@ -105,10 +110,10 @@ func describe(d *data.Dataset) datasetInfo {
 		Notes: d.Notes,
 	}
 	if d.Label != nil {
-		info.Classes = sizesOf(d.ClassSizes())
+		info.Classes = sizesOf(d.Label, d.Classes)
 	}
 	if d.Group != nil {
-		info.Groups = sizesOf(d.GroupSizes())
+		info.Groups = sizesOf(d.Group, d.Groups)
 	}
 	if d.Regression() {
 		info.Targets = &rangeInfo{slices.Min(d.Target),

@@ -164,7 +164,7 @@ var arrows = map[string][]string{
 	"infer/serve":           {"data", "data/fault", "data/format", "data/table", "model/saved"},
 
 	"train":         {"data", "data/experience", "data/fault", "data/files", "data/progress", "data/safetensors", "data/view", "infer/solve", "layers/linalg", "model", "model/evidence", "model/multitask", "model/settings"},
-	"train/collect": {"data", "data/experience", "data/fault", "data/progress", "data/view", "infer/solve", "model", "model/evidence", "model/multitask", "model/pairwise", "train"},
+	"train/collect": {"data", "data/experience", "data/fault", "data/progress", "data/view", "infer/solve", "model", "model/evidence", "model/multitask", "model/pairwise"},
 
 	"cmd/l2mt":               {"cmd/l2mt/command"},
 	"cmd/l2mt/internal/plot": {},

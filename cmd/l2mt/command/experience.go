@@ -3,6 +3,7 @@ package command
 import (
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 
 	"gonum.org/v1/gonum/stat"
@@ -68,20 +69,21 @@ type sourceInfo struct {
 
 // sourcesOf describes the sources of tuples, in alphabetical order.
 func sourcesOf(tuples []*experience.Record) (sources []sourceInfo) {
-	count := map[string]int{}
-	relative := map[string][]float64{} // errors
-	var names []string
+	bySource := map[string][]*experience.Record{}
 	for _, r := range tuples {
-		count[r.Source]++
-		names = append(names, r.Source)
-		if r.Result != nil {
-			relative[r.Source] = append(relative[r.Source], r.Result.O)
-		}
+		bySource[r.Source] = append(bySource[r.Source], r)
 	}
-	for _, name := range data.Distinct(names) {
-		o := slices.Sorted(slices.Values(relative[name]))
-		sources = append(sources, sourceInfo{name, count[name],
-			count[name] - len(o), files.Float(stat.Mean(o, nil))})
+	for _, name := range slices.Sorted(maps.Keys(bySource)) {
+		var o []float64
+		for _, r := range bySource[name] {
+			if r.Result != nil {
+				o = append(o, r.Result.O)
+			}
+		}
+		slices.Sort(o) // so that the sum does not depend on the order of the tuples
+		n := len(bySource[name])
+		sources = append(sources, sourceInfo{name, n, n - len(o),
+			files.Float(stat.Mean(o, nil))})
 	}
 	return sources
 }
