@@ -19,7 +19,6 @@ import (
 
 type runsCmd struct {
 	Dirs []string `arg:"" name:"dir" type:"existingdir" help:"Directories of networks that l2mt train wrote. Runs that differ in their seed alone make one row."`
-	Out  string   `type:"path" placeholder:"FILE" help:"File for a picture of the runs' learning curves, .png or .svg."`
 }
 
 // seeds are the runs that differ in their seed alone, a number for each.
@@ -83,7 +82,7 @@ func readRuns(dirs []string) (rows []*seeds, err error) {
 	return rows, nil
 }
 
-// drawRuns lays the curves of trainings over each other.
+// drawRuns lays the curves of trainings over each other, for the page.
 func drawRuns(rows []*seeds) *plot.Picture {
 	var names []string
 	var curves [][][]train.Metrics
@@ -103,12 +102,6 @@ func (c *runsCmd) Run(e *env) error {
 		if slices.Sort(s.heldOut); !slices.Equal(s.heldOut, rows[0].heldOut) {
 			e.remark("warning: %s and %s were measured on different held-out problems, or with different seeds",
 				rows[0].Dirs, s.Dirs)
-		}
-	}
-	if c.Out != "" {
-		err := drawRuns(rows).Save(c.Out)
-		if err != nil {
-			return err
 		}
 	}
 	return e.print(rows, "runs")

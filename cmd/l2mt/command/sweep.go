@@ -63,7 +63,7 @@ func (c *sweepCmd) Run(e *env) error {
 		return nil
 	}
 	if x.store != nil && x.tests == "" {
-		comparison := &runsCmd{Out: filepath.Join(c.Out, "curves.png")}
+		comparison := &runsCmd{}
 		for _, r := range x.runs {
 			comparison.Dirs = append(comparison.Dirs, r.learn.Out)
 		}

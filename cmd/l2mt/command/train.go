@@ -2,7 +2,6 @@ package command
 
 import (
 	"cmp"
-	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -12,7 +11,6 @@ import (
 
 	"github.com/alecthomas/kong"
 
-	"l2mt/cmd/l2mt/internal/plot"
 	"l2mt/data/files"
 	"l2mt/model"
 	"l2mt/train"
@@ -111,8 +109,8 @@ type trained struct {
 	Warnings []string     `json:"warnings,omitempty"`
 }
 
-// train trains a network, and prints the result. Beside the network train keeps its inputs, the metrics, their picture and the path
-// of the experience's problems.
+// train trains a network, and prints the result. Beside the network it keeps its inputs, the
+// metrics, and the path of the experience's problems.
 func (c *trainCmd) train(e *env, config train.Config, examples []train.Example) error {
 	var from []string
 	for _, dir := range c.Experience {
@@ -163,10 +161,7 @@ func (c *trainCmd) train(e *env, config train.Config, examples []train.Example) 
 			return err
 		}
 	}
-	err = errors.Join(
-		used.save(c.Out),
-		keepMetrics(c.Out)(report.Metrics),
-		plot.Training(report.Metrics).Save(filepath.Join(c.Out, "training.png")))
+	err = cmp.Or(used.save(c.Out), keepMetrics(c.Out)(report.Metrics))
 	if err != nil {
 		return err
 	}

@@ -10,7 +10,6 @@ import (
 	"html/template"
 	"image/color"
 	"math"
-	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
@@ -128,12 +127,12 @@ func panels(width, height vg.Length, plots ...*plot.Plot) *Picture {
 	}
 }
 
-// Save writes the picture as PNG or SVG, by the end of the file's name.
+// Save writes the picture as PNG.
 func (p *Picture) Save(path string) error {
 	if p == nil {
 		return nil
 	}
-	raw, err := p.encode(strings.TrimPrefix(strings.ToLower(filepath.Ext(path)), "."))
+	raw, err := p.encode("png")
 	if err != nil {
 		return fmt.Errorf("plot %s: %w", path, err)
 	}
@@ -165,7 +164,7 @@ func (p *Picture) encode(format string) ([]byte, error) {
 	}
 	c, err := draw.NewFormattedCanvas(p.width, p.height, format)
 	if err != nil {
-		return nil, data.Malformed("pictures are written as .png or .svg: %w", err)
+		return nil, err
 	}
 	if err := p.draw(draw.New(c)); err != nil {
 		return nil, err
