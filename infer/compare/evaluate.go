@@ -8,7 +8,6 @@ import (
 	"context"
 	"fmt"
 	"slices"
-	"time"
 
 	"golang.org/x/sync/errgroup"
 	"gonum.org/v1/gonum/mat"
@@ -205,8 +204,8 @@ func (c *cell) run(ctx context.Context) (outcomes []Outcome, err error) {
 		if err != nil {
 			return nil, fmt.Errorf("%s: %w", cmp.Or(k.Variant, "plain"), err)
 		}
-		outcomes = append(outcomes, Outcome{k.problem, k.Method, t.Params,
-			Entries(t.Omega), t.Validation, t.Test, t.Seconds})
+		outcomes = append(outcomes, Outcome{k.problem, k.Method,
+			Entries(t.Omega), t.Validation, t.Test})
 	}
 	return outcomes, nil
 }
@@ -242,7 +241,7 @@ func (o EvaluateOptions) plain(m multitask.Model, p *data.ProblemData) *cell {
 	}
 	var labelled evidence.Evidence
 	var tuned *evidence.Tuned
-	c.fit = func(ctx context.Context, v Variant) (t *evidence.Tuned, err error) {
+	c.fit = func(ctx context.Context, v Variant) (_ *evidence.Tuned, err error) {
 		switch v {
 		case Plain:
 			labelled, err = evidence.Labelled(p, 0)
@@ -254,11 +253,7 @@ func (o EvaluateOptions) plain(m multitask.Model, p *data.ProblemData) *cell {
 			return evidence.Tune(ctx, evidence.Of(m),
 				labelled, p, evidence.Options{})
 		}
-		t, err = evidence.Refit(ctx, tuned.Omega, labelled, p)
-		if err == nil {
-			t.Seconds += tuned.Seconds
-		}
-		return t, err
+		return evidence.Refit(ctx, tuned.Omega, labelled, p)
 	}
 	return c
 }
@@ -276,7 +271,6 @@ func paper(ctx context.Context, m multitask.Model, p *data.ProblemData) (*eviden
 func network(n Network, p *data.ProblemData, variants []Variant) *cell {
 	var b *solve.Bench
 	fit := func(ctx context.Context, v Variant) (_ *evidence.Tuned, err error) {
-		begin := time.Now()
 		var choice *solve.Choice
 		switch v {
 		case Paper:
@@ -288,11 +282,7 @@ func network(n Network, p *data.ProblemData, variants []Variant) *cell {
 			if err != nil {
 				return nil, err
 			}
-			t, err := paper(ctx, m, p)
-			if err == nil {
-				t.Seconds = time.Since(begin).Seconds()
-			}
-			return t, err
+			return paper(ctx, m, p)
 		case Alone:
 			choice, err = b.Best(ctx, b.First())
 		case Without:

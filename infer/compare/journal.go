@@ -12,7 +12,6 @@ import (
 	"l2mt/data/files"
 	"l2mt/infer"
 	"l2mt/model/evidence"
-	"l2mt/model/multitask"
 )
 
 // Method is a way to solve problems.
@@ -30,16 +29,12 @@ type Outcome struct {
 	// Problem is the name of the problem.
 	Problem string `json:"problem"`
 	Method
-	// Params are the hyperparameters that the validation rows chose.
-	Params multitask.Params `json:"params"`
 	// Omega is the covariance, with trace 1.
 	Omega [][]float64 `json:"omega"`
 	// Validation and Test are the errors on these rows. Nothing but the report
 	// depends on the test rows.
 	Validation evidence.Errors `json:"validation"`
 	Test       evidence.Errors `json:"test"`
-	// Seconds is the time that it took, with the seconds of the outcome it starts from.
-	Seconds float64 `json:"seconds"`
 }
 
 // Journal keeps the outcomes of an evaluation as they come, so that an

@@ -58,8 +58,6 @@ type Row struct {
 	Test       []float64 `json:"test"`
 	// Omega is the covariance, where there is one problem.
 	Omega [][]float64 `json:"omega,omitempty"`
-	// Seconds is the mean time for a problem.
-	Seconds float64 `json:"seconds,omitempty"`
 }
 
 // Paired compares a method with another, problem by problem.
@@ -182,7 +180,6 @@ func collate(outcomes []Outcome) (problems []string, methods []*Row) {
 		m := methods[i]
 		m.Validation = append(m.Validation, o.Validation.Mean)
 		m.Test = append(m.Test, o.Test.Mean)
-		m.Seconds += o.Seconds
 		m.Omega = o.Omega
 	}
 	delete(names, "")
@@ -194,7 +191,6 @@ func collate(outcomes []Outcome) (problems []string, methods []*Row) {
 			m.Omega = nil
 		}
 		m.Error = stat.Mean(m.Test, nil)
-		m.Seconds /= float64(len(problems))
 	}
 	return problems, methods
 }
@@ -223,7 +219,7 @@ func title(model string, v Variant) string {
 }
 
 // choose takes on each problem the method with the lowest validation error, the
-// first of equals. It takes the time of all.
+// first of equals.
 func choose(title string, method Method, from ...*Row) *Row {
 	m := &Row{Title: title, Method: method}
 	for i := range from[0].Test {
@@ -232,9 +228,6 @@ func choose(title string, method Method, from ...*Row) *Row {
 		})
 		m.Validation = append(m.Validation, taken.Validation[i])
 		m.Test = append(m.Test, taken.Test[i])
-	}
-	for _, f := range from {
-		m.Seconds += f.Seconds
 	}
 	m.Error = stat.Mean(m.Test, nil)
 	return m

@@ -103,8 +103,6 @@ type place struct {
 type Judged struct {
 	Candidate
 	evidence.Chosen
-	// Seconds is the time that this took; structures share theirs evenly.
-	Seconds float64
 
 	subject evidence.Subject
 	start   *multitask.Result // on all rows, or on the first fold
@@ -428,21 +426,15 @@ func (b *Bench) judgeEach(ctx context.Context, candidates []Candidate) (judged [
 		defer report.Finish()
 	}
 	for _, j := range rest {
-		begin := time.Now()
 		err := b.tune(ctx, j)
 		if err != nil {
 			return nil, fmt.Errorf("problem %q: %s: %w",
 				b.problem.Name, j.Title(), err)
 		}
-		j.Seconds = time.Since(begin).Seconds()
 		report.Advance(1, j.Title())
 	}
-	begin := time.Now()
 	if err := b.measure(ctx, structures); err != nil {
 		return nil, fmt.Errorf("problem %q: %w", b.problem.Name, err)
-	}
-	for _, j := range structures {
-		j.Seconds = time.Since(begin).Seconds() / float64(len(structures))
 	}
 	for _, j := range judged {
 		b.judged[j.Name()] = j

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"math"
 	"slices"
-	"time"
 
 	"gonum.org/v1/gonum/floats"
 	"gonum.org/v1/gonum/mat"
@@ -59,7 +58,6 @@ func Fit(ctx context.Context, f *Finder, p *data.ProblemData, o Options) (*Fitte
 
 // Fit fits the candidates of a choice to all labelled rows, and adds them up by their weights.
 func (b *Bench) Fit(ctx context.Context, c *Choice) (*Fitted, error) {
-	begin := time.Now()
 	f := &Fitted{
 		Choice:  c,
 		problem: b.problem,
@@ -75,10 +73,6 @@ func (b *Bench) Fit(ctx context.Context, c *Choice) (*Fitted, error) {
 	if err != nil {
 		return nil, fmt.Errorf("problem %q: %w", b.problem.Name, err)
 	}
-	for _, w := range c.Weighed {
-		f.Seconds += w.judged.Seconds
-	}
-	f.Seconds += time.Since(begin).Seconds()
 	return f, nil
 }
 

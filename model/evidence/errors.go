@@ -66,7 +66,6 @@ func Report(
 	t := &Tuned{
 		Result:  r,
 		HeldOut: held,
-		Seconds: r.Seconds,
 		Omega:   multitask.Normalised(r.Omega),
 	}
 	validation := make([]data.Samples, len(problem.Tasks))

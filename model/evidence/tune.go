@@ -6,7 +6,6 @@ import (
 	"errors"
 	"math"
 	"slices"
-	"time"
 
 	"golang.org/x/sync/errgroup"
 	"gonum.org/v1/gonum/floats"
@@ -67,14 +66,11 @@ type Tuned struct {
 	Validation, Test Errors
 	// HeldOut is the result of the evidence with these hyperparameters, nil of a split.
 	HeldOut *HeldOut
-	// Seconds is the wall time.
-	Seconds float64
 }
 
 // Tune chooses the hyperparameters of a model by the loss of the rows that are held out, fits it to
 // all rows and reports its errors. Of settings with equal losses Tune takes the largest Lambda1.
 func Tune(ctx context.Context, subject Subject, e Evidence, problem *data.ProblemData, o Options) (*Tuned, error) {
-	begin := time.Now()
 	held, err := Held(ctx, subject, e, o)
 	if err != nil {
 		return nil, err
@@ -99,11 +95,7 @@ func Tune(ctx context.Context, subject Subject, e Evidence, problem *data.Proble
 	if split {
 		held.HeldOut = nil
 	}
-	t, err := Report(r, problem, held.HeldOut, nil)
-	if err == nil {
-		t.Seconds = time.Since(begin).Seconds()
-	}
-	return t, err
+	return Report(r, problem, held.HeldOut, nil)
 }
 
 // Chosen are hyperparameters and the evidence for them.

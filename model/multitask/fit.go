@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"math"
-	"time"
 
 	"gonum.org/v1/gonum/mat"
 
@@ -69,8 +68,6 @@ type Result struct {
 	// are convex in W and Omega together, else over W and b given Omega plus
 	// over Omega given W. It is never negative: rounding below 0 is 0, and more is an error.
 	Gap float64
-	// Seconds is the wall time.
-	Seconds float64
 
 	set    *TrainingSet // the rows, as the fit saw them
 	a      []float64    // Omega^-1 W' there, where Omega was held
@@ -125,7 +122,6 @@ func Fit(ctx context.Context, model Model, problem *TrainingSet, p Params, opt O
 	}
 	opt.Tolerance = cmp.Or(opt.Tolerance, 1e-8)
 	opt.MaxIterations = cmp.Or(opt.MaxIterations, 500)
-	begin := time.Now()
 	view := problem.view()
 	if opt.Start != nil && view.span != nil {
 		start := *opt.Start
@@ -143,7 +139,6 @@ func Fit(ctx context.Context, model Model, problem *TrainingSet, p Params, opt O
 		r.coords = r.W
 		r.W = view.span.leave(r.W)
 	}
-	r.Seconds = time.Since(begin).Seconds()
 	return r, nil
 }
 

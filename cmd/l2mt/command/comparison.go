@@ -1,8 +1,8 @@
 package command
 
 import (
+	"cmp"
 	"path/filepath"
-	"slices"
 
 	"l2mt/cmd/l2mt/internal/plot"
 	"l2mt/infer/compare"
@@ -11,19 +11,10 @@ import (
 // tableFile has the table of an evaluation.
 const tableFile = "table.json"
 
-// saveTable writes a table as JSON, with the errors problem by problem, and its picture. Seconds
-// are in the outcomes alone, so that equal runs give equal tables.
+// saveTable writes a table as JSON, with the errors problem by problem, and its picture.
 func saveTable(dir string, table *compare.Table) error {
-	timeless := *table
-	timeless.Rows = slices.Clone(table.Rows)
-	for i := range timeless.Rows {
-		timeless.Rows[i].Seconds = 0
-	}
-	err := saveJSON(filepath.Join(dir, tableFile), timeless)
-	if err != nil {
-		return err
-	}
-	return plot.Table(table).Save(filepath.Join(dir, "table.png"))
+	return cmp.Or(saveJSON(filepath.Join(dir, tableFile), table),
+		plot.Table(table).Save(filepath.Join(dir, "table.png")))
 }
 
 // loadTable reads the files of saveTable.
