@@ -27,17 +27,15 @@ import (
 
 // Report has the results of a fit. Errors are errors on rows that folds held out.
 type Report struct {
-	Problem    string           `json:"problem"`
-	Kind       data.Kind        `json:"kind"`
-	Model      string           `json:"model"`
-	Title      string           `json:"title"`
-	Params     multitask.Params `json:"params"`
-	Status     multitask.Status `json:"status"`
-	Rows       int              `json:"rows"`
-	Features   int              `json:"features"`
-	Classes    []string         `json:"classes,omitempty"`
-	Structures []solve.Weighed  `json:"structures"` // that were weighed
-	Shares     []solve.Share    `json:"shares,omitempty"`
+	Problem    string          `json:"problem"`
+	Kind       data.Kind       `json:"kind"`
+	Model      string          `json:"model"`
+	Title      string          `json:"title"`
+	Rows       int             `json:"rows"`
+	Features   int             `json:"features"`
+	Classes    []string        `json:"classes,omitempty"`
+	Structures []solve.Weighed `json:"structures"` // that were weighed
+	Shares     []solve.Share   `json:"shares,omitempty"`
 	Measured
 	Rivals      []Rival `json:"rivals"`
 	Temperature float64 `json:"temperature,omitempty"`
@@ -123,7 +121,6 @@ func Fit(ctx context.Context, b *solve.Bench, t *table.Table, o Options) (*Repor
 	r := &Report{Fit: fit, table: t, threshold: o.Threshold,
 		Problem: p.Name, Kind: p.Kind(), Features: p.Cols(), Classes: p.Classes,
 		Model: choice.Name(), Title: choice.Title(),
-		Params: fit.Params, Status: fit.Result.Status,
 		Structures: choice.Weighed, Shares: fit.Shares,
 		Notes: append(slices.Clip(t.Notes), choice.Recalled...)}
 	r.Recipe = t.Recipe

@@ -34,13 +34,12 @@ func newModel(given string) (*model, error) {
 	if m.name == "" || strings.Contains(m.name, "/") {
 		return nil, data.Invalid("--model=%s: the name must not be empty or have a slash", given)
 	}
-	_, err := m.load()
-	return m, err
+	return m, m.load()
 }
 
 // load reads the model if its files are others than before. Files that are being replaced do not
 // suit each other, and have changed again at the next look.
-func (m *model) load() (changed bool, err error) {
+func (m *model) load() error {
 	stamp := ""
 	for _, name := range []string{saved.File, saved.WeightsFile} {
 		info, err := os.Stat(filepath.Join(m.dir, name))
@@ -49,17 +48,17 @@ func (m *model) load() (changed bool, err error) {
 		}
 	}
 	if stamp == m.stamp && stamp != "" {
-		return false, nil
+		return nil
 	}
 	m.stamp = stamp
 	fit, err := saved.Load(m.dir)
 	if err != nil {
-		return false, err
+		return err
 	}
 	fit.Beside = nil // measures labels, which requests have none of
 	fit.Report = nil
 	m.fit.Store(fit)
-	return true, nil
+	return nil
 }
 
 // description describes the questions to a model and its answers.

@@ -140,11 +140,9 @@ func (s *Server) watch(ctx context.Context) {
 // one in its place.
 func (s *Server) Reload() {
 	for _, m := range s.models {
-		switch changed, err := m.load(); {
-		case err != nil:
+		err := m.load()
+		if err != nil {
 			s.Log("%v; the earlier model goes on answering", err)
-		case changed:
-			s.Log("model %q has been replaced", m.name)
 		}
 	}
 }

@@ -107,10 +107,7 @@ func (b *Bench) sum(ctx context.Context, f *Fitted) (*multitask.Result, error) {
 	if err != nil {
 		return nil, err
 	}
-	sum := &multitask.Result{
-		Model:  c.Name(),
-		Status: multitask.Converged,
-	}
+	sum := &multitask.Result{Model: c.Name()}
 	sum.Omega = mat.NewSymDense(len(b.rows.Tasks), nil)
 	left := 1.0
 	for _, w := range c.fitted() {
@@ -141,7 +138,6 @@ func (b *Bench) sum(ctx context.Context, f *Fitted) (*multitask.Result, error) {
 		left -= w.Weight
 		if j == c.First() {
 			sum.Params = r.Params
-			sum.Status = r.Status
 		}
 	}
 	b.level(sum, left)

@@ -498,10 +498,7 @@ func (f *features) fit(
 	classes := max(1, f.Several())
 	wide := f.Cols()
 	m := len(f.Tasks)
-	r := &multitask.Result{
-		Model:  s.Name(),
-		Status: multitask.Converged,
-	}
+	r := &multitask.Result{Model: s.Name()}
 	r.W = mat.NewDense(classes*wide, m+1, nil)
 	r.B = make([]float64, classes*(m+1))
 	result := &posterior{Result: r}
