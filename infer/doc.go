@@ -7,8 +7,8 @@
 // where Phi (m x m) and c come from the problem's training data. The best
 // covariance minimises direction * f over the positive semidefinite matrices of
 // trace 1 (section 3.4 and Theorem 3 of the paper): Omega computes it from Phi
-// and rho alone. It is gonum's eigendecomposition of Phi and FromSpectrum, whose step
-// DualScan finds the eigenvalues of Omega. Nothing here knows networks or data: package
+// and rho alone, by gonum's eigendecomposition of Phi; DualScan finds the eigenvalues of
+// Omega. Nothing here knows networks or data: package
 // solve brings the three together.
 //
 // The names are the paper's:

@@ -48,7 +48,17 @@ type Solution struct {
 }
 
 // Omega minimises rho tr(Omega^2) + <Phi, Omega> over the positive semidefinite
-// matrices of trace 1: FromSpectrum of gonum's eigendecomposition of Phi.
+// matrices of trace 1, by the eigendecomposition Phi = U diag(kappa) U'.
+//
+//	rho > 0  Omega = U diag(mu) U' with mu from DualScan; the only minimiser.
+//	rho = 0  any covariance on the lowest eigenspace of Phi is a minimiser;
+//	         Omega is the average of its projectors.
+//	rho < 0  the projector on any unit vector of the lowest eigenspace is a
+//	         minimiser; of several vectors Omega takes the one nearest to a
+//	         coordinate axis (a single task), and of several axes the first.
+//
+// Up to rounding, none of these depends on the signs or the basis that the
+// eigendecomposition happens to return.
 //
 // Phi is symmetric by its type, and it isn't changed. Omega returns an error
 // that wraps ErrInvalid if Phi is empty, if Phi or rho is not finite, or if Phi
@@ -66,38 +76,14 @@ func Omega(phi *mat.SymDense, rho float64) (*Solution, error) {
 			}
 		}
 	}
+	if !finite(rho) {
+		return nil, ErrInvalid.Errorf("rho: it is %v; it must be finite", rho)
+	}
 	var e mat.EigenSym
 	if !e.Factorize(phi, true) {
 		return nil, ErrInvalid.Errorf("Phi: it has no eigendecomposition in float64")
 	}
-	return FromSpectrum(e.Values(nil), rho, func(k int) (mat.Matrix, bool) {
-		var u mat.Dense
-		e.VectorsTo(&u)
-		return u.Slice(0, phi.SymmetricDim(), 0, k), true
-	})
-}
-
-// FromSpectrum is Omega of Phi = U diag(kappa) U', whose eigenvalues kappa ascend. It asks once
-// for the first columns of U: the eigenvectors of the lowest eigenvalue, and for rho > 0 of
-// every positive mu.
-//
-//	rho > 0  Omega = U diag(mu) U' with mu from DualScan; the only minimiser.
-//	rho = 0  any covariance on the lowest eigenspace of Phi is a minimiser;
-//	         Omega is the average of its projectors.
-//	rho < 0  the projector on any unit vector of the lowest eigenspace is a
-//	         minimiser; of several vectors Omega takes the one nearest to a
-//	         coordinate axis (a single task), and of several axes the first.
-//
-// Up to rounding, none of these depends on the signs or the basis that the
-// eigendecomposition happens to return.
-//
-// FromSpectrum returns an error that wraps ErrInvalid if kappa is empty, does not
-// ascend or is not finite, if rho is not finite, or if there are no such columns.
-func FromSpectrum(kappa []float64, rho float64,
-	first func(k int) (u mat.Matrix, ok bool)) (*Solution, error) {
-	if !finite(rho) {
-		return nil, ErrInvalid.Errorf("rho: it is %v; it must be finite", rho)
-	}
+	kappa := e.Values(nil)
 	if err := checkSpectrum(kappa); err != nil {
 		return nil, err
 	}
@@ -107,7 +93,7 @@ func FromSpectrum(kappa []float64, rho float64,
 		Kappa:        kappa,
 		Multiplicity: k,
 	}
-	s.Mu = make([]float64, len(kappa))
+	s.Mu = make([]float64, m)
 	switch {
 	case rho > 0:
 		var err error
@@ -115,7 +101,7 @@ func FromSpectrum(kappa []float64, rho float64,
 		if err != nil {
 			return nil, err
 		}
-		for k < len(kappa) && s.Mu[k] > 0 {
+		for k < m && s.Mu[k] > 0 {
 			k++
 		}
 	case rho == 0:
@@ -127,11 +113,9 @@ func FromSpectrum(kappa []float64, rho float64,
 		s.Mu[0] = 1
 		s.Tau = -kappa[0] - 2*rho
 	}
-	u, ok := first(k)
-	if !ok {
-		return nil, ErrInvalid.Errorf("Phi: its first %d eigenvectors are not found in float64", k)
-	}
-	lowest := mat.DenseCopyOf(u)
+	var u mat.Dense
+	e.VectorsTo(&u)
+	lowest := mat.DenseCopyOf(u.Slice(0, m, 0, k))
 	if rho < 0 {
 		lowest = nearestToTask(lowest)
 	}

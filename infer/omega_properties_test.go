@@ -220,24 +220,6 @@ func TestUnusableInput(t *testing.T) {
 	}
 }
 
-// Of the eigenvectors only those that count are asked for: of positive mu, or of the lowest
-// eigenvalue.
-func TestFromSpectrumWantsFewVectors(t *testing.T) {
-	none := func(int) (mat.Matrix, bool) { return nil, false }
-	rapid.Check(t, func(t *rapid.T) {
-		phi, rho := drawMatrix(t, "Phi"), drawRho.Draw(t, "rho")
-		want := datatest.Must(Omega(phi, rho))(t)
-		asked := 0
-		datatest.Refused(FromSpectrum(want.Kappa, rho, func(k int) (mat.Matrix, bool) { asked = k; return none(k) }))(t, ErrInvalid)
-		k := want.Multiplicity
-		for rho > 0 && k < len(want.Mu) && want.Mu[k] > 0 {
-			k++
-		}
-		datatest.Equal(t, asked, k, "vectors are asked for")
-	})
-	datatest.Refused(FromSpectrum([]float64{2, 1}, 1, none))(t, ErrInvalid)
-}
-
 // The largest finite entries overflow inside the decomposition. That must end in
 // an error or in a covariance, never in NaN.
 func TestHugePhi(t *testing.T) {

@@ -15,7 +15,7 @@ import (
 	"l2mt/data"
 	"l2mt/data/files"
 	"l2mt/data/view"
-	"l2mt/infer/solve"
+	"l2mt/infer"
 	"l2mt/model"
 	"l2mt/model/evidence"
 	"l2mt/model/multitask"
@@ -108,7 +108,7 @@ func (t *trainer) find(p prepared) (*mat.SymDense, error) {
 	if err != nil {
 		return nil, err
 	}
-	s, err := solve.Omega(e.Asked(t.network.Direction()))
+	s, err := infer.Omega(e.Asked(t.network.Direction()))
 	if err != nil {
 		return nil, t.diverged(
 			fmt.Sprintf("the covariance of problem %q: %v", p.Problem.Name, err))

@@ -89,7 +89,7 @@ func (f *Finder) find(p, inMetric *data.ProblemData) (*infer.Solution, error) {
 	if err != nil {
 		return nil, fmt.Errorf("problem %q: %w", p.Name, err)
 	}
-	s, err := Omega(estimate.Asked(f.network.Direction()))
+	s, err := infer.Omega(estimate.Asked(f.network.Direction()))
 	if err != nil {
 		return nil, fmt.Errorf("problem %q: %w", p.Name, err)
 	}
