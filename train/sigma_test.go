@@ -100,7 +100,7 @@ func TestExperienceTeachesHowRowsScatter(t *testing.T) {
 func judged(t *testing.T, p *data.ProblemData) float64 {
 	t.Helper()
 	b := datatest.Must(solve.NewBench(nil, p, solve.Options{}))(t)
-	c := datatest.Must(b.Best(t.Context(), solve.Candidate{Ridge: 1, Drawn: solve.Drawn}))(t)
+	c := datatest.Must(b.Take(t.Context(), solve.Candidate{Ridge: 1, Drawn: solve.Drawn}))(t)
 	return datatest.Must(b.Fit(t.Context(), c))(t).Test.Mean
 }
 

@@ -284,7 +284,7 @@ func network(n Network, p *data.ProblemData, variants []Variant) *cell {
 			}
 			return paper(ctx, m, p)
 		case Alone:
-			choice, err = b.Best(ctx, b.First())
+			choice, err = b.Take(ctx, b.First())
 		case Without:
 			choice, err = b.Choose(ctx, solve.Parts{NoNetwork: true})
 		default:

@@ -97,7 +97,7 @@ func chosen(t *testing.T, n *solve.Finder, p *data.ProblemData, without solve.Pa
 func candidate(t *testing.T, n *solve.Finder, p *data.ProblemData, c solve.Candidate) *evidence.Tuned {
 	t.Helper()
 	b := datatest.Must(solve.NewBench(n, p, solve.Options{}))(t)
-	return datatest.Must(b.Fit(t.Context(), datatest.Must(b.Best(t.Context(), c))(t)))(t).Tuned
+	return datatest.Must(b.Fit(t.Context(), datatest.Must(b.Take(t.Context(), c))(t)))(t).Tuned
 }
 
 // Several networks are each what they are alone, share what asks no network, and are

@@ -41,7 +41,7 @@ func shownOf(t *testing.T, text string, o table.Options, s solve.Structure) *Mod
 	datatest.Check(t, os.WriteFile(path, []byte(text), 0o644))
 	read := datatest.Must(table.Read([]string{path}, o))(t)
 	b := datatest.Must(solve.NewBench(nil, read.Problem, solve.Options{}))(t)
-	choice := datatest.Must(b.Best(t.Context(), solve.Candidate{Structure: s}))(t)
+	choice := datatest.Must(b.Take(t.Context(), solve.Candidate{Structure: s}))(t)
 	f := datatest.Must(b.Fit(t.Context(), choice))(t)
 	return datatest.Must(Explain(datatest.Must(f.Saved(read.Recipe))(t), 10))(t)
 }

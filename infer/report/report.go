@@ -105,7 +105,7 @@ func Fit(ctx context.Context, b *solve.Bench, t *table.Table, o Options) (*Repor
 			if o.Candidate == nil {
 				return b.Choose(ctx, solve.Parts{View: o.View})
 			}
-			return b.Best(ctx, *o.Candidate)
+			return b.Take(ctx, *o.Candidate)
 		})
 	if err != nil {
 		return nil, err

@@ -90,7 +90,7 @@ func (r *Report) judgeRivals(ctx context.Context, b *solve.Bench, choice *solve.
 	if r.STL != nil || b.Late() {
 		return nil
 	}
-	best, err := b.Best(ctx, single)
+	best, err := b.Take(ctx, single)
 	if err == nil {
 		r.STL, err = b.Fit(ctx, best)
 	}

@@ -347,8 +347,6 @@ func (b *Bench) check(c Candidate) error {
 	case c.Structure != (Structure{}) &&
 		!slices.Contains(Structures(), c.Structure):
 		fault = "there is no such structure"
-	case !(c.Ridge >= 0 && c.Drawn >= 0):
-		fault = "its ridge and the rows that draw its intercepts must be at least 0"
 	case c.View != "" && data.IsSparse(b.rows.Tasks[0].TrainSet.X):
 		fault = "it takes dense rows; these are sparse"
 	case !(c.Network >= 0 && c.Pooled >= 0 && c.Network+c.Pooled <= 1+1e-9):
@@ -397,9 +395,6 @@ func (b *Bench) CutOff(err error) bool {
 
 // judgeEach measures several candidates.
 func (b *Bench) judgeEach(ctx context.Context, candidates []Candidate) (judged []*Judged, err error) {
-	if len(candidates) == 0 {
-		return nil, b.fault("there are no candidates")
-	}
 	var structures []*Judged
 	var rest []*Judged
 	for _, c := range candidates {

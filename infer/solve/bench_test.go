@@ -31,7 +31,7 @@ func judge(t *testing.T, b *Bench, c Candidate) *Judged {
 // fit fits one candidate.
 func fit(t *testing.T, b *Bench, c Candidate) *Fitted {
 	t.Helper()
-	choice := datatest.Must(b.Best(t.Context(), c))(t)
+	choice := datatest.Must(b.Take(t.Context(), c))(t)
 	return datatest.Must(b.Fit(t.Context(), choice))(t)
 }
 

@@ -105,8 +105,6 @@ func TestWhatNoCandidateIs(t *testing.T) {
 		{Mixture: Mixture{Pooled: -1}},
 		{Mixture: Mixture{Network: 0.5, Pooled: 0.6}},
 		{Mixture: Mixture{Pooled: math.NaN()}},
-		{Ridge: -1},
-		{Ridge: math.NaN()},
 		{Structure: Structure{View: "bent"}},
 		{Structure: Structure{Curves, "some"}},
 		{Structure: Structure{Sharing: Alone}},
@@ -117,7 +115,6 @@ func TestWhatNoCandidateIs(t *testing.T) {
 		}
 	}
 	datatest.Refused(alone.ask(false))(t, nil)
-	datatest.Refused(alone.Best(t.Context()))(t, nil)
 }
 
 // Two covariances are two candidates, though they are called the same.

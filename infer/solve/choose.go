@@ -159,15 +159,16 @@ func (b *Bench) Choose(ctx context.Context, without Parts) (*Choice, error) {
 	return c, err
 }
 
-// Best is the candidate of the least loss, of equals the first.
-func (b *Bench) Best(ctx context.Context, candidates ...Candidate) (*Choice, error) {
-	judged, left, err := b.timely(ctx, candidates)
+// Take is the choice of one candidate.
+func (b *Bench) Take(ctx context.Context, c Candidate) (*Choice, error) {
+	judged, err := b.judgeEach(ctx, []Candidate{c})
 	if err != nil {
 		return nil, err
 	}
-	return best(judged, left), nil
+	return best(judged, 0), nil
 }
 
+// best is the candidate of the least loss, of equals the first.
 func best(judged []*Judged, left int) *Choice {
 	best := 0
 	for k, j := range judged {
@@ -219,7 +220,7 @@ func (b *Bench) weigh(ctx context.Context, candidates []Candidate) (*Choice, err
 func (b *Bench) timely(
 	ctx context.Context, candidates []Candidate,
 ) (judged []*Judged, left int, err error) {
-	if b.options.Until.IsZero() || len(candidates) == 0 {
+	if b.options.Until.IsZero() {
 		judged, err = b.judgeEach(ctx, candidates)
 		return judged, 0, err
 	}

@@ -80,7 +80,7 @@ func TestErrorsOnTestRowsAreOfTargets(t *testing.T) {
 			p.Tasks[i].TestSet = p.Tasks[i].TrainSet
 		}
 		scaled, c, err := bench(t, nil, p, Options{}).Scaled(t.Context(), scale, func(b *Bench) (*Choice, error) {
-			return b.Best(t.Context(), Candidate{Structure: Structure{Straight, Pooled}})
+			return b.Take(t.Context(), Candidate{Structure: Structure{Straight, Pooled}})
 		})
 		datatest.Check(t, err)
 		f := datatest.Must(scaled.Fit(t.Context(), c))(t)
@@ -209,7 +209,7 @@ func TestCounts(t *testing.T) {
 					"seed %d: %v is between %v and %v", seed, v, low, high)
 			}
 		}
-		_, _, err = b.Scaled(t.Context(), Count, func(b *Bench) (*Choice, error) { return b.Best(t.Context(), Candidate{}) })
+		_, _, err = b.Scaled(t.Context(), Count, func(b *Bench) (*Choice, error) { return b.Take(t.Context(), Candidate{}) })
 		datatest.Holds(t, err != nil, "problem (1) takes counts")
 		p.Tasks[0].TrainSet.Y[0] = 0.5
 		_, _, err = b.Scaled(t.Context(), Count, choose)

@@ -181,7 +181,7 @@ func measure(f *solve.Finder, p *data.ProblemData, controls bool) map[string]flo
 		errors[name] = must(b.Fit(ctx, must(c, err))).Test.Mean
 	}
 	only := func(name string, c solve.Candidate) {
-		choice, err := b.Best(ctx, c)
+		choice, err := b.Take(ctx, c)
 		fit(name, choice, err)
 	}
 	weighed := func(name string, without solve.Parts) (recalled []string) {
@@ -221,7 +221,7 @@ func oracle(p *data.ProblemData, ridge float64) *mat.SymDense {
 	}
 	ctx := context.Background()
 	b := must(solve.NewBench(nil, q, solve.Options{Workers: 2}))
-	stl := must(b.Best(ctx, solve.Candidate{}))
+	stl := must(b.Take(ctx, solve.Candidate{}))
 	var products mat.SymDense
 	products.SymOuterK(1, must(b.Fit(ctx, stl)).W.T())
 	cosines := report.Correlation(&products)
