@@ -163,8 +163,8 @@ var arrows = map[string][]string{
 	"infer/report":          {"data", "data/files", "data/format", "data/table", "data/view", "infer/solve", "model/evidence", "model/multitask", "model/saved"},
 	"infer/serve":           {"data", "data/fault", "data/format", "data/table", "model/saved"},
 
-	"train":         {"data", "data/experience", "data/fault", "data/files", "data/progress", "data/safetensors", "data/view", "infer/solve", "layers/linalg", "model", "model/evidence", "model/multitask", "model/settings"},
-	"train/collect": {"data", "data/experience", "data/fault", "data/progress", "data/view", "infer/solve", "model", "model/evidence", "model/multitask", "model/pairwise"},
+	"train":         {"data", "data/experience", "data/fault", "data/files", "data/progress", "data/safetensors", "data/view", "infer", "infer/solve", "layers/linalg", "model", "model/evidence", "model/multitask", "model/settings"},
+	"train/collect": {"data", "data/experience", "data/fault", "data/progress", "data/view", "infer/solve", "model", "model/evidence", "model/multitask", "model/pairwise", "train"},
 
 	"cmd/l2mt":               {"cmd/l2mt/command"},
 	"cmd/l2mt/internal/plot": {},
@@ -246,7 +246,7 @@ func parses(line []string) error {
 	exit, stdout := p.parser.Exit, p.parser.Stdout
 	defer func() { p.parser.Exit, p.parser.Stdout = exit, stdout }()
 	p.parser.Stdout = io.Discard
-	for range len(line) + 1 {
+	for range 2*len(line) + 1 {
 		helped := false
 		p.parser.Exit = func(int) { helped = true }
 		_, err := p.parser.Parse(line)

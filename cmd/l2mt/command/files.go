@@ -122,14 +122,13 @@ func networkSum(dir string) (string, error) {
 }
 
 // loadNetwork reads a network, ready to solve problems with.
-func loadNetwork(dir string) (*solve.Finder, error) {
-	load := model.Load
+func loadNetwork(dir string) (_ *solve.Finder, err error) {
+	var n *model.Network
 	if dir == "" || dir == pretrainedNetwork {
-		load = func(string) (*model.Network, error) {
-			return pretrained.Load()
-		}
+		n, err = pretrained.Load()
+	} else {
+		n, err = model.Load(dir)
 	}
-	n, err := load(dir)
 	if err != nil {
 		return nil, err
 	}

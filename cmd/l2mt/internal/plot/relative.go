@@ -65,8 +65,15 @@ func Errors(title, axis string, points []Point) *Picture {
 	// At 1 there is single-task learning.
 	dotted := draw.LineStyle{Color: color.Gray{Y: 120}, Width: 1,
 		Dashes: []vg.Length{2, 2}}
-	ends := plotter.XYs{{X: 1, Y: -0.6}, {X: 1, Y: float64(len(points)) - 0.4}}
-	addLine(p, "", ends, dotted)
+	below := plotter.XY{
+		X: 1,
+		Y: -0.6,
+	}
+	above := plotter.XY{
+		X: 1,
+		Y: float64(len(points)) - 0.4,
+	}
+	addLine(p, "", plotter.XYs{below, above}, dotted)
 	return panels(9, 2.4+0.32*vg.Length(len(points)+len(methods)/2), p)
 }
 
