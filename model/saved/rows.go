@@ -323,6 +323,9 @@ func (r *Rows) label(b *Block, c *format.Column, j, task int) float64 {
 	return math.NaN()
 }
 
+// farKernel is the value of a kernel with the nearest landmark below which a row is far from all.
+const farKernel = 0.05
+
 // predict scores the rows by every model, each by the weights of its task.
 func (r *Rows) predict(b *Block, given data.Matrix) error {
 	classes := max(1, len(r.fit.Classes))
@@ -342,6 +345,15 @@ func (r *Rows) predict(b *Block, given data.Matrix) error {
 				if count > 0 {
 					b.notes[fmt.Sprintf("cells of column %q outside of the values that the model was fitted on (curves go on as straight lines there, and kernels add nothing)",
 						columns[j])] += count
+				}
+			}
+			landmarks := m.Recipe.Steps.Landmarks()
+			if landmarks > 0 {
+				kernel := x.Cols() - landmarks
+				for i := range x.Rows() {
+					if slices.Max(x.Row(i).Value[kernel:]) < farKernel {
+						b.notes["rows far from all rows that the model was fitted on (its kernel adds nothing there)"]++
+					}
 				}
 			}
 		}
