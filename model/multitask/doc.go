@@ -33,9 +33,7 @@
 //
 // # Sizes
 //
-// Three things depend on sizes alone. A squared loss of many rows is computed from d + 2 rows a
-// task where these have less than two thirds of the entries. Fits are in the span of the rows where
-// features outnumber these eight times, as long as its coordinates are no more numbers than
-// rows and weights have (span.go; BenchmarkSizes has both). Omega is multiplied by row by row
-// where it is diagonal.
+// Two things depend on sizes alone. A squared loss of many rows is computed from d + 2 rows a
+// task where these have less than two thirds of the entries (rows.go). Omega is multiplied by row
+// by row where it is diagonal.
 package multitask

@@ -25,7 +25,7 @@ func (p *TrainingSet) Evaluate(model Model, params Params,
 	if err != nil {
 		return v, err
 	}
-	v.G = model.G(c, p.features, params)
+	v.G = model.G(c, p.cols, params)
 	for i, t := range p.weighted(params).tasks {
 		score := make([]float64, len(t.y))
 		t.x.Mul(score, p.part(i, columns), 1)

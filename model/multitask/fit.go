@@ -69,9 +69,8 @@ type Result struct {
 	// over Omega given W. It is never negative: rounding below 0 is 0, and more is an error.
 	Gap float64
 
-	set    *TrainingSet // the rows, as the fit saw them
-	a      []float64    // Omega^-1 W' there, where Omega was held
-	coords *mat.Dense   // W there, if set has a span
+	set *TrainingSet // the rows, as the fit saw them
+	a   []float64    // Omega^-1 W' there, where Omega was held
 }
 
 // Scores are the fit's predictions for rows of one of its tasks: the targets of a
@@ -122,24 +121,7 @@ func Fit(ctx context.Context, model Model, problem *TrainingSet, p Params, opt O
 	}
 	opt.Tolerance = cmp.Or(opt.Tolerance, 1e-8)
 	opt.MaxIterations = cmp.Or(opt.MaxIterations, 500)
-	view := problem.view()
-	if opt.Start != nil && view.span != nil {
-		start := *opt.Start
-		start.W = start.coords
-		if start.set != view {
-			start.W = view.span.enter(opt.Start.W)
-		}
-		opt.Start = &start
-	}
-	r, err := view.solve(ctx, model, p, opt)
-	if err != nil {
-		return nil, err
-	}
-	if view.span != nil {
-		r.coords = r.W
-		r.W = view.span.leave(r.W)
-	}
-	return r, nil
+	return problem.fewer().solve(ctx, model, p, opt)
 }
 
 // solve runs the solver that suits the model.
@@ -185,6 +167,5 @@ func (r *Result) Restored(metric *view.Metric) *Result {
 	s.W = metric.Pull(r.W)
 	s.set = nil
 	s.a = nil
-	s.coords = nil
 	return &s
 }

@@ -16,7 +16,7 @@ import (
 )
 
 // doubles are rows that do not fit into single precision, as the golden features.
-type doubles struct{ *shortRows }
+type doubles struct{ *doubleRows }
 
 func (x doubles) Mul(dst, b []float64, k int) {
 	mat.NewDense(len(x.rows), k, dst[:len(x.rows)*k]).Mul(rows(x.rows).dense(), mat.NewDense(x.Cols(), k, b[:x.Cols()*k]))
@@ -159,7 +159,7 @@ func goldenProblem(t *testing.T, g *golden, i int) *TrainingSet {
 			single = append(single, float32(v))
 		}
 		x := datatest.Must(data.NewDense(len(task.Y), len(task.X[0]), single))(t)
-		tasks = append(tasks, data.Samples{X: doubles{&shortRows{x, task.X}}, Y: task.Y})
+		tasks = append(tasks, data.Samples{X: doubles{&doubleRows{x, task.X}}, Y: task.Y})
 	}
 	return mustProblem(t, loss, tasks)
 }

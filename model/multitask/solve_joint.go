@@ -107,7 +107,7 @@ func solveJoint(ctx context.Context, set *TrainingSet, model Convex, p Params, o
 	if best.cov == nil {
 		var err error
 		s := gram(best.goal, set.Tasks())
-		best.cov, err = model.Step(s, set.features, p, Hint{Shift: best.shift})
+		best.cov, err = model.Step(s, set.cols, p, Hint{Shift: best.shift})
 		if err != nil {
 			return nil, err
 		}
@@ -218,7 +218,7 @@ func (x *splitting) shrink() (*mat.SymDense, error) {
 		Enough: x.enough,
 		Shift:  c,
 	}
-	x.cov, err = x.model.Step(w, x.set.features, p, hint)
+	x.cov, err = x.model.Step(w, x.set.cols, p, hint)
 	if err != nil {
 		return nil, err
 	}
@@ -228,7 +228,7 @@ func (x *splitting) shrink() (*mat.SymDense, error) {
 	}
 	var shares mat.Dense
 	shares.Mul(inverse, x.cov.Omega)
-	x.penalty = p.Lambda2 * x.model.G(x.cov, x.set.features, p)
+	x.penalty = p.Lambda2 * x.model.G(x.cov, x.set.cols, p)
 	x.penalty += p.Lambda1 / 2 * dot(w, sandwich(inverse, x.cov.Omega))
 	return symmetrised(&shares, 1), nil
 }

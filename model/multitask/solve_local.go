@@ -51,7 +51,7 @@ func solveLocal(ctx context.Context, set *TrainingSet, model Model, p Params, op
 			Enough: held.Tolerance * start.Objective,
 		}
 		var err error
-		cov, err = model.Step(s, set.features, p, hint)
+		cov, err = model.Step(s, set.cols, p, hint)
 		if err != nil {
 			return nil, err
 		}
@@ -60,7 +60,7 @@ func solveLocal(ctx context.Context, set *TrainingSet, model Model, p Params, op
 		if err != nil {
 			return nil, err
 		}
-		value := next.Objective + p.Lambda2*model.G(cov, set.features, p)
+		value := next.Objective + p.Lambda2*model.G(cov, set.cols, p)
 		if next.Iterations == 0 && (turns == 0 || value <= objective) {
 			step, err := certified(name, cov.Gap, math.Abs(value))
 			if err != nil {

@@ -26,16 +26,12 @@ import (
 // A task that borrows (data.Samples.Borrows) does not count as much as another, but as much as
 // its rows: its n_i is the mean n of the other tasks, if they have more rows.
 type TrainingSet struct {
-	loss     Loss
-	cols     int  // of X
-	features int  // d of g(Omega), which is more in a span
-	classes  int  // C, or 1: then W is d x m
-	pairs    bool // tasks tell different classes apart, and have no common intercept
-	tasks    []task
-	span     *span // has the coordinates of this set; nil for the features
-	// view returns the training set that fits are fastest on: one of fewer rows, in the span of
-	// the rows, or this one.
-	view func() *TrainingSet
+	loss    Loss
+	cols    int  // of X, d
+	classes int  // C, or 1: then W is d x m
+	pairs   bool // tasks tell different classes apart, and have no common intercept
+	tasks   []task
+	fewer   func() *TrainingSet // fewerRows, once
 }
 
 // task is the rows of a task or, where there are C classes, of one of the C tasks
@@ -82,7 +78,6 @@ func Training(problem *data.ProblemData) (*TrainingSet, error) {
 			return nil, fmt.Errorf("task %q: %w", t.Name, err)
 		}
 		p.cols = s.X.Cols()
-		p.features = p.cols
 		d := problem.Cols()
 		if p.cols != d {
 			return nil, ErrInvalidData.Errorf("task %q, X: it has %d features but the first task has %d",
@@ -108,9 +103,7 @@ func Training(problem *data.ProblemData) (*TrainingSet, error) {
 			return nil, err
 		}
 	}
-	p.view = sync.OnceValue(func() *TrainingSet {
-		return cmp.Or(p.fewerRows(), p.narrowed(), p)
-	})
+	p.fewer = sync.OnceValue(p.fewerRows)
 	return p, nil
 }
 
