@@ -2,7 +2,6 @@ package multitask
 
 import (
 	"context"
-	"math"
 	"slices"
 
 	"gonum.org/v1/gonum/floats"
@@ -15,24 +14,21 @@ import (
 // the lower column, as the paper prepares 20newsgroups and RCV1. Every class c, or the target, has
 // the weights w_c of a ridge regression of its indicator on all rows,
 //
-//	minimise over w_c and b_c  ||X w_c + b_c - y_c||^2 + alpha ||w_c||^2
+//	minimise over w_c and b_c  ||X w_c + b_c - y_c||^2 + ||w_c||^2
 //
 // which is single-task learning. The score of feature j is sum_c w_cj^2 times its variance.
 func SelectByRidge(
-	ctx context.Context, d *data.Dataset, k int, alpha float64, workers int,
+	ctx context.Context, d *data.Dataset, k, workers int,
 ) (view.Step, error) {
 	step := view.Step{
 		Kind: view.Select,
 		Cols: d.X.Cols(),
 	}
-	switch {
-	case k < 1 || k > step.Cols:
+	if k < 1 || k > step.Cols {
 		return step, data.Invalid("%s: ridge selection: %d features are to be kept of %d; it must be one at least, and no more than there are",
 			d.Name, k, step.Cols)
-	case !(alpha > 0) || math.IsInf(alpha, 0):
-		return step, data.Invalid("%s: ridge selection: the ridge is %v; it must be positive", d.Name, alpha)
 	}
-	weights, err := ridgeWeights(ctx, d, alpha, Options{
+	weights, err := ridgeWeights(ctx, d, Options{
 		Tolerance: 1e-5,
 		Workers:   workers,
 	})
@@ -55,7 +51,7 @@ func SelectByRidge(
 }
 
 // ridgeWeights fits the indicators of all classes, or the target.
-func ridgeWeights(ctx context.Context, d *data.Dataset, alpha float64, o Options) (*Result, error) {
+func ridgeWeights(ctx context.Context, d *data.Dataset, o Options) (*Result, error) {
 	p := &data.ProblemData{}
 	targets := max(1, len(d.Classes))
 	for c := range targets {
@@ -78,5 +74,5 @@ func ridgeWeights(ctx context.Context, d *data.Dataset, alpha float64, o Options
 		return nil, err
 	}
 	rows := float64(d.X.Rows() * targets) // Omega is I/m
-	return Fit(ctx, registry["stl"], set, Params{Lambda1: 2 * alpha / rows}, o)
+	return Fit(ctx, registry["stl"], set, Params{Lambda1: 2 / rows}, o)
 }

@@ -171,6 +171,5 @@ func fitStep(e *env, kind string, d *data.Dataset) (view.Step, error) {
 	if err != nil {
 		return view.Step{}, errUsage.Errorf("--step=%s: ridge needs the number of features to keep, as in ridge1000", kind)
 	}
-	const alpha = 1
-	return multitask.SelectByRidge(e, d, k, alpha, runtime.GOMAXPROCS(0))
+	return multitask.SelectByRidge(e, d, k, runtime.GOMAXPROCS(0))
 }
