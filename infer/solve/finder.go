@@ -75,11 +75,11 @@ func (f *Finder) find(p, inMetric *data.ProblemData) (*infer.Solution, error) {
 	if len(tasks) < min(2, m) {
 		return &infer.Solution{Omega: multitask.Uniform(m)}, nil
 	}
-	seen := p
+	rows := p
 	if f.network.Config.FeatureFree() {
-		seen = inMetric
+		rows = inMetric
 	}
-	payload, err := model.PrepareSeen(f.network.Config, only(seen, tasks))
+	payload, err := model.PrepareSeen(f.network.Config, only(rows, tasks))
 	if err != nil {
 		return nil, err
 	}
