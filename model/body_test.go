@@ -83,6 +83,12 @@ func init() {
 	model.RegisterLink("test-shape", model.Link{
 		Build: func(_ model.Inputs, o *layers.Node) *layers.Node { return op.Must(op.Sum(o)) },
 	})
+	model.RegisterBody("test-start", model.Body{
+		Params: func(model.Config) []model.Spec {
+			return []model.Spec{{Name: "M", Shape: []int{2, 4}, Start: make([]float64, 7)}}
+		},
+		Build: wide,
+	})
 }
 
 // pairs is a small network of the body of pairs.
@@ -175,7 +181,11 @@ func TestBodiesThatDoNotFitAreRefused(t *testing.T) {
 		`body "test-features": weights of shape (9, 4) for rows of 4 features`: graphOf(func(c *model.Config) { c.Body = "test-features" }),
 		`body "test-width": E has the shape (2, 9); it must have [2 4]`:        graphOf(func(c *model.Config) { c.Body = "test-width" }),
 		`estimator "test-shape": Phi has the shape (2, 4); it must have [2 2]`: graphOf(func(c *model.Config) { c.Estimator = "test-shape" }),
-		`link "test-shape": v(o) has the shape (); it must have [2]`:           graphOf(func(c *model.Config) { c.Link = "test-shape" }),
+		`parameter "M" starts with 7 numbers; its shape [2 4] has 8`: func() error {
+			_, err := model.NewNetwork(with(func(c *model.Config) { c.Body = "test-start" }), 1)
+			return err
+		},
+		`link "test-shape": v(o) has the shape (); it must have [2]`: graphOf(func(c *model.Config) { c.Link = "test-shape" }),
 	} {
 		datatest.Says(t, call(), nil, want)
 	}

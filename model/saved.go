@@ -32,6 +32,13 @@ func NewNetwork(c Config, seed uint64) (*Network, error) {
 	if err != nil {
 		return nil, err
 	}
+	for _, s := range c.Specs() {
+		size := layers.Shape(s.Shape).TotalSize()
+		if s.Start != nil && len(s.Start) != size {
+			return nil, ErrMismatch.Errorf("parameter %q starts with %d numbers; its shape %v has %d",
+				s.Name, len(s.Start), s.Shape, size)
+		}
+	}
 	return &Network{
 		Config: c,
 		Params: NewParams(c, seed),
