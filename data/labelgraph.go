@@ -33,6 +33,11 @@ func NewLabelGraph(x Matrix, class []int32, k int) (*LabelGraph, error) {
 	if k < 1 || k >= n {
 		return nil, Invalid("label graph: k = %d nearest neighbours of %d rows; k must be in 1..%d", k, n, n-1)
 	}
+	for i, v := range x.SquaredNorms() {
+		if !(v <= math.MaxFloat64) { // or NaN
+			return nil, Invalid("label graph: row %d: its features must be finite", i)
+		}
+	}
 	return connect(nearest(x, k), class), nil
 }
 

@@ -3,6 +3,7 @@ package data
 import (
 	gocmp "cmp"
 	"encoding/json"
+	"math"
 	"math/rand/v2"
 	"os"
 	"slices"
@@ -129,9 +130,11 @@ func TestNeighboursAreTheNearestInFloat64(t *testing.T) {
 
 func TestLabelGraphRefusesBadInput(t *testing.T) {
 	x, _ := NewDense(3, 1, []float32{0, 1, 2})
+	unknown, _ := NewDense(3, 1, []float32{0, float32(math.NaN()), 2})
 	class := []int32{0, 1, 0}
 	datatest.Refused(NewLabelGraph(x, class, 3))(t, ErrInvalid, "k = 3")
 	datatest.Refused(NewLabelGraph(x, class, 0))(t, ErrInvalid, "k = 0")
+	datatest.Refused(NewLabelGraph(unknown, class, 1))(t, ErrInvalid, "finite")
 }
 
 func TestQuantileClassesFillBinsEquallyAndKeepTiesTogether(t *testing.T) {
