@@ -10,6 +10,7 @@ package infer
 
 import (
 	"math"
+	"slices"
 
 	"gonum.org/v1/gonum/floats"
 	"gonum.org/v1/gonum/mat"
@@ -17,7 +18,7 @@ import (
 	"l2mt/data/fault"
 )
 
-// ErrInvalid marks a Phi or rho for which the problem is not defined.
+// ErrInvalid marks a Phi, spectrum or rho for which the problem is not defined.
 var ErrInvalid = fault.New("invalid input")
 
 // tieTolerance is how far above the lowest eigenvalue another still counts as
@@ -83,8 +84,8 @@ func Omega(phi *mat.SymDense, rho float64) (*Solution, error) {
 		return nil, ErrInvalid.Errorf("Phi: it has no eigendecomposition in float64")
 	}
 	kappa := e.Values(nil)
-	if !finite(floats.Norm(kappa, math.Inf(1))) {
-		return nil, ErrInvalid.Errorf("Phi: its eigenvalues are not finite in float64")
+	if err := checkSpectrum(kappa); err != nil {
+		return nil, err
 	}
 	k := lowestMultiplicity(kappa)
 	s := &Solution{
@@ -95,7 +96,11 @@ func Omega(phi *mat.SymDense, rho float64) (*Solution, error) {
 	s.Mu = make([]float64, m)
 	switch {
 	case rho > 0:
-		s.Mu, s.Tau = DualScan(kappa, rho)
+		var err error
+		s.Mu, s.Tau, err = DualScan(kappa, rho)
+		if err != nil {
+			return nil, err
+		}
 		for k < m && s.Mu[k] > 0 {
 			k++
 		}
@@ -169,8 +174,9 @@ func compose(u *mat.Dense, mu []float64) *mat.SymDense {
 //	minimise    rho ||mu||^2 + <mu, kappa>
 //	subject to  mu >= 0, sum(mu) = 1
 //
-// kappa must ascend, as an eigendecomposition returns it, and all be finite. With mu comes the
-// multiplier tau, for which mu_i = max(0, -(kappa_i + tau) / (2 rho)).
+// kappa must ascend, as an eigendecomposition returns it. With mu comes the
+// multiplier tau, for which mu_i = max(0, -(kappa_i + tau) / (2 rho)). DualScan returns an error that wraps ErrInvalid if kappa is empty,
+// does not ascend or is not finite, or if rho is not positive and finite.
 //
 // The dual is a convex function of tau, quadratic between neighbouring -kappa_i,
 // and the region in which exactly the k lowest eigenvalues have positive mu has
@@ -189,7 +195,13 @@ func compose(u *mat.Dense, mu []float64) *mat.SymDense {
 //
 // so that all sums are of nonnegative numbers of at most theta <= 1, and the
 // scale of kappa and rho does not matter.
-func DualScan(kappa []float64, rho float64) (mu []float64, tau float64) {
+func DualScan(kappa []float64, rho float64) (mu []float64, tau float64, err error) {
+	if !(rho > 0) || !finite(rho) {
+		return nil, 0, ErrInvalid.Errorf("rho: it is %v; the scan needs it positive and finite", rho)
+	}
+	if err := checkSpectrum(kappa); err != nil {
+		return nil, 0, err
+	}
 	mu = make([]float64, len(kappa)) // holds z until theta is known
 	lowest := kappa[0]
 	support := 1
@@ -206,7 +218,20 @@ func DualScan(kappa []float64, rho float64) (mu []float64, tau float64) {
 	for i := range support {
 		mu[i] = max(0, theta-mu[i])
 	}
-	return mu, -(lowest + 2*rho*theta)
+	return mu, -(lowest + 2*rho*theta), nil
+}
+
+func checkSpectrum(kappa []float64) error {
+	switch {
+	case len(kappa) == 0:
+		return ErrInvalid.Errorf("kappa: it is empty; it needs an eigenvalue for every task")
+	case !finite(kappa[0]) || !finite(kappa[len(kappa)-1]):
+		return ErrInvalid.Errorf("kappa: it runs from %v to %v; it must be finite", kappa[0],
+			kappa[len(kappa)-1])
+	case !slices.IsSorted(kappa):
+		return ErrInvalid.Errorf("kappa: it does not ascend; sort the eigenvalues")
+	}
+	return nil
 }
 
 func finite(x float64) bool {

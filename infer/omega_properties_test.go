@@ -200,6 +200,24 @@ func TestUnusableInput(t *testing.T) {
 			t.Errorf("%s: %v, %v", c.name, s, err)
 		}
 	}
+	for _, c := range []struct {
+		name  string
+		kappa []float64
+		rho   float64
+	}{
+		{"no spectrum", nil, 1},
+		{"descending", []float64{2, 1}, 1},
+		{"NaN first", []float64{math.NaN(), 1}, 1},
+		{"NaN within", []float64{0, math.NaN(), 1}, 1},
+		{"infinite", []float64{0, math.Inf(1)}, 1},
+		{"rho zero", []float64{0, 1}, 0},
+		{"rho negative", []float64{0, 1}, -1},
+		{"rho NaN", []float64{0, 1}, math.NaN()},
+	} {
+		if _, _, err := DualScan(c.kappa, c.rho); !errors.Is(err, ErrInvalid) {
+			t.Errorf("%s: %v", c.name, err)
+		}
+	}
 }
 
 // The largest finite entries overflow inside the decomposition. That must end in

@@ -3,6 +3,7 @@ package infer
 import (
 	"encoding/binary"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"math"
 	"math/rand/v2"
@@ -161,7 +162,8 @@ func TestGolden(t *testing.T) {
 			case "spectrum":
 				kappa, rho := ascending(c.Inputs.Kappa), c.Config.Rho
 				size := max(math.Abs(kappa[0]), math.Abs(kappa[len(kappa)-1]))
-				mu, tau := DualScan(kappa, rho)
+				mu, tau, err := DualScan(kappa, rho)
+				datatest.Check(t, err)
 				for i, w := range ascending(want.Mu) {
 					near(fmt.Sprintf("mu[%d]", i), mu[i], w, max(1, size/rho))
 				}
@@ -200,7 +202,8 @@ func TestGolden(t *testing.T) {
 	}
 	datatest.Holds(t, seen["spectrum"] == 31 && seen["matrix"] == 29, "ran %v, want 31 spectra and 29 matrices", seen)
 	c := g.Counterexample // on which the algorithm that the paper prints leaves the feasible set
-	mu, tau := DualScan(ascending(c.Kappa), c.Rho)
+	mu, tau, err := DualScan(ascending(c.Kappa), c.Rho)
+	datatest.Check(t, err)
 	datatest.Equal(t, mu, ascending(c.Corrected.Mu), "mu")
 	datatest.Equal(t, tau, c.Corrected.Tau, "tau")
 }
@@ -262,7 +265,8 @@ func TestScanProperties(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		kappa, rho := drawSpectrum(t)
 		before := slices.Clone(kappa)
-		mu, tau := DualScan(kappa, rho)
+		mu, tau, err := DualScan(kappa, rho)
+		datatest.Check(t, err)
 		datatest.Need(t, slices.Equal(kappa, before), "the scan changed its input")
 		r := spectrumResidual(kappa, rho, mu, tau)
 		datatest.Need(t, r <= kktTolerance, "KKT residual %g: mu %v, tau %v", r, mu, tau)
@@ -280,7 +284,8 @@ func TestScanOfAMillion(t *testing.T) {
 	kappa := datatest.Normals[float64](rng, 1_000_000)
 	slices.Sort(kappa)
 	for _, rho := range []float64{1e-9, 0.7, 1e4, 1e9} { // from one eigenvalue in the support to all
-		mu, tau := DualScan(kappa, rho)
+		mu, tau, err := DualScan(kappa, rho)
+		datatest.Check(t, err)
 		r := spectrumResidual(kappa, rho, mu, tau)
 		datatest.Holds(t, r <= kktTolerance, "rho %g: KKT residual %g", rho, r)
 	}
@@ -300,6 +305,8 @@ func FuzzDualScan(f *testing.F) {
 	add(math.MaxFloat64, -math.MaxFloat64, math.MaxFloat64)
 	add(5e-324, -5e-324, 0, 5e-324)
 	add(1e-12, 1e6, 1e6+1e-9)
+	add(-1, 1, 2)
+	add(1, math.NaN(), 2)
 	f.Fuzz(func(t *testing.T, b []byte, rho float64) {
 		var kappa []float64
 		valid := rho > 0 && finite(rho)
@@ -309,10 +316,13 @@ func FuzzDualScan(f *testing.F) {
 			kappa = append(kappa, k)
 		}
 		slices.Sort(kappa)
-		if !valid || len(kappa) == 0 {
+		mu, tau, err := DualScan(kappa, rho)
+		if err != nil {
+			datatest.Need(t, errors.Is(err, ErrInvalid) && (!valid || len(kappa) <= 0),
+				"refused a valid spectrum, or without ErrInvalid: %v", err)
 			return
 		}
-		mu, tau := DualScan(kappa, rho)
+		datatest.Need(t, valid && len(kappa) != 0, "accepted kappa %v, rho %v", kappa, rho)
 		if sum := floats.Sum(mu); floats.Min(mu) < 0 || !(math.Abs(sum-1) <= 1e-12*float64(len(mu))) {
 			t.Fatalf("infeasible: mu %v sums to %v", mu, sum)
 		}

@@ -21,11 +21,14 @@ import (
 func Slopes(phi *mat.SymDense, rho float64, gradient mat.Symmetric) (
 	gradientPhi *mat.SymDense, gradientRho float64, err error) {
 	var e mat.EigenSym
-	if !(rho > 0) || !e.Factorize(phi, true) {
-		return nil, 0, ErrInvalid.Errorf("rho: it is %v, which must be positive, or Phi has no eigendecomposition in float64", rho)
+	if !e.Factorize(phi, true) {
+		return nil, 0, ErrInvalid.Errorf("Phi: it has no eigendecomposition in float64")
 	}
 	kappa := e.Values(nil)
-	mu, _ := DualScan(kappa, rho)
+	mu, _, err := DualScan(kappa, rho)
+	if err != nil {
+		return nil, 0, err
+	}
 	var u, inner, slope, half mat.Dense
 	e.VectorsTo(&u)
 	inner.Product(u.T(), gradient, &u)
