@@ -33,12 +33,13 @@ func NewLabelGraph(x Matrix, class []int32, k int) (*LabelGraph, error) {
 	if k < 1 || k >= n {
 		return nil, Invalid("label graph: k = %d nearest neighbours of %d rows; k must be in 1..%d", k, n, n-1)
 	}
-	for i, v := range x.SquaredNorms() {
+	norm := x.SquaredNorms()
+	for i, v := range norm {
 		if !(v <= math.MaxFloat64) { // or NaN
 			return nil, Invalid("label graph: row %d: its features must be finite", i)
 		}
 	}
-	return connect(nearest(x, k), class), nil
+	return connect(nearest(x, norm, k), class), nil
 }
 
 // QuantileClasses returns the classes of a regression task for its label
@@ -81,27 +82,27 @@ func connect(neighbours [][]int32, class []int32) *LabelGraph {
 
 // nearest returns the k nearest others of every row, nearest first, ties going
 // to the lower index. Distances are sums of squared differences in float64.
-func nearest(x Matrix, k int) [][]int32 {
-	neighbours := make([][]int32, x.Rows())
+//
+// They are summed for those rows only that may be among the k nearest by
+// ||a||^2 + ||b||^2 - 2 a'b, with the squared norms, which takes a product for all and whose error
+// is bounded.
+func nearest(x Matrix, norm []float64, k int) [][]int32 {
+	neighbours := make([][]int32, len(norm))
+	widest := slices.Max(norm)
 	var work errgroup.Group
 	work.SetLimit(runtime.GOMAXPROCS(0))
-	for i := range neighbours {
+	for i := range norm {
 		work.Go(func() error {
 			row := make([]float64, x.Cols())
 			x.Row(i).AddTo(row, 1)
-			difference := make([]float64, x.Cols())
-			distance := make([]float64, x.Rows())
-			for j := range distance {
-				copy(difference, row)
-				x.Row(j).AddTo(difference, -1)
-				distance[j] = square(difference)
+			distance := make([]float64, len(norm))
+			x.Mul(distance, row, 1)
+			for j, product := range distance {
+				distance[j] = norm[i] + norm[j] - 2*product
 			}
 			distance[i] = math.Inf(1)
-			order := make([]int, len(distance))
-			floats.ArgsortStable(distance, order)
-			for _, j := range order[:k] {
-				neighbours[i] = append(neighbours[i], int32(j))
-			}
+			slack := 16 * float64(x.Cols()+2) * unit * (norm[i] + widest)
+			neighbours[i] = nearestTo(x, row, k, distance, slack)
 			return nil
 		})
 	}
@@ -109,9 +110,32 @@ func nearest(x Matrix, k int) [][]int32 {
 	return neighbours
 }
 
-// square sums the squares of the differences of two rows, column by column, so that the
-// sum is the same however the rows are stored.
-func square(difference []float64) (sum float64) {
+// unit is half the distance from 1 to the next float64.
+const unit = 1.0 / (1 << 53)
+
+// nearestTo returns the k rows nearest to a row, given all distances from it, computed
+// in another way. A row further than the k-th by more than the errors of both, which is at
+// most slack, is out.
+func nearestTo(x Matrix, row []float64, k int, distance []float64, slack float64) []int32 {
+	limit := slices.Sorted(slices.Values(distance))[k-1] + slack
+	var rows []int32
+	var exact []float64
+	for j, d := range distance {
+		if d <= limit {
+			rows = append(rows, int32(j))
+			exact = append(exact, squaredDistance(row, x.Row(j)))
+		}
+	}
+	order := make([]int, len(rows))
+	floats.ArgsortStable(exact, order)
+	return Picked(rows, order[:k])
+}
+
+// squaredDistance sums the squared differences of two rows of one matrix, column
+// by column, so that the sum is the same however they are stored.
+func squaredDistance(a []float64, b Row) (sum float64) {
+	difference := slices.Clone(a)
+	b.AddTo(difference, -1)
 	for _, d := range difference {
 		sum += float64(d * d) // the conversion keeps a processor from fusing both, which would round otherwise
 	}

@@ -64,7 +64,7 @@ func TestLabelGraphGolden(t *testing.T) {
 			x := datatest.Must(NewDense(len(c.Inputs.X), len(c.Inputs.X[0]), values))(t)
 			near := make([][]int32, x.Rows())
 			if k := min(c.Config.K, x.Rows()-1); k > 0 {
-				near = nearest(x, k)
+				near = nearest(x, x.SquaredNorms(), k)
 			}
 			for i, want := range c.Expected.Neighbours {
 				datatest.Holds(t, slices.Equal(near[i], want), "row %d has the neighbours %v, want %v", i, near[i], want)
@@ -122,7 +122,7 @@ func TestNeighboursAreTheNearestInFloat64(t *testing.T) {
 			k := 1 + r.IntN(n-1)
 			want := bruteNearest(dense, k)
 			for storage, x := range map[string]Matrix{"dense": dense, "sparse": sparseCopy(t, dense)} {
-				datatest.Equal(t, nearest(x, k), want, "%s %s rows, seed %d, n %d, d %d, k %d", storage, name, seed, n, d, k)
+				datatest.Equal(t, nearest(x, x.SquaredNorms(), k), want, "%s %s rows, seed %d, n %d, d %d, k %d", storage, name, seed, n, d, k)
 			}
 		}
 	}

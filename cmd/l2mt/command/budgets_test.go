@@ -27,7 +27,7 @@ var budgets = map[string]int{
 	"cmd/l2mt":                      15,
 	"cmd/l2mt/command":              19911, // 46: builds are told apart, streams; 49: the answer first, in 80 columns; 50: shards, curves of sweeps
 	"cmd/l2mt/internal/plot":        4685,  // 49: predictions against what came true
-	"data":                          11926, // 48: the metric of the experience; 49: time, groups, weights
+	"data":                          12116, // 48: the metric of the experience; 49: time, groups, weights
 	"data/datatest":                 713,   // 52: one Must, Check, Holds, Need, Refused, Says and Equal for all tests
 	"data/digits":                   159,
 	"data/experience":               4421,  // 46: what is missing is named
@@ -65,7 +65,7 @@ var budgets = map[string]int{
 const (
 	// whole bounds the sum of all packages, which issues 46 to 51 have brought from 207,895 to here.
 	// They might add 29,000: the rest is to be taken out again, and issue 52 goes to 210,000.
-	whole = 218404
+	whole = 218561
 	// testLines bounds the lines of all tests. Each fault of issue 46 has a test, and the models of
 	// issues 47 and 48 have some 2,300 lines; serve (51) has 600.
 	testLines = 25623
