@@ -147,6 +147,32 @@ func (p *ProblemData) Check() error {
 	return fault
 }
 
+// Foreign says of every task whether a class of several is foreign to it, as the classes of another
+// target of a table are: tasks with the class tell it from others, but from none of this task.
+func (p *ProblemData) Foreign(class int) []bool {
+	foreign := make([]bool, len(p.Tasks))
+	if p.Several() == 0 {
+		return foreign
+	}
+	related := map[float64]bool{}
+	for _, t := range p.Tasks {
+		if slices.Contains(t.TrainSet.Y, float64(class)) {
+			for _, y := range t.TrainSet.Y {
+				related[y] = true
+			}
+		}
+	}
+	known := func(y float64) bool {
+		return related[y]
+	}
+	for i, t := range p.Tasks {
+		y := t.TrainSet.Y
+		foreign[i] = len(related) > 1 && len(y) > 0 &&
+			!slices.ContainsFunc(y, known)
+	}
+	return foreign
+}
+
 // Cols is the number of features d, the same in every task.
 func (p *ProblemData) Cols() int {
 	return p.Tasks[0].TrainSet.X.Cols()

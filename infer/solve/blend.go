@@ -67,7 +67,11 @@ func newBlend(b *Bench, parts []*evidence.HeldOut, without int) *blend {
 				continue
 			}
 			for c := range classes {
-				e.scores = append(e.scores, e.rowScores(parts, i, j*classes+c))
+				scores := e.rowScores(parts, i, j*classes+c)
+				if scores == nil {
+					continue
+				}
+				e.scores = append(e.scores, scores)
 				e.y = append(e.y, e.target(i, y, c))
 				e.weight = append(e.weight, weights[j]/sharers)
 			}
@@ -89,10 +93,14 @@ func newBlend(b *Bench, parts []*evidence.HeldOut, without int) *blend {
 	return e
 }
 
-// rowScores are the candidates' predictions for a row of a task, or for one class.
+// rowScores are the candidates' predictions for a row of a task, or for one class; nil where a
+// candidate takes the class for foreign to the task.
 func (e *blend) rowScores(parts []*evidence.HeldOut, task, number int) (scores []float64) {
 	for _, h := range parts {
 		score := h.Scores[task][number]
+		if math.IsInf(score, -1) {
+			return nil
+		}
 		if e.counts > 0 {
 			score = math.Log(score)
 		}
@@ -268,9 +276,13 @@ func (b *Bench) blended(parts []*evidence.HeldOut) [][]float64 {
 			fold := b.foldsOf(i)
 			classes := max(1, e.classes)
 			for j := range scores {
-				if fold[j/classes] == k {
-					score := floats.Dot(v, e.rowScores(parts, i, j))
-					scores[j] = e.center[i] + e.scale[i]*score
+				if fold[j/classes] != k {
+					continue
+				}
+				scores[j] = math.Inf(-1)
+				row := e.rowScores(parts, i, j)
+				if row != nil {
+					scores[j] = e.center[i] + e.scale[i]*floats.Dot(v, row)
 				}
 			}
 		}

@@ -14,6 +14,7 @@ import (
 	"testing"
 	"time"
 
+	"gonum.org/v1/gonum/floats"
 	"gonum.org/v1/gonum/mat"
 
 	"l2mt/data"
@@ -274,5 +275,50 @@ func TestWhatIsCutOffHasNoSay(t *testing.T) {
 	}
 	for _, w := range c.Weighed {
 		datatest.Holds(t, w.View == Curves || w.View == Straight || w.View == Level, "%s has a say", w.Called)
+	}
+}
+
+// Tasks may have classes of their own, which are foreign to other tasks, and a class a single row,
+// which a fold holds out. Where labels say nothing candidates may weigh nothing.
+func TestForeignClasses(t *testing.T) {
+	sets := [][]float64{{0, 1, 2}, {3, 4}, {3, 4}}
+	for seed := range uint64(2) {
+		r := data.Stream(seed, "foreign")
+		p := &data.ProblemData{Problem: &data.Problem{Name: "p", Classes: []string{"a", "b", "c", "d", "e"}}}
+		for i, classes := range sets {
+			n := 3 + r.IntN(8)
+			set := data.Samples{X: datatest.Must(data.NewDense(n, 5, datatest.Normals[float32](r, 5*n)))(t)}
+			for range n {
+				set.Y = append(set.Y, classes[r.IntN(2)])
+			}
+			copy(set.Y, classes)
+			task := &data.Task{Name: fmt.Sprint("t", i), Kind: data.Classification}
+			p.Tasks = append(p.Tasks, data.TaskData{Task: task, TrainSet: set})
+		}
+		b := bench(t, nil, p, Options{Seed: seed})
+		choice := choose(t, b, Parts{})
+		for i, scores := range choice.HeldOut.Scores {
+			datatest.Holds(t, !slices.ContainsFunc(scores, math.IsNaN), "seed %d, task %d, rows held out: %v", seed, i, scores)
+		}
+		mean := *choice
+		mean.Weighed = slices.Clone(choice.Weighed)
+		for k := range mean.Weighed {
+			mean.Weighed[k].Weight = 0
+		}
+		for what, f := range map[string]*Fitted{
+			"the choice": datatest.Must(b.Fit(t.Context(), choice))(t), "the mean": datatest.Must(b.Fit(t.Context(), &mean))(t),
+			"curves": fit(t, b, Candidate{Structure: Structure{View: Curves}}),
+		} {
+			if f.Shared != nil {
+				sum := floats.Sum(f.Shared.B)
+				datatest.Holds(t, !math.IsNaN(sum) && !math.IsInf(sum, 0), "seed %d, %s: levels of a new task %v", seed, what, f.Shared.B)
+			}
+			for i, classes := range sets {
+				for k, score := range datatest.Must(f.Scores(i, p.Tasks[i].TrainSet.X))(t) {
+					foreign := !slices.Contains(classes, float64(k%5))
+					datatest.Holds(t, math.IsInf(score, -1) == foreign && !math.IsNaN(score), "seed %d, %s, task %d, class %d: %v", seed, what, i, k%5, score)
+				}
+			}
+		}
 	}
 }

@@ -131,7 +131,8 @@ func (b *Bench) sum(ctx context.Context, f *Fitted) (*multitask.Result, error) {
 		}
 		floats.AddScaled(sum.W.RawMatrix().Data,
 			w.Weight, r.W.RawMatrix().Data)
-		floats.AddScaled(sum.B, w.Weight, r.B)
+		positive := max(w.Weight, math.SmallestNonzeroFloat64) // foreign classes stay at -Inf
+		floats.AddScaled(sum.B, positive, r.B)
 		omega := multitask.Normalised(r.Omega).RawSymmetric().Data
 		floats.AddScaled(sum.Omega.RawSymmetric().Data,
 			max(w.Weight, lowest), omega)

@@ -442,11 +442,14 @@ func (f *features) correlate(p *mixed.Problem, chosen []int) {
 // problem is the mixed model of a structure, for one class of several against the rest.
 func (f *features) problem(s Structure, class int) mixed.Problem {
 	p, chosen := f.components(s)
+	foreign := f.Foreign(class)
 	for i, t := range f.Tasks {
-		task := mixed.Task{
-			Loading:  f.loading[i],
-			Features: f.rows(i, chosen),
+		task := mixed.Task{Loading: f.loading[i]}
+		if foreign[i] {
+			p.Tasks = append(p.Tasks, task)
+			continue
 		}
+		task.Features = f.rows(i, chosen)
 		task.Weight = t.TrainSet.Weight
 		if f.counts > 0 {
 			task.Weight = f.weights(i, t.TrainSet.Weights())
@@ -534,6 +537,11 @@ func (f *features) fit(
 				r.W.Set(class*wide+j, i, v)
 			}
 			r.B[i*classes+class] = f.center[t] + f.scale[t]*level
+		}
+		for i, foreign := range f.Foreign(class) {
+			if foreign {
+				r.B[i*classes+class] = math.Inf(-1)
+			}
 		}
 	}
 	return result, nil
@@ -726,7 +734,7 @@ func (f *features) doubt(p *posterior, class int) *saved.Doubt {
 }
 
 // embed turns weights of the columns of a table into weights of the rows that the steps make. A
-// new task has the mean of all.
+// new task has the mean of all, and the mean level of a class.
 func (f *features) embed(r *multitask.Result) *multitask.Result {
 	standardise := f.steps[0]
 	wide := f.Cols()
@@ -749,8 +757,16 @@ func (f *features) embed(r *multitask.Result) *multitask.Result {
 			}
 		}
 	}
+	known := make([]float64, classes) // tasks that the class is not foreign to
+	for i, b := range r.B {
+		if !math.IsInf(b, -1) {
+			known[i%classes]++
+		}
+	}
 	for i, b := range embedded.B[:len(r.B)] {
-		embedded.B[len(r.B)+i%classes] += b / float64(m)
+		if !math.IsInf(b, -1) {
+			embedded.B[len(r.B)+i%classes] += b / known[i%classes]
+		}
 	}
 	return &embedded
 }

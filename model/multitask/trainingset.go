@@ -98,7 +98,7 @@ func Training(problem *data.ProblemData) (*TrainingSet, error) {
 	}
 	p.share()
 	for c := range p.classes {
-		err := p.omit(c, problem.Tasks)
+		err := p.omit(c, problem)
 		if err != nil {
 			return nil, err
 		}
@@ -130,37 +130,31 @@ func (p *TrainingSet) share() {
 }
 
 // omit leaves out the rows of tasks that lack a class of several, unless it is in tasks alone
-// that have no other. It is foreign to tasks as the classes of another target of a table are.
-func (p *TrainingSet) omit(class int, tasks []data.TaskData) error {
+// that have no other.
+func (p *TrainingSet) omit(class int, problem *data.ProblemData) error {
 	if p.loss == Square {
 		return nil
 	}
 	var labels []float64
-	var relatives []float64 // the labels of tasks that have the class
-	contrast := false       // a task has rows of the class and others
+	contrast := false // a task has rows of the class and others
 	for i := class; i < len(p.tasks); i += p.classes {
 		y := p.tasks[i].y
 		labels = append(labels, y...)
 		contrast = contrast || slices.Contains(y, 1) && slices.Contains(y, -1)
-		if p.classes > 1 && slices.Contains(y, 1) {
-			relatives = append(relatives, tasks[i/p.classes].TrainSet.Y...)
-		}
 	}
 	n := len(labels)
 	if n == 0 || slices.Min(labels) == slices.Max(labels) &&
 		(p.classes == 1 || labels[0] > 0) {
 		return ErrInvalidData.Errorf("y: all %d training rows of all tasks have the same label; there must be two labels", n)
 	}
-	related := func(y float64) bool {
-		return slices.Contains(relatives, y)
+	known := slices.Contains(labels, 1)
+	if p.classes == 1 || known && !contrast {
+		return nil
 	}
-	for i := class; i < len(p.tasks) && p.classes > 1; i += p.classes {
-		t := &p.tasks[i]
-		if (contrast || !slices.Contains(labels, 1)) &&
-			!slices.Contains(t.y, 1) {
-			y := tasks[i/p.classes].TrainSet.Y
-			t.foreign = relatives == nil || len(t.y) > 0 &&
-				!slices.ContainsFunc(y, related)
+	for i, foreign := range problem.Foreign(class) {
+		t := &p.tasks[i*p.classes+class]
+		if !slices.Contains(t.y, 1) {
+			t.foreign = foreign || !known
 			t.x = t.x.Take(nil)
 			t.y = nil
 			t.weights = nil
