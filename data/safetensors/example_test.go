@@ -2,20 +2,29 @@ package safetensors_test
 
 import (
 	"fmt"
+	"os"
+	"path/filepath"
 
 	"l2mt/data/safetensors"
 )
 
 func Example() {
-	file, err := safetensors.Encode([]safetensors.Tensor{
+	path := filepath.Join(os.TempDir(), "example.safetensors")
+	defer os.Remove(path)
+	err := safetensors.Write(path, []safetensors.Tensor{
 		{Name: "W", DType: safetensors.F32, Shape: []int{2, 2}, Value: []float64{1, 2, 3, 4}},
 	}, map[string]string{"step": "12"})
 	if err != nil {
 		fmt.Println(err)
 		return
 	}
-	tensors, metadata, err := safetensors.Decode(file)
+	tensors, metadata, err := safetensors.Read(path)
 	fmt.Println(tensors[0].Name, tensors[0].Shape, tensors[0].Value, metadata["step"], err)
+	file, err := os.ReadFile(path)
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
 	_, _, err = safetensors.Decode(file[:len(file)-1])
 	fmt.Println(err)
 	// Output:

@@ -61,9 +61,7 @@ func read(in io.Reader, size int64) (
 	limit := int(size) - lengthSize - len(header) // of the data
 	want := metadata[checksumKey]
 	sum := sha256.New()
-	if want != "" {
-		in = io.TeeReader(in, sum)
-	}
+	in = io.TeeReader(in, sum)
 	for _, e := range entries {
 		if err := e.check(end, limit); err != nil {
 			return nil, nil, ErrFormat.Errorf("tensor %q: %w", e.name, err)
@@ -98,9 +96,8 @@ func read(in io.Reader, size int64) (
 // tensor again.
 func numbers[T float32 | float64](r io.Reader, e entry) ([]float64, error) {
 	value := make([]float64, product(e.Shape))
-	stored := make([]T, min(len(value), piece))
 	for part := range slices.Chunk(value, piece) {
-		stored = stored[:len(part)]
+		stored := make([]T, len(part))
 		err := binary.Read(r, binary.LittleEndian, stored)
 		if err != nil {
 			return nil, err

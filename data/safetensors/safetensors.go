@@ -11,7 +11,6 @@
 package safetensors
 
 import (
-	"bytes"
 	"crypto/sha256"
 	"encoding/binary"
 	"encoding/hex"
@@ -76,32 +75,19 @@ type entry struct {
 // "sha256" is taken. Path holds either the old content or the new.
 func Write(path string, tensors []Tensor, metadata map[string]string) error {
 	return files.Write(path, func(w io.Writer) error {
-		return writeAll(w, tensors, metadata)
+		head, err := header(tensors, metadata)
+		if err != nil {
+			return err
+		}
+		_, err = w.Write(head)
+		return errors.Join(err, writeData(w, tensors))
 	})
-}
-
-// Encode returns the file that Write writes.
-func Encode(tensors []Tensor, metadata map[string]string) ([]byte, error) {
-	var b bytes.Buffer
-	err := writeAll(&b, tensors, metadata)
-	return b.Bytes(), err
-}
-
-func writeAll(w io.Writer, tensors []Tensor, metadata map[string]string) error {
-	head, err := header(tensors, metadata)
-	if err != nil {
-		return err
-	}
-	_, err = w.Write(head)
-	return errors.Join(err, writeData(w, tensors))
 }
 
 // header returns the bytes before the data, which is aligned.
 func header(tensors []Tensor, metadata map[string]string) ([]byte, error) {
 	sum := sha256.New() // it stands before the data, so the data is gone through twice
-	if err := writeData(sum, tensors); err != nil {
-		return nil, err
-	}
+	_ = writeData(sum, tensors) // a hash takes everything
 	texts := map[string]string{}
 	maps.Copy(texts, metadata)
 	texts[checksumKey] = hex.EncodeToString(sum.Sum(nil))
@@ -148,7 +134,11 @@ func product(shape []int) int {
 
 func writeData(w io.Writer, tensors []Tensor) error {
 	for _, t := range tensors {
-		err := writeNumbers(w, t.DType, t.Value)
+		write := writeNumbers[float32]
+		if t.DType == F64 {
+			write = writeNumbers[float64]
+		}
+		err := write(w, t.Value)
 		if err != nil {
 			return err
 		}
@@ -156,20 +146,13 @@ func writeData(w io.Writer, tensors []Tensor) error {
 	return nil
 }
 
-func writeNumbers(w io.Writer, d DType, value []float64) error {
-	var b []byte
+func writeNumbers[T float32 | float64](w io.Writer, value []float64) error {
 	for part := range slices.Chunk(value, piece) {
-		b = b[:0]
-		for _, v := range part {
-			if d == F64 {
-				b = binary.LittleEndian.AppendUint64(b,
-					math.Float64bits(v))
-			} else {
-				b = binary.LittleEndian.AppendUint32(b,
-					math.Float32bits(float32(v)))
-			}
+		stored := make([]T, len(part))
+		for i, v := range part {
+			stored[i] = T(v)
 		}
-		_, err := w.Write(b)
+		err := binary.Write(w, binary.LittleEndian, stored)
 		if err != nil {
 			return err
 		}
