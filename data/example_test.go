@@ -24,7 +24,7 @@ func Example() {
 		fmt.Println(err)
 		return
 	}
-	file, _, err := data.GroupProblems(d, data.SampleConfig{Seed: 1, All: true})
+	file, _, err := data.GroupProblems(d, data.SampleConfig{Seed: 1, All: true, MinTasks: 2, MaxTasks: 2, TrainFraction: 0.3, ValidationFraction: 0.3})
 	if err != nil {
 		fmt.Println(err)
 		return

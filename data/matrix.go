@@ -24,8 +24,8 @@ type Matrix interface {
 	Take(rows []int) Matrix
 	// Mul sets dst (n x k) to X B, with B d x k.
 	Mul(dst, b []float64, k int)
-	// AddMulT adds X' B to dst (d x k), with B n x k.
-	AddMulT(dst, b []float64, k int)
+	// AddMulT adds X' b to dst, with b of length n.
+	AddMulT(dst, b []float64)
 	// AddGram adds X' diag(c) X v to dst, with v of length d, in one pass over the
 	// entries. It returns the sum of diag(c) X v.
 	AddGram(dst, v, c []float64) float64
@@ -203,18 +203,10 @@ func (x *Stored) mulDense(dst, b []float64, k int) {
 	}
 }
 
-// AddMulT adds X' B to dst.
-func (x *Stored) AddMulT(dst, b []float64, k int) {
+// AddMulT adds X' b to dst.
+func (x *Stored) AddMulT(dst, b []float64) {
 	for i := range x.begin {
-		r := x.Row(i)
-		if k == 1 {
-			r.AddTo(dst, b[i])
-			continue
-		}
-		in := b[i*k:][:k]
-		for p, v := range r.Value {
-			floats.AddScaled(dst[r.Column(p)*k:][:k], float64(v), in)
-		}
+		x.Row(i).AddTo(dst, b[i])
 	}
 }
 

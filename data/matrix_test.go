@@ -54,26 +54,26 @@ func TestProductsAgreeWithTheirDefinition(t *testing.T) {
 				entries.Set(i, j, float64(values[row*d+j]))
 			}
 		}
-		b, bt, start := random(d*k), random(len(rows)*k), random(d*k)
-		var product, transposed, scores mat.Dense
-		var gram mat.VecDense
+		b, bt, start := random(d*k), random(len(rows)), random(d)
+		var product, scores mat.Dense
+		var transposed, gram mat.VecDense
 		product.Mul(entries, mat.NewDense(d, k, b))
-		transposed.Mul(entries.T(), mat.NewDense(len(rows), k, bt))
-		transposed.Add(&transposed, mat.NewDense(d, k, start))
+		transposed.MulVec(entries.T(), mat.NewVecDense(len(rows), bt))
+		transposed.AddVec(&transposed, mat.NewVecDense(d, start))
 		scores.Mul(entries, mat.NewDense(d, 1, b[:d]))
 		weighted := mat.Col(nil, 0, &scores)
-		floats.Mul(weighted, bt[:len(rows)])
+		floats.Mul(weighted, bt)
 		gram.MulVec(entries.T(), mat.NewVecDense(len(rows), weighted))
-		gram.AddVec(&gram, mat.NewVecDense(d, start[:d]))
+		gram.AddVec(&gram, mat.NewVecDense(d, start))
 		for name, x := range map[string]Matrix{"dense": dense.Take(rows), "sparse": sparseCopy(t, dense).Take(rows)} {
 			got := slices.Repeat([]float64{math.NaN()}, len(rows)*k) // Mul must overwrite
 			x.Mul(got, b, k)
 			near(t, name+", X B", seed, got, product.RawMatrix().Data)
 			got = slices.Clone(start)
-			x.AddMulT(got, bt, k)
-			near(t, name+", X' B", seed, got, transposed.RawMatrix().Data)
-			got = slices.Clone(start[:d])
-			sum := x.AddGram(got, b[:d], bt[:len(rows)])
+			x.AddMulT(got, bt)
+			near(t, name+", X' B", seed, got, transposed.RawVector().Data)
+			got = slices.Clone(start)
+			sum := x.AddGram(got, b[:d], bt)
 			near(t, name+", X' diag(c) X v", seed, append(got, sum), append(slices.Clone(gram.RawVector().Data), floats.Sum(weighted)))
 			for i, v := range x.SquaredNorms() {
 				row := entries.RawRowView(i)

@@ -124,13 +124,13 @@ func (p *ProblemData) clone() *ProblemData {
 }
 
 // Check says what a problem lacks that models are fitted on: each task takes a name and a kind,
-// features, and a label for every row.
+// the features of the first task, and a label for every row.
 func (p *ProblemData) Check() error {
 	if p == nil || p.Problem == nil || len(p.Tasks) == 0 {
 		return Invalid("there is no problem with tasks")
 	}
-	var fault error
 	for i, t := range p.Tasks {
+		var fault error
 		switch {
 		case t.Task == nil:
 			fault = Invalid("task %d: it has no name and no kind", i+1)
@@ -139,12 +139,15 @@ func (p *ProblemData) Check() error {
 		case t.TrainSet.X.Rows() != len(t.TrainSet.Y):
 			fault = Invalid("task %q, y: it has %d entries for %d rows",
 				t.Name, len(t.TrainSet.Y), t.TrainSet.X.Rows())
+		case t.TrainSet.X.Cols() != p.Cols():
+			fault = Invalid("task %q: it has %d features, but the first task has %d",
+				t.Name, t.TrainSet.X.Cols(), p.Cols())
+		}
+		if fault != nil {
+			return fmt.Errorf("problem %q: %w", p.Name, fault)
 		}
 	}
-	if fault != nil {
-		fault = fmt.Errorf("problem %q: %w", p.Name, fault)
-	}
-	return fault
+	return nil
 }
 
 // Foreign says of every task whether a class of several is foreign to it, as the classes of another

@@ -1,6 +1,7 @@
 package data
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"maps"
@@ -42,6 +43,15 @@ func madeGroups(t testing.TB, sizes ...int) *Dataset {
 	return d
 }
 
+// sampling is a configuration whose zeros are the defaults of the flags.
+func sampling(c SampleConfig) SampleConfig {
+	c.MinTasks = cmp.Or(c.MinTasks, 4)
+	c.MaxTasks = cmp.Or(c.MaxTasks, 8)
+	c.TrainFraction = cmp.Or(c.TrainFraction, 0.3)
+	c.ValidationFraction = cmp.Or(c.ValidationFraction, 0.3)
+	return c
+}
+
 func encoded(t testing.TB, f *ProblemFile) string {
 	t.Helper()
 	return string(datatest.Must(f.Encode())(t))
@@ -58,6 +68,7 @@ func TestSampledProblemsKeepTheirPromises(t *testing.T) {
 		for seed := range uint64(5) {
 			d := madeClasses(t, 40, 50, 60, 70, 33, 45, 52, 61, 44, 47)
 			c.Seed = seed
+			c = sampling(c)
 			train, test, err := SampleProblems(d, c)
 			datatest.Check(t, err)
 			datatest.Need(t, len(train.Problems) == c.Train && len(test.Problems) == c.Test,
@@ -91,7 +102,7 @@ func TestSampledProblemsKeepTheirPromises(t *testing.T) {
 						"%s, seed %d: %s is in training and test problems", what, seed, one)
 				}
 			}
-			datatest.Holds(t, slices.Min(slices.Collect(maps.Keys(counts))) >= 4 && slices.Max(slices.Collect(maps.Keys(counts))) <= c.Defaults().MaxTasks && len(counts) >= 2,
+			datatest.Holds(t, slices.Min(slices.Collect(maps.Keys(counts))) >= 4 && slices.Max(slices.Collect(maps.Keys(counts))) <= c.MaxTasks && len(counts) >= 2,
 				"%s, seed %d: problems have %v tasks", name, seed, counts)
 		}
 	}
@@ -101,7 +112,6 @@ func TestSampledProblemsKeepTheirPromises(t *testing.T) {
 // half of each class.
 func checkSplit(t *testing.T, d *Dataset, c SampleConfig, task TaskData) {
 	t.Helper()
-	c = c.Defaults()
 	var all []int
 	for _, s := range task.splits() {
 		all = append(all, s.rows...)
@@ -141,7 +151,7 @@ func checkSplit(t *testing.T, d *Dataset, c SampleConfig, task TaskData) {
 func TestSamplingDependsOnTheSeedAlone(t *testing.T) {
 	d := madeClasses(t, 40, 50, 60, 70, 33, 45, 52)
 	draw := func(seed uint64) string {
-		train, test, err := SampleProblems(d, SampleConfig{Seed: seed, Train: 6, Test: 4})
+		train, test, err := SampleProblems(d, sampling(SampleConfig{Seed: seed, Train: 6, Test: 4}))
 		datatest.Check(t, err)
 		return encoded(t, train) + encoded(t, test)
 	}
@@ -153,7 +163,7 @@ func TestSamplingDependsOnTheSeedAlone(t *testing.T) {
 func TestLargerTrainingFractionsExtendSmallerOnes(t *testing.T) {
 	d := madeClasses(t, 40, 50, 60, 70, 33, 45, 52)
 	draw := func(fraction float64) *ProblemFile {
-		train, _, err := SampleProblems(d, SampleConfig{Seed: 3, Train: 5, Test: 5, TrainFraction: fraction})
+		train, _, err := SampleProblems(d, sampling(SampleConfig{Seed: 3, Train: 5, Test: 5, TrainFraction: fraction}))
 		datatest.Check(t, err)
 		return train
 	}
@@ -175,7 +185,7 @@ func TestGroupProblems(t *testing.T) {
 		sizes[i] = 10 + i
 	}
 	d := madeGroups(t, sizes...)
-	train, test, err := GroupProblems(d, SampleConfig{Train: 5, Test: 5})
+	train, test, err := GroupProblems(d, sampling(SampleConfig{Train: 5, Test: 5}))
 	datatest.Check(t, err)
 	seen := map[string]int{}
 	for s, f := range []*ProblemFile{train, test} {
@@ -192,14 +202,14 @@ func TestGroupProblems(t *testing.T) {
 			}
 		}
 	}
-	all, none, err := GroupProblems(d, SampleConfig{All: true})
+	all, none, err := GroupProblems(d, sampling(SampleConfig{All: true}))
 	datatest.Holds(t, err == nil && none == nil && len(all.Problems) == 1 && len(all.Problems[0].Tasks) == 20,
 		"All gave %v, %v, %v; want one problem of 20 tasks", all, none, err)
 }
 
 func TestProblemFilesRoundTrip(t *testing.T) {
 	d := madeClasses(t, 40, 50, 60, 70, 33, 45, 52)
-	train, _, err := SampleProblems(d, SampleConfig{Train: 3, Test: 2, Prepare: []string{"standardise"}})
+	train, _, err := SampleProblems(d, sampling(SampleConfig{Train: 3, Test: 2, Prepare: []string{"standardise"}}))
 	datatest.Check(t, err)
 	path := filepath.Join(t.TempDir(), "p.json")
 	datatest.Check(t, train.Save(path))
@@ -285,16 +295,16 @@ func TestSamplingRefusesWhatCannotBeDrawn(t *testing.T) {
 		"a class too small":                {madeClasses(t, 40, 40, 40, 40, 40, 40, 2), SampleConfig{Train: 1, Test: 1}},
 		"class pairs of targets":           {madeGroups(t, 40, 40, 40, 40, 40, 40, 40), SampleConfig{Train: 1, Test: 1}},
 	} {
-		_, _, err := SampleProblems(c.d, c.c)
+		_, _, err := SampleProblems(c.d, sampling(c.c))
 		datatest.Holds(t, errors.Is(err, ErrInvalid), "%s: error %v, want ErrInvalid", name, err)
 	}
-	_, _, err := GroupProblems(enough, SampleConfig{Train: 1, Test: 1})
+	_, _, err := GroupProblems(enough, sampling(SampleConfig{Train: 1, Test: 1}))
 	datatest.Holds(t, errors.Is(err, ErrInvalid), "groups of a dataset without: %v", err)
 }
 
 func FuzzProblems(f *testing.F) {
 	d := madeClasses(f, 40, 50, 60, 70, 33, 45, 52)
-	train, _, err := SampleProblems(d, SampleConfig{Train: 1, Test: 1})
+	train, _, err := SampleProblems(d, sampling(SampleConfig{Train: 1, Test: 1}))
 	datatest.Check(f, err)
 	f.Add([]byte(encoded(f, train)))
 	f.Add([]byte(`{"schema": 1, "dataset": {"path": "x"}, "problems": [{"name": "p", "tasks": [{"name": "t", "kind": "regression", "train": [0]}]}]}`))
@@ -314,7 +324,7 @@ func FuzzProblems(f *testing.F) {
 // a few class pairs or groups will do for it.
 func TestOneSetOfProblemsAlone(t *testing.T) {
 	few := madeClasses(t, 40, 50, 60, 70) // six pairs
-	none, test, err := SampleProblems(few, SampleConfig{Test: 60, DisjointClasses: true})
+	none, test, err := SampleProblems(few, sampling(SampleConfig{Test: 60, DisjointClasses: true}))
 	datatest.Check(t, err)
 	datatest.Need(t, none == nil && len(test.Problems) == 60,
 		"training problems %v and %d test problems, want none and 60", none, len(test.Problems))
@@ -324,12 +334,12 @@ func TestOneSetOfProblemsAlone(t *testing.T) {
 		counts[len(p.Tasks)] = true
 		for _, task := range p.Tasks {
 			pairs[task.Name] = true
-			checkSplit(t, few, SampleConfig{}, task)
+			checkSplit(t, few, sampling(SampleConfig{}), task)
 		}
 	}
 	datatest.Holds(t, len(pairs) == 6 && len(counts) == 3 && counts[6],
 		"%d pairs in problems of %v tasks, want all six, and four to six tasks", len(pairs), counts)
-	train, none, err := GroupProblems(madeGroups(t, 20, 20, 20, 20), SampleConfig{Train: 3})
+	train, none, err := GroupProblems(madeGroups(t, 20, 20, 20, 20), sampling(SampleConfig{Train: 3}))
 	datatest.Check(t, err)
 	if none != nil || slices.ContainsFunc(train.Problems, func(p *Problem) bool { return len(p.Tasks) != 4 }) {
 		t.Errorf("test problems %v and training problems %v, want none, and all of four tasks", none, train.Problems)
@@ -341,7 +351,7 @@ func TestOneSetOfProblemsAlone(t *testing.T) {
 		"6 class pairs, but two disjoint sets of problems of up to 8 tasks need 16, and one set alone 4": {Train: 1, Test: 1},
 		"6 class pairs, but two disjoint sets of problems of up to 7 tasks need 14, and one set alone 7": {Test: 1, MinTasks: 7, MaxTasks: 9},
 	} {
-		if _, _, err := SampleProblems(few, c); err == nil || !strings.Contains(err.Error(), want) {
+		if _, _, err := SampleProblems(few, sampling(c)); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%+v: error %v, want one with %q", c, err, want)
 		}
 	}
@@ -363,7 +373,7 @@ func TestProblemsOfSeveralClasses(t *testing.T) {
 			d.Group[i] = 1 // the first group lacks the last class
 		}
 	}
-	train, _, err := GroupProblems(d, SampleConfig{All: true})
+	train, _, err := GroupProblems(d, sampling(SampleConfig{All: true}))
 	datatest.Check(t, err)
 	file := datatest.Must(parseProblems(datatest.Must(train.Encode())(t)))(t)
 	p := datatest.Must(file.Bind(d))(t)[0]

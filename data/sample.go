@@ -1,7 +1,6 @@
 package data
 
 import (
-	"cmp"
 	"encoding/json"
 	"fmt"
 	"math"
@@ -10,9 +9,9 @@ import (
 )
 
 // SampleConfig says how multitask problems are drawn from a dataset, with the flags that say it
-// on the command line. The zero value of a field means its default, the paper's, but of Train and
-// Test none: the other set then draws on all class pairs or groups, and its problems have no more
-// tasks than there are. The number of tasks is uniform between its bounds.
+// on the command line, whose defaults are the paper's; in a program a zero is a zero. Without
+// training or test problems the other set draws on all class pairs or groups, and its problems have
+// no more tasks than there are. The number of tasks is uniform between its bounds.
 type SampleConfig struct {
 	Seed               uint64   `json:"seed" default:"1" help:"Seed of all random draws."`
 	Train              int      `json:"train" default:"100" help:"Number of training problems. With 0, test problems may use all classes or groups."`
@@ -30,16 +29,7 @@ type SampleConfig struct {
 	several []string // the classes of groups that have more than two
 }
 
-// Defaults returns c with zero fields replaced by their defaults.
-func (c SampleConfig) Defaults() SampleConfig {
-	c.MinTasks = cmp.Or(c.MinTasks, 4)
-	c.MaxTasks = cmp.Or(c.MaxTasks, max(8, c.MinTasks))
-	c.TrainFraction = cmp.Or(c.TrainFraction, 0.3)
-	c.ValidationFraction = cmp.Or(c.ValidationFraction, 0.3)
-	return c
-}
-
-// Validate checks a configuration after Defaults.
+// Validate checks a configuration.
 func (c SampleConfig) Validate() error {
 	switch {
 	case min(c.Train, c.Test) < 0 ||
@@ -72,7 +62,6 @@ func SampleProblems(d *Dataset, c SampleConfig) (train, test *ProblemFile, err e
 	if d.Regression() {
 		return nil, nil, Invalid("sample: %s: it has real targets; pairs of classes need class labels, but groups (--groups) take targets", d.Name)
 	}
-	c = c.Defaults()
 	if err := c.Validate(); err != nil {
 		return nil, nil, err
 	}
@@ -152,7 +141,6 @@ func GroupProblems(d *Dataset, c SampleConfig) (train, test *ProblemFile, err er
 	if d.Group == nil {
 		return nil, nil, Invalid("sample: %s: it has no group column", d.Name)
 	}
-	c = c.Defaults()
 	if err := c.Validate(); err != nil {
 		return nil, nil, err
 	}

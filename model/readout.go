@@ -44,7 +44,7 @@ func Means(c Config, p *data.ProblemData) (*mat.Dense, error) {
 			return nil, fmt.Errorf("problem %q, task %q: %w",
 				p.Name, t.Name, err)
 		}
-		t.TrainSet.X.AddMulT(a.RawRowView(i), w, 1)
+		t.TrainSet.X.AddMulT(a.RawRowView(i), w)
 	}
 	return a, nil
 }

@@ -26,7 +26,7 @@ import (
 func collected(t *testing.T, dir string) *experience.Problems {
 	t.Helper()
 	d := datatest.Must(digits.Load())(t)
-	file, _, err := data.SampleProblems(d, data.SampleConfig{Seed: 1, Train: 3, Test: 1, MinTasks: 2, MaxTasks: 2, TrainFraction: 0.04})
+	file, _, err := data.SampleProblems(d, data.SampleConfig{Seed: 1, Train: 3, Test: 1, MinTasks: 2, MaxTasks: 2, TrainFraction: 0.04, ValidationFraction: 0.3})
 	datatest.Check(t, err)
 	path := filepath.Join(t.TempDir(), "problems.json")
 	datatest.Check(t, file.Save(path))

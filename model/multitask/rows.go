@@ -24,7 +24,7 @@ func (x *doubleRows) Mul(dst, b []float64, _ int) {
 }
 
 // AddMulT adds X' b to dst.
-func (x *doubleRows) AddMulT(dst, b []float64, _ int) {
+func (x *doubleRows) AddMulT(dst, b []float64) {
 	for i, row := range x.rows {
 		add(b[i], row, dst)
 	}

@@ -29,7 +29,7 @@ func (p *TrainingSet) Slope(
 			c := ClassScores(derivative, class, p.classes)
 			if len(c) > 0 {
 				part := i*p.classes + class
-				rows[i].X.AddMulT(p.part(part, slopes), c, 1)
+				rows[i].X.AddMulT(p.part(part, slopes), c)
 				biases[part] = floats.Sum(c)
 			}
 		}

@@ -93,7 +93,7 @@ func (p *TrainingSet) score(v *point, pull []float64, workers int) {
 func (p *TrainingSet) gradient(dst []float64, v *point, workers int) {
 	clear(dst)
 	p.each(workers, func(i int, t *task) {
-		t.x.AddMulT(p.part(i, dst), v.r[i], 1)
+		t.x.AddMulT(p.part(i, dst), v.r[i])
 	})
 }
 
@@ -102,7 +102,7 @@ func (x *ridge) differentiate() {
 	x.set.gradient(x.slopes, &x.point, x.workers)
 	clear(x.mean)
 	x.set.each(x.workers, func(i int, t *task) {
-		t.x.AddMulT(x.set.part(i, x.mean), x.h[i], 1)
+		t.x.AddMulT(x.set.part(i, x.mean), x.h[i])
 		x.total[i] = max(floats.Sum(x.h[i]), math.SmallestNonzeroFloat64)
 	})
 }

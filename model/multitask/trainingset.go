@@ -62,6 +62,7 @@ func Training(problem *data.ProblemData) (*TrainingSet, error) {
 	p := &TrainingSet{
 		loss:    Square,
 		classes: max(1, problem.Several()),
+		cols:    problem.Cols(),
 	}
 	if problem.Kind() == data.Classification {
 		p.loss = Logistic
@@ -76,12 +77,6 @@ func Training(problem *data.ProblemData) (*TrainingSet, error) {
 		err := p.checkSamples(s)
 		if err != nil {
 			return nil, fmt.Errorf("task %q: %w", t.Name, err)
-		}
-		p.cols = s.X.Cols()
-		d := problem.Cols()
-		if p.cols != d {
-			return nil, ErrInvalidData.Errorf("task %q, X: it has %d features but the first task has %d",
-				t.Name, p.cols, d)
 		}
 		for c := range p.classes {
 			part := task{

@@ -175,11 +175,6 @@ func relate(p *data.ProblemData) (*relations, error) {
 	m := len(p.Tasks)
 	r := &relations{dimension: 1}
 	for _, t := range p.Tasks {
-		d := t.TrainSet.X.Cols()
-		if d != p.Cols() {
-			return nil, data.Mismatch("task %q has %d features, but task %q %d",
-				t.Name, d, p.Tasks[0].Name, p.Cols())
-		}
 		r.rows += len(t.TrainSet.Y)
 		size, balance := sizes(p.Several(), t)
 		r.size = append(r.size, (math.Log(size)-3)/2)

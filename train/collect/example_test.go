@@ -19,7 +19,7 @@ func Example() {
 	if err != nil {
 		log.Fatal(err)
 	}
-	file, _, err := data.SampleProblems(d, data.SampleConfig{Seed: 1, Train: 2, Test: 1, MinTasks: 2, MaxTasks: 2, TrainFraction: 0.04})
+	file, _, err := data.SampleProblems(d, data.SampleConfig{Seed: 1, Train: 2, Test: 1, MinTasks: 2, MaxTasks: 2, TrainFraction: 0.04, ValidationFraction: 0.3})
 	if err != nil {
 		log.Fatal(err)
 	}

@@ -42,7 +42,7 @@ func (c *problemsSampleCmd) Validate() error {
 		!c.Groups && (c.All || c.Kind != "") {
 		return errors.New("--all and --kind go with --groups; --disjoint-classes and --disjoint-rows do not")
 	}
-	return c.Defaults().Validate()
+	return c.SampleConfig.Validate()
 }
 
 // Run writes the sets that are asked for as train.json and test.json, and prints their summaries.
