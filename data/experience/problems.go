@@ -1,7 +1,6 @@
 package experience
 
 import (
-	"cmp"
 	"fmt"
 	"path/filepath"
 	"slices"
@@ -133,12 +132,12 @@ func ReferTo(dataset, dir string) (string, error) {
 		return dataset, nil
 	}
 	path, err := filepath.Abs(dataset)
-	dir, fault := filepath.Abs(dir)
+	dir, _ = filepath.Abs(dir)
 	relative, drive := filepath.Rel(dir, path)
 	if drive == nil {
 		path = relative // unless it is on another drive
 	}
-	return filepath.ToSlash(path), cmp.Or(err, fault)
+	return filepath.ToSlash(path), err
 }
 
 // Problems opens the problem file that the store keeps, with the dataset, if
@@ -149,18 +148,8 @@ func (s *Store) Problems(dataset string) (*Problems, error) {
 	if err != nil {
 		return nil, err
 	}
-	// It may refer to data anywhere: the manifest pins its content.
-	kept, err := OpenProblems(path, dataset, true)
-	if err != nil {
-		return nil, err
-	}
-	want := s.Manifest.Dataset
-	ref := kept.Reference()
-	if ref.SHA256 != want.SHA256 {
-		return nil, data.Mismatch("%s: the tuples were made on %s, with SHA-256 %s, but %s has %s",
-			s.dir, want.Path, want.SHA256, ref.Path, ref.SHA256)
-	}
-	return kept, nil
+	// It may refer to data anywhere, whose content it pins.
+	return OpenProblems(path, dataset, true)
 }
 
 // problemFile is the path of the problem file that the store keeps.

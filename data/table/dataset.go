@@ -42,16 +42,16 @@ func Dataset(path string, o Options) (*data.Dataset, error) {
 func (r *reader) fill(d *data.Dataset) error {
 	label := r.targets[0].Column
 	kind, err := r.kind()
-	if r.frame == nil {
+	if r.frame != nil {
+		d.Features = r.frame.Features
+		d.Steps = r.frame.Steps
+	} else {
 		d.LabelOf = fmt.Sprintf("column %q", label.Name)
-		r.frame = &format.Frame{Labels: []*format.Column{label}}
 		if !r.Recipe.ByPosition {
-			r.frame.Features = r.Recipe.Features()
+			d.Features = r.Recipe.Features()
 		}
 	}
 	d.X = r.x
-	d.Features = r.frame.Features
-	d.Steps = r.frame.Steps
 	d.Notes = r.Notes
 	if kind == data.Regression {
 		d.Target = label.Numbers
@@ -86,16 +86,13 @@ func (r *reader) usual(names []string) {
 func (r *reader) readFrame(paths []string) (err error) {
 	lists := slices.Concat(r.Validation, r.Ignore,
 		r.Categorical, r.NA, r.Group)
-	if len(paths) > 1 || lists != nil ||
-		r.Time+r.Weight+r.MissingColumns != "" {
-		return data.Invalid("%s: of this format fit takes one file, whose groups are the tasks; more files, and --validation, --group, --time, --weight, --ignore, --categorical, --na and --missing-columns, go with CSV, TSV and Parquet", paths[0])
-	}
 	path := paths[0]
-	if r.After != nil {
-		return data.Invalid("%s: an older model (--after) goes with CSV, TSV and Parquet, whose columns have names", path)
+	if len(paths) > 1 || lists != nil || r.After != nil ||
+		r.Time+r.Weight+r.MissingColumns != "" {
+		return data.Invalid("%s: of this format fit takes one file, whose groups are the tasks; more files, and --validation, --group, --time, --weight, --ignore, --categorical, --na, --missing-columns and --after, go with CSV, TSV and Parquet", path)
 	}
 	o := r.Format
-	o.Group = cmp.Or(r.Task, o.Group)
+	o.Group = r.Task
 	f, err := format.Read(path, o)
 	if err != nil {
 		return err
@@ -105,7 +102,6 @@ func (r *reader) readFrame(paths []string) (err error) {
 	r.Kind = cmp.Or(r.Kind, f.Kind)
 	r.Notes = append(r.Notes, f.Notes...)
 	r.Recipe = Numbers(f.Features, f.X.Cols())
-	r.Recipe.Strict = r.Strict
 	if r.Recipe.ByPosition && r.flags == nil {
 		r.note("features have no names: they are matched by position")
 	}

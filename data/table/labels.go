@@ -3,7 +3,6 @@ package table
 import (
 	"cmp"
 	"fmt"
-	"maps"
 	"math"
 	"slices"
 	"strconv"
@@ -175,10 +174,6 @@ func (t *task) learn(kind data.Kind, positive string, classes []format.Label, se
 	}
 	pair := slices.Clone(classes) // or more
 	if !several {
-		if len(pair) != 2 {
-			pair = slices.SortedFunc(maps.Keys(t.target.different),
-				format.Label.Compare)
-		}
 		if len(pair) != 2 { // tasks may have pairs of their own
 			pair = slices.Clone(t.classes)
 		}

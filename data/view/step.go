@@ -150,9 +150,6 @@ func (s Step) Validate(cols int) error {
 			}
 		}
 	}
-	if s.Kind == Views && s.Parts == nil {
-		return data.Invalid("step %q: it has no parts", s.Kind)
-	}
 	for _, part := range s.Parts {
 		if part.Kind == Views {
 			return data.Invalid("step %q: one of its parts has parts itself", s.Kind)
