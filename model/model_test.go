@@ -199,7 +199,8 @@ func TestMisfitsAreNamed(t *testing.T) {
 		p.Features = []string{"a", "b", "c"}
 		c.Names = model.NamesOf(p)
 		p.Features = names
-		return datatest.Err(model.Prepare(c, p))
+		_, err := model.Prepare(c, p)
+		return err
 	}
 	datatest.Check(t, named("a", "b", "c"))
 	for want, call := range map[string]func() error{
@@ -207,15 +208,17 @@ func TestMisfitsAreNamed(t *testing.T) {
 		"its features are without names":        func() error { return named() },
 		"4 features, but the network 3":         func() error { _, err := model.Prepare(c, modeltest.Problem(r, 4, 6)); return err },
 		"Omega has 9 entries": func() error {
-			return datatest.Err(graph.Step(params, payload, []model.Tuple{{Omega: make([]float64, 9)}}))
+			_, err := graph.Step(params, payload, []model.Tuple{{Omega: make([]float64, 9)}})
+			return err
 		},
-		"all equal": func() error { return datatest.Err(model.NewTrainingGraph(c, []float64{1, 1})) },
+		"all equal": func() error { _, err := model.NewTrainingGraph(c, []float64{1, 1}); return err },
 		"task 1": func() error {
 			q := modeltest.Problem(r, 3, 6, 7)
 			for i := range q.Tasks[1].TrainSet.Y {
 				q.Tasks[1].TrainSet.Y[i] = 1
 			}
-			return datatest.Err(model.Prepare(c, q))
+			_, err := model.Prepare(c, q)
+			return err
 		},
 	} {
 		datatest.Says(t, call(), nil, want)

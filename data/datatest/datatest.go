@@ -50,11 +50,6 @@ func Must[T any](v T, err error) func(TB) T {
 	}
 }
 
-// Err is the failure of a maker.
-func Err[T any](_ T, err error) error {
-	return err
-}
-
 // Refused tests that a maker fails as Says tells.
 func Refused[T any](_ T, err error) func(t TB, kind error, words ...string) {
 	return func(t TB, kind error, words ...string) {

@@ -86,7 +86,7 @@ func Write(path string, tensors []Tensor, metadata map[string]string) error {
 
 // header returns the bytes before the data, which is aligned.
 func header(tensors []Tensor, metadata map[string]string) ([]byte, error) {
-	sum := sha256.New() // it stands before the data, so the data is gone through twice
+	sum := sha256.New()         // it stands before the data, so the data is gone through twice
 	_ = writeData(sum, tensors) // a hash takes everything
 	texts := map[string]string{}
 	maps.Copy(texts, metadata)
