@@ -64,23 +64,18 @@ func read(in io.Reader, size int64) (
 	in = io.TeeReader(in, sum)
 	for _, e := range entries {
 		if err := e.check(end, limit); err != nil {
-			return nil, nil, ErrFormat.Errorf("tensor %q: %w", e.name, err)
-		}
-		t := Tensor{
-			Name:  e.name,
-			DType: e.DType,
-			Shape: e.Shape,
+			return nil, nil, ErrFormat.Errorf("tensor %q: %w", e.Name, err)
 		}
 		end = e.Offsets[1]
 		if e.DType == F64 {
-			t.Value, err = numbers[float64](in, e)
+			e.Value, err = numbers[float64](in, e)
 		} else {
-			t.Value, err = numbers[float32](in, e)
+			e.Value, err = numbers[float32](in, e)
 		}
 		if err != nil {
-			return nil, nil, fmt.Errorf("tensor %q: %w", t.Name, err)
+			return nil, nil, fmt.Errorf("tensor %q: %w", e.Name, err)
 		}
-		tensors = append(tensors, t)
+		tensors = append(tensors, e.Tensor)
 	}
 	have := hex.EncodeToString(sum.Sum(nil))
 	switch {
@@ -123,7 +118,7 @@ func parseHeader(header []byte) (entries []entry, metadata map[string]string, er
 			}
 			continue
 		}
-		e := entry{name: name}
+		e := entry{Tensor: Tensor{Name: name}}
 		err := files.DecodeJSON(text, &e)
 		if err != nil {
 			return nil, nil, fmt.Errorf("tensor %q: %w", name, err)
@@ -132,7 +127,7 @@ func parseHeader(header []byte) (entries []entry, metadata map[string]string, er
 	}
 	slices.SortFunc(entries, func(a, b entry) int {
 		return cmp.Or(slices.Compare(a.Offsets[:], b.Offsets[:]),
-			cmp.Compare(a.name, b.name))
+			cmp.Compare(a.Name, b.Name))
 	})
 	return entries, metadata, nil
 }

@@ -47,10 +47,10 @@ var sizes = map[DType]int{
 // Tensor is a named array of numbers, row-major. In memory they are float64;
 // DType is their precision in a file.
 type Tensor struct {
-	Name  string
-	DType DType
-	Shape []int
-	Value []float64
+	Name  string    `json:"-"`
+	DType DType     `json:"dtype"`
+	Shape []int     `json:"shape"`
+	Value []float64 `json:"-"`
 }
 
 const (
@@ -64,11 +64,8 @@ const (
 
 // entry is the header of one tensor.
 type entry struct {
-	DType   DType  `json:"dtype"`
-	Shape   []int  `json:"shape"`
+	Tensor
 	Offsets [2]int `json:"data_offsets"`
-
-	name string
 }
 
 // Write writes a file of the given tensors, in their order, and metadata, in which
@@ -105,13 +102,10 @@ func header(tensors []Tensor, metadata map[string]string) ([]byte, error) {
 			return nil, fmt.Errorf("tensor name %q is empty or taken; every tensor needs a name of its own", t.Name)
 		}
 		end += count * sizes[t.DType]
-		shape := append([]int{}, t.Shape...) // never null in JSON
-		entries[t.Name] = entry{t.DType, shape, [2]int{begin, end}, t.Name}
+		t.Shape = append([]int{}, t.Shape...) // never null in JSON
+		entries[t.Name] = entry{t, [2]int{begin, end}}
 	}
-	text, err := json.Marshal(entries)
-	if err != nil {
-		return nil, fmt.Errorf("header: %w", err)
-	}
+	text, _ := json.Marshal(entries) // texts and whole numbers
 	for len(text)%lengthSize != 0 {
 		text = append(text, headerFiller)
 	}
