@@ -158,18 +158,16 @@ func GroupProblems(d *Dataset, c SampleConfig) (train, test *ProblemFile, err er
 	}
 	var pool []candidate
 	for g, rows := range rowsBy(d.Group, len(d.Groups)) {
-		t := candidate{task, [][]int{rows}}
+		t := candidate{task: task}
 		t.task.Name = d.Groups[g]
-		if !d.Regression() {
-			t.rows = make([][]int, len(d.Classes))
-			for _, r := range rows {
-				t.rows[d.Label[r]] = append(t.rows[d.Label[r]], r)
+		if d.Regression() {
+			t.rows = [][]int{rows}
+		} else {
+			for _, places := range rowsBy(Picked(d.Label, rows), len(d.Classes)) {
+				if places != nil || c.several == nil {
+					t.rows = append(t.rows, Picked(rows, places))
+				}
 			}
-		}
-		if c.several != nil {
-			t.rows = slices.DeleteFunc(t.rows, func(rows []int) bool {
-				return rows == nil
-			})
 		}
 		pool = append(pool, t)
 	}
@@ -202,27 +200,24 @@ func (c SampleConfig) draw(d *Dataset, pool []candidate, what string) (train, te
 	trained := pool[share:]
 	asked := pool[:share]
 	if c.DisjointRows {
-		trained = c.halved(trained, 0)
-		asked = c.halved(asked, 1)
+		c.halve(trained, 0)
+		c.halve(asked, 1)
 	}
 	return c.sets(d, trained, asked)
 }
 
-// halved leaves to candidates one of two halves of the rows of every class.
-func (c SampleConfig) halved(pool []candidate, side int) []candidate {
-	half := slices.Clone(pool)
-	for i, t := range pool {
-		half[i].rows = nil
-		for _, rows := range t.rows {
+// halve leaves to candidates one of two halves of the rows of every class.
+func (c SampleConfig) halve(pool []candidate, side int) {
+	for _, t := range pool {
+		for i, rows := range t.rows {
 			order := Stream(c.Seed, "rows of train and test",
 				uint64(rows[0])).Perm(len(rows))
 			middle := len(rows) / 2
 			mine := [][]int{order[:middle], order[middle:]}[side]
 			slices.Sort(mine)
-			half[i].rows = append(half[i].rows, Picked(rows, mine))
+			t.rows[i] = Picked(rows, mine)
 		}
 	}
-	return half
 }
 
 func (c SampleConfig) sets(d *Dataset, trained, asked []candidate) (train, test *ProblemFile, err error) {

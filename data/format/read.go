@@ -33,12 +33,11 @@ func (f Format) HasColumns() bool {
 // Header says whether the first line of a CSV or TSV file names its columns.
 type Header string
 
-// The headers. HeaderAuto takes a first line without any number for a header, and one
-// of three columns or more that counts them: 0, 1, 2.
+// The headers. Without one a first line without any number is a header, and one of three columns or
+// more that counts them: 0, 1, 2.
 const (
-	HeaderAuto Header = ""
-	HeaderYes  Header = "yes"
-	HeaderNo   Header = "no"
+	HeaderYes Header = "yes"
+	HeaderNo  Header = "no"
 )
 
 // LabelNames and GroupNames are the usual names of labels and groups.

@@ -165,7 +165,7 @@ func (r *Rows) begin(in *bufio.Reader, o Options) error {
 	counts := len(first) > 2 && slices.Equal(first, Numbered(len(first)))
 	header := names(o.Label) || names(o.Group) || noNumber || counts
 	r.Names = first
-	r.Bare = o.Header == HeaderNo || o.Header == HeaderAuto && !header
+	r.Bare = o.Header == HeaderNo || o.Header == "" && !header
 	if r.Bare {
 		r.Names = Numbered(r.Width)
 	}
