@@ -45,10 +45,8 @@ func madeGroups(t testing.TB, sizes ...int) *Dataset {
 
 // sampling is a configuration whose zeros are the defaults of the flags.
 func sampling(c SampleConfig) SampleConfig {
-	c.MinTasks = cmp.Or(c.MinTasks, 4)
-	c.MaxTasks = cmp.Or(c.MaxTasks, 8)
-	c.TrainFraction = cmp.Or(c.TrainFraction, 0.3)
-	c.ValidationFraction = cmp.Or(c.ValidationFraction, 0.3)
+	c.MinTasks, c.MaxTasks = cmp.Or(c.MinTasks, 4), cmp.Or(c.MaxTasks, 8)
+	c.TrainFraction, c.ValidationFraction = cmp.Or(c.TrainFraction, 0.3), cmp.Or(c.ValidationFraction, 0.3)
 	return c
 }
 

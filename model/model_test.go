@@ -203,26 +203,16 @@ func TestMisfitsAreNamed(t *testing.T) {
 		return err
 	}
 	datatest.Check(t, named("a", "b", "c"))
-	for want, call := range map[string]func() error{
-		`its features are "a", "c", "b", ... (`: func() error { return named("a", "c", "b") },
-		"its features are without names":        func() error { return named() },
-		"4 features, but the network 3":         func() error { _, err := model.Prepare(c, modeltest.Problem(r, 4, 6)); return err },
-		"Omega has 9 entries": func() error {
-			_, err := graph.Step(params, payload, []model.Tuple{{Omega: make([]float64, 9)}})
-			return err
-		},
-		"all equal": func() error { _, err := model.NewTrainingGraph(c, []float64{1, 1}); return err },
-		"task 1": func() error {
-			q := modeltest.Problem(r, 3, 6, 7)
-			for i := range q.Tasks[1].TrainSet.Y {
-				q.Tasks[1].TrainSet.Y[i] = 1
-			}
-			_, err := model.Prepare(c, q)
-			return err
-		},
-	} {
-		datatest.Says(t, call(), nil, want)
+	datatest.Says(t, named("a", "c", "b"), nil, `its features are "a", "c", "b", ... (`)
+	datatest.Says(t, named(), nil, "its features are without names")
+	datatest.Refused(model.Prepare(c, modeltest.Problem(r, 4, 6)))(t, nil, "4 features, but the network 3")
+	datatest.Refused(graph.Step(params, payload, []model.Tuple{{Omega: make([]float64, 9)}}))(t, nil, "Omega has 9 entries")
+	datatest.Refused(model.NewTrainingGraph(c, []float64{1, 1}))(t, nil, "all equal")
+	q := modeltest.Problem(r, 3, 6, 7)
+	for i := range q.Tasks[1].TrainSet.Y {
+		q.Tasks[1].TrainSet.Y[i] = 1
 	}
+	datatest.Refused(model.Prepare(c, q))(t, nil, "task 1")
 }
 
 // Gorgonia takes vectors and matrices of one element for scalars now and then.

@@ -7,8 +7,8 @@ package digits
 import (
 	"bytes"
 	_ "embed"
+	"fmt"
 	"io"
-	"strconv"
 
 	"l2mt/data"
 	"l2mt/data/table"
@@ -31,7 +31,7 @@ func Load() (*data.Dataset, error) {
 	d.Notes = nil
 	d.Features = make([]string, 64)
 	for i := range d.Features {
-		d.Features[i] = "pixel " + strconv.Itoa(i/8) + "," + strconv.Itoa(i%8)
+		d.Features[i] = fmt.Sprintf("pixel %d,%d", i/8, i%8)
 	}
 	return d, nil
 }

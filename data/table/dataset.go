@@ -35,7 +35,7 @@ func Dataset(path string, o Options) (*data.Dataset, error) {
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", path, err)
 	}
-	return d, d.Validate()
+	return d, nil
 }
 
 // fill fills a dataset.

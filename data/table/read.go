@@ -216,7 +216,7 @@ func (r *reader) fault(row int, err error) error {
 
 // readText reads CSV and TSV files.
 func (r *reader) readText(paths []string) error {
-	if r.flags != nil && r.Format.Label != "" {
+	if r.Format.Label != "" {
 		r.Targets = []string{r.Format.Label}
 	}
 	r.task = r.owner(r.Task, true)
@@ -284,7 +284,6 @@ func (r *reader) owner(asked string, words bool) *format.Column {
 func (r *reader) readSheet(path string) error {
 	o := r.Format
 	o.Group = r.Task
-	o.Label = ""
 	if len(r.Targets) > 0 {
 		o.Label = r.Targets[0]
 	}
