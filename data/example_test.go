@@ -19,7 +19,7 @@ func Example() {
 		fmt.Fprintf(&text, "%d,%d,south,apple\n%d,%d,south,pear\n", 6+i%2, 6, 5, 9+i%3)
 	}
 	in := io.NopCloser(strings.NewReader(text.String()))
-	d, err := table.Dataset("fruit", table.Options{Format: format.Options{From: in, Group: "orchard", Label: "fruit"}})
+	d, err := table.Dataset("fruit", table.Options{Task: "orchard", Format: format.Options{From: in, Label: "fruit"}})
 	if err != nil {
 		fmt.Println(err)
 		return

@@ -102,33 +102,28 @@ func take[T any](p *npzParser, name string, read func(*array) (T, error)) (
 		return result
 	}
 	p.taken = append(p.taken, name)
-	err := p.open(name, func(a *array) (err error) {
+	a, err := p.open(name)
+	if err == nil {
 		result, err = read(a)
-		return err
-	})
+	}
 	if err != nil {
 		p.err = fmt.Errorf("array %s: %w", name, err)
 	}
 	return result
 }
 
-// open reads the header of an array, and the rest with read.
-func (p *npzParser) open(name string, read func(*array) error) error {
+// open reads the header of an array. It holds nothing that outlives the file.
+func (p *npzParser) open(name string) (*array, error) {
 	f := p.entry[name]
 	if f == nil {
-		return data.Malformed("it is missing")
+		return nil, data.Malformed("it is missing")
 	}
 	stored := int64(min(f.CompressedSize64, uint64(p.size)))
 	r, err := f.Open()
 	if err != nil {
-		return data.Malformed("the archive is damaged, or packed in a way that NumPy does not use")
+		return nil, data.Malformed("the archive is damaged, or packed in a way that NumPy does not use")
 	}
-	defer r.Close()
-	a, err := newArray(r, int64(f.UncompressedSize64), stored)
-	if err != nil {
-		return err
-	}
-	return read(a)
+	return newArray(r, int64(f.UncompressedSize64), stored)
 }
 
 func (p *npzParser) frame(o Options) *Frame {

@@ -14,7 +14,6 @@ import (
 // label is called label, class, y or target, in any case, or is the last column; the group is called
 // group or task.
 func Dataset(path string, o Options) (*data.Dataset, error) {
-	o.Task = cmp.Or(o.Task, o.Format.Group)
 	o.Steps = []string{None}
 	r := newReader(o)
 	r.flags = map[string]string{

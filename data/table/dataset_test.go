@@ -79,10 +79,10 @@ func TestColumnsOfTables(t *testing.T) {
 		x          []float32 // of the second row
 	}{
 		{"usual names", named, Options{}, []string{"id", "x", "z"}, []string{"a", "b"}, []string{"north", "south"}, []float32{8, 3, 4}},
-		{"asked by name", named, Options{Ignore: []string{"Class"}, Format: format.Options{Label: "task", Group: "z"}}, []string{"id", "x"}, []string{"north", "south"}, []string{"2", "4"}, []float32{8, 3}},
+		{"asked by name", named, Options{Ignore: []string{"Class"}, Task: "z", Format: format.Options{Label: "task"}}, []string{"id", "x"}, []string{"north", "south"}, []string{"2", "4"}, []float32{8, 3}},
 		{"asked by number", named, Options{Ignore: []string{"0", "1"}, Format: format.Options{Label: "3"}}, []string{"x", "z"}, []string{"north", "south"}, nil, []float32{3, 4}},
 		{"no header, last column", bare, Options{Ignore: []string{"1", "3"}}, nil, []string{"2", "4"}, nil, []float32{8, 3}},
-		{"no header, numbers", bare, Options{Format: format.Options{Label: "1", Group: "3"}}, nil, []string{"a", "b"}, []string{"north", "south"}, []float32{8, 3, 4}},
+		{"no header, numbers", bare, Options{Task: "3", Format: format.Options{Label: "1"}}, nil, []string{"a", "b"}, []string{"north", "south"}, []float32{8, 3, 4}},
 		{"header of numbers", "1,2\n5,6\n7,8\n", Options{Format: format.Options{Header: format.HeaderYes}}, []string{"1"}, []string{"6", "8"}, nil, []float32{7}},
 		{"header that counts", "0,1,2\n5,6,1.5\n7,8,2.5\n", Options{}, []string{"0", "1"}, []string{"1.5", "2.5"}, nil, []float32{7, 8}},
 		{"number as a name", "1,0\n5,6\n7,8\n", Options{Format: format.Options{Header: format.HeaderYes, Label: "1"}}, []string{"0"}, []string{"5", "7"}, nil, []float32{8}},
@@ -121,7 +121,7 @@ func TestCSVRefusesBadTables(t *testing.T) {
 		{name: "nothing", content: "", is: data.ErrInvalid, want: "it is empty; it needs a header and rows"},
 		{name: "header alone", content: "x,z,class\n", is: data.ErrInvalid, want: "it has no labelled rows"},
 		{name: "one column", content: "1\n2\n", is: data.ErrInvalid, want: "no column is left for features"},
-		{name: "no features", content: "1,2\n3,4\n", options: Options{Format: format.Options{Group: "0"}}, is: data.ErrInvalid, want: "no column is left for features"},
+		{name: "no features", content: "1,2\n3,4\n", options: Options{Task: "0"}, is: data.ErrInvalid, want: "no column is left for features"},
 		{name: "more columns than the header", content: head + "1,2,3,a\n", is: data.ErrFormat, want: "line 3: it has 4 columns but the first line has 3"},
 		{name: "fewer columns", content: head + "\"1\n\",2,a\n2,a\n", is: data.ErrFormat, want: "line 5: it has 2 columns"},
 		{name: "quote in a field", content: head + "1,2\"3,a\n", is: data.ErrFormat, want: "line 3, byte 4: bare"},
@@ -131,7 +131,7 @@ func TestCSVRefusesBadTables(t *testing.T) {
 		{name: "empty label", content: head + "1,2,\n", is: data.ErrInvalid, want: `line 3: column "class", the target: it is missing ("")`},
 		{name: "empty group", content: "x,task,y\n1,,2\n", is: data.ErrInvalid, want: `line 2: column "task", the task: it is missing ("")`},
 		{name: "no such label", content: head, options: Options{Format: format.Options{Label: "w"}}, is: data.ErrInvalid, want: `label: there is no column "w"; there are x, z, class`},
-		{name: "no such group", content: head, options: Options{Format: format.Options{Group: "3"}}, is: data.ErrInvalid, want: `group: there is no column "3"`},
+		{name: "no such group", content: head, options: Options{Task: "3"}, is: data.ErrInvalid, want: `group: there is no column "3"`},
 		{name: "nothing to ignore", content: "1,2\n", options: Options{Ignore: []string{"x"}}, is: data.ErrInvalid, want: `ignore: there is no column "x"; there are 0, 1`},
 	} {
 		t.Run(c.name, func(t *testing.T) {

@@ -37,8 +37,8 @@ type Options struct {
 	SkipTasks      bool      `help:"Leave out tasks with a single row or a single class, which learn from the other tasks alone."`
 	// After is the recipe of an older model, which makes the features; nil for none.
 	After *Recipe `kong:"-"`
-	// Format is how the files are read. Its labels, groups and kinds are for formats that
-	// are not text.
+	// Format is how the files are read. Its Label is the column or array of the labels, and
+	// Task stands for its Group.
 	Format format.Options `embed:""`
 }
 

@@ -41,10 +41,9 @@ func (f *readFlags) read(e *env, path string) (*data.Dataset, error) {
 		return nil, err
 	}
 	defer remove()
-	o := table.Options{Kind: f.Kind, Ignore: f.Ignore, Format: f.Options,
+	o := table.Options{Kind: f.Kind, Task: f.Group, Ignore: f.Ignore, Format: f.Options,
 		Categorical: f.Categorical, NA: f.NA, SkipUnlabelled: f.SkipUnlabelled}
 	o.Format.Label = f.Label
-	o.Format.Group = f.Group
 	if f.Target != "" {
 		o.Targets = []string{f.Target}
 	}
