@@ -104,10 +104,7 @@ const problemsPattern = "problems-*.json"
 // Keep writes the problem file into the directory of a store, which must have no
 // other problems. The same problems have the same name in every one.
 func (p *Problems) Keep(dir string) error {
-	name, err := contentID(p.dataset.Fingerprint(), p.File.Problems)
-	if err != nil {
-		return err
-	}
+	name, _ := contentID(p.dataset.Fingerprint(), p.File.Problems) // texts and whole numbers
 	path := filepath.Join(dir, "problems-"+name[:12]+".json")
 	present, err := list(dir, problemsPattern)
 	if err != nil {
@@ -117,8 +114,9 @@ func (p *Problems) Keep(dir string) error {
 		return data.Mismatch("%s has tuples on other problems than %s; give another directory (train takes several)", dir, p.path)
 	}
 	kept := *p.File
-	kept.Dataset = &data.DatasetRef{SHA256: p.dataset.Fingerprint()}
-	kept.Dataset.Path, err = ReferTo(p.datasetPath, dir)
+	reference := p.Reference()
+	reference.Path, err = ReferTo(p.datasetPath, dir)
+	kept.Dataset = &reference
 	if err != nil {
 		return err
 	}
