@@ -272,7 +272,7 @@ type Builder struct {
 func NewBuilder(like Matrix, cols int) *Builder {
 	b := &Builder{
 		cols: cols,
-		ptr:  make([]int, 1, like.Rows()+1),
+		ptr:  []int{0},
 	}
 	entries := like.Rows() * cols
 	if IsSparse(like) {

@@ -6,6 +6,8 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"math"
+	"strconv"
 )
 
 // ErrSchema marks a file of another version.
@@ -69,4 +71,34 @@ func at(raw []byte, offset int64, err error) error {
 	line := 1 + bytes.Count(prefix, []byte("\n"))
 	column := len(prefix) - (bytes.LastIndexByte(prefix, '\n') + 1)
 	return fmt.Errorf("line %d, column %d: %w", line, column, err)
+}
+
+// Float is a number that may be undefined. JSON has no such numbers: it is
+// null there if it is NaN, and the text "+Inf" or "-Inf" if it is infinite.
+type Float float64
+
+// MarshalJSON writes the number.
+func (f Float) MarshalJSON() ([]byte, error) {
+	switch v := float64(f); {
+	case math.IsNaN(v):
+		return []byte("null"), nil
+	case math.IsInf(v, 0):
+		return json.Marshal(fmt.Sprint(v))
+	default:
+		return json.Marshal(v)
+	}
+}
+
+// UnmarshalJSON reads the number.
+func (f *Float) UnmarshalJSON(raw []byte) error {
+	switch text := string(raw); text {
+	case "null":
+		*f = Float(math.NaN())
+	case `"+Inf"`, `"-Inf"`:
+		v, _ := strconv.ParseFloat(text[1:5], 64)
+		*f = Float(v)
+	default:
+		return json.Unmarshal(raw, (*float64)(f))
+	}
+	return nil
 }
