@@ -16,7 +16,7 @@ import (
 //
 // The error is about reading; faults do not count.
 func (s *Store) Check() (records int, faults []*Fault, err error) {
-	first := map[string]Place{}    // a tuple's first place
+	first := map[string]string{}   // a tuple's first place
 	examples := map[string]entry{} // a tuple of each problem, of single-task learning if there is one
 	for e, err := range entries(s.dir) {
 		fault, damaged := errors.AsType[*Fault](err)
@@ -30,10 +30,10 @@ func (s *Store) Check() (records int, faults []*Fault, err error) {
 		records++
 		if place, ok := first[e.ID]; ok {
 			faults = append(faults,
-				&Fault{e.Place,
-					ErrDuplicate.Errorf("the tuple %s is also at %v", e.ID, place)})
+				&Fault{e.place,
+					ErrDuplicate.Errorf("the tuple %s is also at %s", e.ID, place)})
 		} else {
-			first[e.ID] = e.Place
+			first[e.ID] = e.place
 		}
 		_, ok := examples[e.ProblemID]
 		if e.Result != nil && (!ok || e.Source == STL) {
@@ -44,7 +44,7 @@ func (s *Store) Check() (records int, faults []*Fault, err error) {
 		e := examples[id]
 		if e.Source != STL {
 			err := data.Invalid("problem %q has tuples that are ok, but none of source %q, by whose error o divides", e.Problem, STL)
-			faults = append(faults, &Fault{e.Place, err})
+			faults = append(faults, &Fault{e.place, err})
 		}
 	}
 	return records, faults, nil

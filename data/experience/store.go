@@ -153,26 +153,15 @@ func Open(dir string) (*Store, error) {
 	}, err
 }
 
-// Place is the place of a line in a shard.
-type Place struct {
-	File string
-	Line int // from 1
-}
-
-// String is the place as errors name it.
-func (p Place) String() string {
-	return fmt.Sprintf("%s:%d", p.File, p.Line)
-}
-
 // Fault is a damaged or invalid line of a shard.
 type Fault struct {
-	Place
-	Err error
+	Place string // shard.jsonl:7, with the directory, lines from 1
+	Err   error
 }
 
 // Error is the place and the error.
 func (f *Fault) Error() string {
-	return fmt.Sprintf("%v: %v", f.Place, f.Err)
+	return fmt.Sprintf("%s: %v", f.Place, f.Err)
 }
 
 // Unwrap returns Err.
@@ -198,7 +187,7 @@ func (s *Store) Load() (records []*Record, err error) {
 // entry is a record and its place. Beside an error it may lack either.
 type entry struct {
 	*Record
-	Place
+	place string
 }
 
 // entries reads the shards in a directory one record at a time, in the order of their
@@ -228,7 +217,8 @@ func readShard(path string, lines *bufio.Reader, yield func(entry, error) bool) 
 	}
 	defer f.Close()
 	lines.Reset(f)
-	for place := (Place{File: path, Line: 1}); ; place.Line++ {
+	for line := 1; ; line++ {
+		place := fmt.Sprintf("%s:%d", path, line)
 		text, err := lines.ReadSlice('\n')
 		switch {
 		case err == io.EOF && len(text) == 0:
