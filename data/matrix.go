@@ -2,6 +2,7 @@ package data
 
 import (
 	"fmt"
+	"slices"
 
 	"gonum.org/v1/gonum/floats"
 
@@ -155,10 +156,14 @@ func (x *Stored) Take(rows []int) Matrix {
 // Narrowed returns a sparse x without the columns that have no entries, and the numbers of
 // the others.
 func (x *Stored) Narrowed() (*Stored, []int32) {
-	used, index := ranked[int32, int32](x.index)
+	used := Distinct(x.index)
 	narrow := *x
 	narrow.cols = len(used)
-	narrow.index = index
+	narrow.index = make([]int32, len(x.index))
+	for p, j := range x.index {
+		k, _ := slices.BinarySearch(used, j)
+		narrow.index[p] = int32(k)
+	}
 	return &narrow, used
 }
 

@@ -21,18 +21,11 @@ func Distinct[T cmp.Ordered](values []T) []T {
 
 // Ranks number the distinct values in ascending order.
 func Ranks(values []float64) []float64 {
-	_, ranks := ranked[float64, float64](values)
-	return ranks
-}
-
-// ranked returns the distinct values, and the number among them of each value.
-func ranked[T cmp.Ordered, N int32 | float64](values []T) (
-	distinct []T, ranks []N) {
-	distinct = Distinct(values)
-	ranks = make([]N, len(values))
+	distinct := Distinct(values)
+	ranks := make([]float64, len(values))
 	for i, v := range values {
 		k, _ := slices.BinarySearch(distinct, v)
-		ranks[i] = N(k)
+		ranks[i] = float64(k)
 	}
-	return distinct, ranks
+	return ranks
 }

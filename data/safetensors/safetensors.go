@@ -22,6 +22,8 @@ import (
 	"math"
 	"slices"
 
+	"gonum.org/v1/gonum/mat"
+
 	"l2mt/data/fault"
 	"l2mt/data/files"
 )
@@ -157,11 +159,5 @@ func writeNumbers[T float32 | float64](w io.Writer, value []float64) error {
 // Transposed returns the transpose of a rows x cols matrix, for files that have it
 // the other way round.
 func Transposed(a []float64, rows, cols int) []float64 {
-	t := make([]float64, 0, len(a))
-	for j := range cols {
-		for i := range rows {
-			t = append(t, a[i*cols+j])
-		}
-	}
-	return t
+	return mat.DenseCopyOf(mat.NewDense(rows, cols, a).T()).RawMatrix().Data
 }

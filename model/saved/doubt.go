@@ -107,11 +107,11 @@ const slab = 256
 func lengths(m []float64, x data.Matrix, level float64) []float64 {
 	wide := x.Cols() + 1
 	k := len(m) / wide
-	root := safetensors.Transposed(m, k, wide)
 	v := make([]float64, x.Rows())
 	if k == 0 {
 		return v
 	}
+	root := safetensors.Transposed(m, k, wide)
 	rows := make([]int, len(v))
 	for i := range rows {
 		rows[i] = i
