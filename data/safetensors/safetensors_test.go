@@ -46,9 +46,7 @@ func TestAFileByHandIsRead(t *testing.T) {
 	content := file(`{"b":{"dtype":"F32","shape":[1],"data_offsets":[8,12]},"a":{"dtype":"F64","shape":[1,1],"data_offsets":[0,8]}}   `,
 		0, 0, 0, 0, 0, 0, 0xf0, 0x3f, 0, 0, 0, 0xc0) // 1.0 in double, -2.0 in single precision
 	got, metadata, err := Decode(content)
-	if err != nil || metadata != nil {
-		t.Fatal(err, metadata)
-	}
+	datatest.Need(t, err == nil && metadata == nil, "%v, the metadata is %v", err, metadata)
 	want := []Tensor{{"a", F64, []int{1, 1}, []float64{1}}, {"b", F32, []int{1}, []float64{-2}}}
 	datatest.Equal(t, got, want, "read")
 }
@@ -86,9 +84,8 @@ func TestMalformedFilesAreRefused(t *testing.T) {
 		_, _, err := Decode(b)
 		datatest.Holds(t, errors.Is(err, ErrFormat), "%s: the error is %v", name, err)
 		datatest.Check(t, os.WriteFile(path, b, 0o644))
-		if got, _, err := Read(path); !errors.Is(err, ErrFormat) || got != nil || !strings.HasPrefix(err.Error(), path+": ") {
-			t.Errorf("%s: the error is %v", name, err)
-		}
+		got, _, err := Read(path)
+		datatest.Holds(t, errors.Is(err, ErrFormat) && got == nil && strings.HasPrefix(err.Error(), path+": "), "%s: the error is %v", name, err)
 	}
 	for name, want := range map[string]string{"a gap": `tensor "a": its data is at bytes 4 to 8 of 8; it must begin at 0`, "a huge header": "its header has"} {
 		_, _, err := Decode(malformed[name])

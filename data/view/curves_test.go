@@ -57,9 +57,7 @@ func TestCurvesAreNaturalSplines(t *testing.T) {
 			h := (high - low) / 10
 			for l := range c.Bends {
 				left, middle, right := at(c, v-h)[l], at(c, v)[l], at(c, v+h)[l]
-				if d := math.Abs(left - 2*middle + right); d > 1e-8*(math.Abs(left)+math.Abs(right)) {
-					t.Errorf("seed %d: bend %d is not straight at %v: %v", seed, l, v, d)
-				}
+				datatest.Near(t, left-2*middle+right, 0, 1e-8*(math.Abs(left)+math.Abs(right)), "seed %d: bend %d is not straight at %v", seed, l, v)
 			}
 		}
 		variance, straight := 0.0, mat.Col(nil, 0, x)
@@ -74,9 +72,8 @@ func TestCurvesAreNaturalSplines(t *testing.T) {
 			datatest.Holds(t, math.Abs(cor) <= 1e-4, "seed %d: bend %d correlates with the column by %v", seed, l, cor)
 			variance += stat.PopVariance(f, nil)
 		}
-		if want := stat.PopVariance(straight, nil); math.Abs(variance-want) > 1e-4*want {
-			t.Errorf("seed %d: the bends have a variance of %v, the column %v", seed, variance, want)
-		}
+		want := stat.PopVariance(straight, nil)
+		datatest.Near(t, variance, want, 1e-4*want, "seed %d: the variance of the bends", seed)
 		// Second derivatives are straight between knots, so that Simpson's rule is exact.
 		second := func(l int, v float64) (s float64) {
 			for i, knot := range c.Knots {

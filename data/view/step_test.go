@@ -112,14 +112,12 @@ func TestStepsAgreeWithTheirDefinition(t *testing.T) {
 					want = c.sparse
 				}
 				y := datatest.Must(datatest.Must(Fit(c.kind, x.Take(rows)))(t).Apply(x))(t)
-				if s := data.IsSparse(y); s != sparse || y.NNZ() != x.NNZ() {
-					t.Fatalf("%s, seed %d: storage changed, %d entries became %d", c.kind, seed, x.NNZ(), y.NNZ())
-				}
+				datatest.Need(t, data.IsSparse(y) == sparse && y.NNZ() == x.NNZ(),
+					"%s, seed %d: storage changed, %d entries became %d", c.kind, seed, x.NNZ(), y.NNZ())
 				for i, row := range full(y) {
 					for j, got := range row {
-						if w := want(i, j, entry[i][j]); math.Abs(got-w) > 1e-6*(1+math.Abs(w)) {
-							t.Fatalf("%s, seed %d, sparse %t: entry %d, %d is %v, want %v", c.kind, seed, sparse, i, j, got, w)
-						}
+						w := want(i, j, entry[i][j])
+						datatest.Need(t, math.Abs(got-w) <= 1e-6*(1+math.Abs(w)), "%s, seed %d, sparse %t: entry %d, %d is %v, want %v", c.kind, seed, sparse, i, j, got, w)
 					}
 				}
 			}
