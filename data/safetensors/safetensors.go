@@ -130,11 +130,7 @@ func product(shape []int) int {
 
 func writeData(w io.Writer, tensors []Tensor) error {
 	for _, t := range tensors {
-		write := writeNumbers[float32]
-		if t.DType == F64 {
-			write = writeNumbers[float64]
-		}
-		err := write(w, t.Value)
+		err := writeNumbers(w, t.DType, t.Value)
 		if err != nil {
 			return err
 		}
@@ -142,13 +138,20 @@ func writeData(w io.Writer, tensors []Tensor) error {
 	return nil
 }
 
-func writeNumbers[T float32 | float64](w io.Writer, value []float64) error {
+func writeNumbers(w io.Writer, d DType, value []float64) error {
+	var b []byte
 	for part := range slices.Chunk(value, piece) {
-		stored := make([]T, len(part))
-		for i, v := range part {
-			stored[i] = T(v)
+		b = b[:0]
+		for _, v := range part {
+			if d == F64 {
+				b = binary.LittleEndian.AppendUint64(b,
+					math.Float64bits(v))
+			} else {
+				b = binary.LittleEndian.AppendUint32(b,
+					math.Float32bits(float32(v)))
+			}
 		}
-		err := binary.Write(w, binary.LittleEndian, stored)
+		_, err := w.Write(b)
 		if err != nil {
 			return err
 		}
