@@ -91,8 +91,9 @@ func read(in io.Reader, size int64) (
 // tensor again.
 func numbers[T float32 | float64](r io.Reader, e entry) ([]float64, error) {
 	value := make([]float64, product(e.Shape))
+	stored := make([]T, min(len(value), piece))
 	for part := range slices.Chunk(value, piece) {
-		stored := make([]T, len(part))
+		stored = stored[:len(part)]
 		err := binary.Read(r, binary.LittleEndian, stored)
 		if err != nil {
 			return nil, err
