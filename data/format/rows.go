@@ -71,11 +71,7 @@ func OpenRows(path string, o Options) (*Rows, error) {
 		size:    blockSize,
 		Decimal: o.Decimal,
 	}
-	err = r.open(in, o)
-	if err == nil && r.Width == 0 {
-		err = data.Invalid("it is empty; it needs a header")
-	}
-	if err != nil {
+	if err := r.open(in, o); err != nil {
 		return nil, r.located(errors.Join(err, r.Close()))
 	}
 	return r, nil

@@ -118,7 +118,7 @@ func TestCSVRefusesBadTables(t *testing.T) {
 	}{
 		{name: "no text", content: "PK\x03\x04\x00\x00,x\n1,2\n", is: data.ErrFormat, want: "it has zero bytes, so that it is no text"},
 		{name: "UTF-16", content: "\xff\xfex\x00,\x00y\x00\n\x00", is: data.ErrFormat, want: "it is UTF-16; save it as UTF-8"},
-		{name: "nothing", content: "", is: data.ErrInvalid, want: "it is empty; it needs a header"},
+		{name: "nothing", content: "", is: data.ErrInvalid, want: "it is empty; it needs a header and rows"},
 		{name: "header alone", content: "x,z,class\n", is: data.ErrInvalid, want: "it has no labelled rows"},
 		{name: "one column", content: "1\n2\n", is: data.ErrInvalid, want: "no column is left for features"},
 		{name: "no features", content: "1,2\n3,4\n", options: Options{Task: "0"}, is: data.ErrInvalid, want: "no column is left for features"},

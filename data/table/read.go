@@ -292,6 +292,9 @@ func (r *reader) readSheet(path string) error {
 		return err
 	}
 	defer rows.Close()
+	if rows.Width == 0 {
+		return data.Invalid("%s: it is empty; it needs a header and rows", path)
+	}
 	written := rows.Written()
 	if written != "" && len(r.sheets) == 0 {
 		r.note("%s (--separator, --decimal)", written)

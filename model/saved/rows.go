@@ -103,6 +103,9 @@ func (s *Fit) index() {
 
 // bind finds the columns.
 func (r *Rows) bind() (err error) {
+	if r.in.Width == 0 {
+		return data.Invalid("it is empty; it needs a header")
+	}
 	if r.places, err = r.fit.Recipe.Bind(r.in.Names,
 		r.in.Bare, r.o.MissingColumns == table.Mean); err != nil {
 		return err
