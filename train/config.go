@@ -41,26 +41,16 @@ const (
 	FromExperience Start = "experience"
 )
 
-// Schedule says how rates change from step to step.
-type Schedule string
-
-// The schedules, after a warm-up.
-const (
-	Linear   Schedule = "linear" // down to zero
-	Constant Schedule = "constant"
-	Cosine   Schedule = "cosine" // down to zero by half a period
-)
-
-// schedules are the shares of a rate when a part of a run is done, by name. They are filled
-// by init functions alone.
+// schedules are the shares of a rate when a part of a run is done, after a warm-up, by name. They
+// are filled by init functions alone.
 var schedules = map[string]func(done float64) float64{
-	string(Linear): func(done float64) float64 {
+	"linear": func(done float64) float64 {
 		return 1 - done
 	},
-	string(Constant): func(float64) float64 {
+	"constant": func(float64) float64 {
 		return 1
 	},
-	string(Cosine): func(done float64) float64 {
+	"cosine": func(done float64) float64 {
 		return (1 + math.Cos(math.Pi*done)) / 2
 	},
 }
@@ -71,13 +61,13 @@ func RegisterSchedule(name string, share func(done float64) float64) {
 	settings.Register(schedules, "schedule", name, share)
 }
 
-// share is the part of a rate at a step, from 0, of a run of so many steps, the first of
-// which warm up.
-func (s Schedule) share(step, warm, steps int) float64 {
+// share is the part of a rate that a schedule has at a step, from 0, of a run of so many steps, the
+// first of which warm up.
+func share(schedule string, step, warm, steps int) float64 {
 	if step < warm {
 		return float64(step+1) / float64(warm)
 	}
-	return schedules[string(s)](float64(step-warm) / float64(steps-warm))
+	return schedules[schedule](float64(step-warm) / float64(steps-warm))
 }
 
 // Config holds every choice about training. The zero value of a field means
@@ -91,16 +81,16 @@ type Config struct {
 	// The layers below the embeddings have d numbers for each hidden unit, and the
 	// more there are the sooner they overfit the experience: 3e-4 was best for 64
 	// features, 1e-5 to 5e-5 for 1,000.
-	EmbeddingRate float64  `json:"embedding_rate" above:"0" name:"embedding_rate" placeholder:"0.02/d" help:"Learning rate of the layers below the embeddings."`
-	Optimiser     string   `json:"optimiser" placeholder:"adam" help:"What turns gradients into steps: adam, momentum, rmsprop, adagrad, or one that the program registers."`
-	Schedule      Schedule `json:"schedule" placeholder:"linear" help:"How rates change: linear (down to zero), constant, cosine (down to zero), or one that the program registers."`
-	WarmUp        int      `json:"warm_up" min:"0" name:"warm_up" placeholder:"0" help:"Number of epochs in which rates rise from zero before the schedule begins."`
-	Update        Update   `json:"update" names:"tuple problem" placeholder:"problem" help:"What a step learns from: tuple (one tuple, as in the paper) or problem (all tuples of one problem)."`
-	Start         Start    `json:"start" names:"regression preset experience" placeholder:"experience" help:"Where parameters begin: experience (a map of the features learned from the training tasks, and the estimator's linear parameters by regression), regression (the linear parameters alone) or preset (the estimator's own values, as in the paper)."`
-	HeldOut       int      `json:"held_out" min:"-1" name:"held_out" placeholder:"6" help:"Hold out one problem in this many, to choose the best epoch by; -1 holds out none and keeps the last epoch."`
-	Measured      int      `json:"measured" min:"-1" placeholder:"30" help:"Largest number of held-out problems on which each epoch's error is measured, to choose the best epoch; -1 measures none."`
-	Patience      int      `json:"patience" min:"0" placeholder:"0" help:"Stop after this many epochs without a better one; 0 never stops early."`
-	Seed          uint64   `json:"seed" kong:"-"`
+	EmbeddingRate float64 `json:"embedding_rate" above:"0" name:"embedding_rate" placeholder:"0.02/d" help:"Learning rate of the layers below the embeddings."`
+	Optimiser     string  `json:"optimiser" placeholder:"adam" help:"What turns gradients into steps: adam, momentum, rmsprop, adagrad, or one that the program registers."`
+	Schedule      string  `json:"schedule" placeholder:"linear" help:"How rates change: linear (down to zero), constant, cosine (down to zero), or one that the program registers."`
+	WarmUp        int     `json:"warm_up" min:"0" name:"warm_up" placeholder:"0" help:"Number of epochs in which rates rise from zero before the schedule begins."`
+	Update        Update  `json:"update" names:"tuple problem" placeholder:"problem" help:"What a step learns from: tuple (one tuple, as in the paper) or problem (all tuples of one problem)."`
+	Start         Start   `json:"start" names:"regression preset experience" placeholder:"experience" help:"Where parameters begin: experience (a map of the features learned from the training tasks, and the estimator's linear parameters by regression), regression (the linear parameters alone) or preset (the estimator's own values, as in the paper)."`
+	HeldOut       int     `json:"held_out" min:"-1" name:"held_out" placeholder:"6" help:"Hold out one problem in this many, to choose the best epoch by; -1 holds out none and keeps the last epoch."`
+	Measured      int     `json:"measured" min:"-1" placeholder:"30" help:"Largest number of held-out problems on which each epoch's error is measured, to choose the best epoch; -1 measures none."`
+	Patience      int     `json:"patience" min:"0" placeholder:"0" help:"Stop after this many epochs without a better one; 0 never stops early."`
+	Seed          uint64  `json:"seed" kong:"-"`
 }
 
 // Preset returns the settings of that name, "default", "pairwise" or "paper", for data of
@@ -129,7 +119,7 @@ func (c Config) Defaults() Config {
 	c.EmbeddingRate = cmp.Or(c.EmbeddingRate,
 		0.02/float64(max(1, c.Model.Features)))
 	c.Optimiser = cmp.Or(c.Optimiser, "adam")
-	c.Schedule = cmp.Or(c.Schedule, Linear)
+	c.Schedule = cmp.Or(c.Schedule, "linear")
 	c.Update = cmp.Or(c.Update, ByProblem)
 	c.Start = cmp.Or(c.Start, FromExperience)
 	c.HeldOut = cmp.Or(c.HeldOut, 6)

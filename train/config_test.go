@@ -91,14 +91,14 @@ func init() {
 
 // The part of the rate by the schedules' definitions, at 8 steps, 2 of which warm up.
 func TestSchedules(t *testing.T) {
-	for schedule, want := range map[Schedule][]float64{
-		Linear:        {0.5, 1, 1, 5. / 6, 4. / 6, 3. / 6, 2. / 6, 1. / 6},
-		Constant:      {0.5, 1, 1, 1, 1, 1, 1, 1},
+	for schedule, want := range map[string][]float64{
+		"linear":      {0.5, 1, 1, 5. / 6, 4. / 6, 3. / 6, 2. / 6, 1. / 6},
+		"constant":    {0.5, 1, 1, 1, 1, 1, 1, 1},
 		"test-halves": {0.5, 1, 1, 1, 0.5, 0.5, 0.25, 0.25},
-		Cosine:        {0.5, 1, 1, 0.5 + math.Sqrt(3)/4, 0.75, 0.5, 0.25, 0.5 - math.Sqrt(3)/4},
+		"cosine":      {0.5, 1, 1, 0.5 + math.Sqrt(3)/4, 0.75, 0.5, 0.25, 0.5 - math.Sqrt(3)/4},
 	} {
-		for step, share := range want {
-			datatest.Near(t, schedule.share(step, 2, 8), share, 1e-15, "%s: the share of step %d", schedule, step)
+		for step, part := range want {
+			datatest.Near(t, share(schedule, step, 2, 8), part, 1e-15, "%s: the share of step %d", schedule, step)
 		}
 	}
 }
@@ -111,7 +111,7 @@ func TestEveryOptimiserResumes(t *testing.T) {
 			examples := small(1)
 			c := config(t, "default", examples)
 			c.Epochs, c.Rate, c.EmbeddingRate = 3, 1e-3, 1e-4
-			c.Optimiser, c.WarmUp, c.Schedule = name, 1, []Schedule{Constant, Cosine}[i%2]
+			c.Optimiser, c.WarmUp, c.Schedule = name, 1, []string{"constant", "cosine"}[i%2]
 			whole, parts := t.TempDir(), t.TempDir()
 			run(t, c, examples, Options{Out: whole})
 			resumed(t, c, examples, Options{Out: parts}, func() int { return 10 })

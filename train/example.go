@@ -72,11 +72,11 @@ func prepare(ctx context.Context, c *Config, examples []Example) (
 		if err := ctx.Err(); err != nil {
 			return nil, "", err
 		}
-		if len(e.Tuples) == 0 {
-			continue
-		}
 		if err := e.Problem.Check(); err != nil {
 			return nil, "", err
+		}
+		if len(e.Tuples) == 0 {
+			continue
 		}
 		digest(h, e)
 		if !c.Model.FeatureFree() {

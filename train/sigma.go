@@ -40,7 +40,7 @@ type known struct {
 
 // newKnown gathers the rows, each once. There are none where rows have no classes, or problems are
 // of several datasets.
-func newKnown(examples []Example) (*known, error) {
+func newKnown(examples []Example) *known {
 	k := &known{pairs: map[string]data.TaskData{}}
 	taken := map[int]bool{} // rows of the dataset
 	rows := map[string][]data.Matrix{}
@@ -48,13 +48,10 @@ func newKnown(examples []Example) (*known, error) {
 	dataset := ""
 	for _, e := range examples {
 		p := e.Problem
-		if err := p.Check(); err != nil {
-			return nil, err
-		}
 		dataset = cmp.Or(dataset, e.Dataset)
 		if p.Kind() == data.Regression || dataset != e.Dataset ||
 			p.Tasks[0].Train == nil {
-			return k, nil
+			return k
 		}
 		k.Columns = model.NamesOf(p)
 		labelled := p.Labelled().TrainingOnly()
@@ -64,7 +61,7 @@ func newKnown(examples []Example) (*known, error) {
 			sides += max(2, p.Several())
 			index := slices.Concat(t.Train, t.Validation, t.Test)
 			if len(index) != count+len(t.TestSet.Y) {
-				return k, nil // they are no rows of a dataset
+				return k // they are no rows of a dataset
 			}
 			k.pairs[t.Name] = labelled.Tasks[i]
 			names := p.ClassesOf(t)
@@ -93,8 +90,8 @@ func newKnown(examples []Example) (*known, error) {
 				model.ClassOf(name, data.Stack(kept)))
 		}
 	}
-	k.Few = max(1, k.Few/max(1, sides))
-	return k, nil
+	k.Few = max(1, k.Few/sides)
+	return k
 }
 
 // learnSigma gives the network the metric of S0, with the ridge in which tasks of classes that are
@@ -103,9 +100,9 @@ func (t *trainer) learnSigma(ctx context.Context, examples []Example) error {
 	if t.config.Start == FromPreset {
 		return nil // the paper knows none
 	}
-	k, err := newKnown(examples)
-	if err != nil || len(k.classes) < fewestClasses {
-		return err
+	k := newKnown(examples)
+	if len(k.classes) < fewestClasses {
+		return nil
 	}
 	inner, outer := k.parts(t.config.Seed)
 	ridges := []float64{1, 10, 0.1, 0.01}

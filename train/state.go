@@ -111,8 +111,6 @@ var errDamaged = errors.New("the file is damaged, or no run wrote it; remove it 
 
 // restore takes up the state in a file.
 func (t *trainer) restore(path string) error {
-	best := t.network.Params.Clone()
-	t.state.best = best
 	tensors, metadata, err := safetensors.Read(path)
 	if err != nil {
 		return fmt.Errorf("%w: %w", errDamaged, err)
@@ -133,17 +131,13 @@ func (t *trainer) restore(path string) error {
 	}
 	t.state = saved
 	t.optimiser.Time = saved.Time
-	t.state.best = best
-	kept := map[string]model.Tensor{}
-	for _, k := range tensors {
-		kept[k.Name] = k
-	}
+	t.state.best = t.network.Params.Clone()
 	for _, s := range t.tensors() {
-		k := kept[s.Name]
-		if len(k.Value) != len(s.Value) {
+		value := model.Params(tensors).Get(s.Name)
+		if len(value) != len(s.Value) {
 			return fmt.Errorf("%w: the tensor %q is missing or has another size", errDamaged, s.Name)
 		}
-		copy(s.Value, k.Value)
+		copy(s.Value, value)
 	}
 	return nil
 }

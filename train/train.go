@@ -148,19 +148,16 @@ func newTrainer(ctx context.Context, c Config, examples []Example, o Options) (*
 
 // begin sets and saves the start of a new run.
 func (t *trainer) begin(ctx context.Context) error {
+	var err error
 	if t.config.Start == FromExperience {
-		err := t.startFeatureMap(ctx)
-		if err != nil {
-			return err
-		}
+		err = t.startFeatureMap(ctx)
 	}
-	if t.config.Start != FromPreset {
-		err := regress(t.network, t.training)
-		if err != nil {
-			return err
-		}
+	if err == nil && t.config.Start != FromPreset {
+		err = regress(t.network, t.training)
 	}
-	err := t.network.Save(filepath.Join(t.options.Out, StartFolder))
+	if err == nil {
+		err = t.network.Save(filepath.Join(t.options.Out, StartFolder))
+	}
 	if err != nil {
 		return err
 	}
@@ -260,13 +257,13 @@ func (t *trainer) learn(ctx context.Context, s prepared) (model.Step, error) {
 	}
 	steps := len(t.steps)
 	warm := t.config.WarmUp * steps
-	share := t.config.Schedule.share(t.optimiser.Time,
+	part := share(t.config.Schedule, t.optimiser.Time,
 		warm, t.config.Epochs*steps)
 	for _, g := range result.Gradient {
 		floats.Scale(s.Weight, g.Value)
 	}
 	rates := slices.Clone(t.rates)
-	floats.Scale(share, rates)
+	floats.Scale(part, rates)
 	t.optimiser.Step(t.network.Params, result.Gradient, rates)
 	return result, nil
 }

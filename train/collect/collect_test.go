@@ -214,7 +214,7 @@ func TestNoTupleWaitsForever(t *testing.T) {
 func TestStoreThatFailsEndsTheRun(t *testing.T) {
 	problems, ref := sample(t, 3)
 	c := open(t, storeDir(t), small, ref)
-	datatest.Check(t, c.Sabotage())
+	datatest.Check(t, c.Close())
 	s, err := c.Run(t.Context(), problems, collect.Options{Workers: 3})
 	datatest.Holds(t, errors.Is(err, os.ErrClosed) && s.Made == 0, "%+v, %v", s, err)
 }

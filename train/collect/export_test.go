@@ -27,6 +27,3 @@ var (
 	DrawParams = drawParams
 	FitOptions = multitask.Options{Tolerance: fitTolerance, MaxIterations: fitIterations}
 )
-
-// Sabotage closes the store under a collector.
-func (c *Collector) Sabotage() error { return c.writer.Close() }

@@ -48,15 +48,13 @@ func (c *Collector) plan(p *data.ProblemData) (*trial, error) {
 		func(context.Context) (*multitask.Result, error) {
 			return &multitask.Result{Omega: multitask.Uniform(len(p.Tasks))}, nil
 		})
+	stored := t.had > 0
 	t.stl = sync.OnceValue(func() *experience.Record {
+		if stored {
+			return c.writer.STL(single.record.ID)
+		}
 		return single.tried(context.Background())
 	})
-	if t.had > 0 {
-		stored := c.writer.STL(single.record.ID)
-		t.stl = func() *experience.Record {
-			return stored
-		}
-	}
 	grid := evidence.LambdaGrid(t.train)
 	for _, m := range c.models {
 		name := m.Info().Name
@@ -91,11 +89,7 @@ func (c *Collector) plan(p *data.ProblemData) (*trial, error) {
 		const source = "near/pairwise"
 		add(source, draw, nil,
 			func(context.Context) (*multitask.Result, error) {
-				network, err := nearby(random(source, draw))
-				if err != nil {
-					return nil, err
-				}
-				found, err := network.Omega(t.given)
+				found, err := nearby(random(source, draw)).Omega(t.given)
 				if err != nil {
 					return nil, err
 				}
@@ -110,32 +104,25 @@ func (c *Collector) plan(p *data.ProblemData) (*trial, error) {
 func drawParams(model multitask.Model, grid []float64, r *rand.Rand) multitask.Params {
 	p := multitask.Params{}
 	for _, h := range model.Info().Ranges {
-		u := r.Float64()
-		switch {
-		case h.Name == multitask.Lambda1:
-			first := math.Log(grid[0])
-			last := math.Log(grid[len(grid)-1])
-			p.Lambda1 = math.Exp((1-u)*first + u*last)
-		case h.Low < h.High:
-			p = p.With(h.Name, h.At(u))
-		default:
-			p = p.With(h.Name, h.Default)
+		if h.Name == multitask.Lambda1 {
+			h.Low = grid[0]
+			h.High = grid[len(grid)-1]
 		}
+		u := r.Float64()
+		value := h.Default
+		if h.Low < h.High {
+			value = h.At(u)
+		}
+		p = p.With(h.Name, value)
 	}
 	return p
 }
 
 // nearby is an untrained network whose cosines have drawn weights, of sum 1, and
 // whose diagonal is anything from a twentieth to three of theirs.
-func nearby(r *rand.Rand) (*solve.Finder, error) {
-	c, err := model.Preset("pairwise", 0)
-	if err != nil {
-		return nil, err
-	}
-	n, err := model.NewNetwork(c, 0)
-	if err != nil {
-		return nil, err
-	}
+func nearby(r *rand.Rand) *solve.Finder {
+	c, _ := model.Preset("pairwise", 0) // there is one
+	n, _ := model.NewNetwork(c, 0)      // it is valid
 	a := n.Params.Get("a")
 	sum := 0.0
 	for k := range 4 {
@@ -148,7 +135,7 @@ func nearby(r *rand.Rand) (*solve.Finder, error) {
 	low := math.Log(0.05)
 	high := math.Log(3)
 	a[5] = low + (high-low)*r.Float64()
-	return solve.NewFinder(n), nil
+	return solve.NewFinder(n)
 }
 
 // exploration is a way to draw covariances of trace 1 for m tasks.

@@ -52,16 +52,7 @@ func Correlations(maps []Correlation) *Picture {
 	order := grouped(maps[len(maps)-1].Correlation)
 	var plots []*plot.Plot
 	for _, c := range maps {
-		ordered := Correlation{Title: c.Title}
-		for _, i := range order {
-			var row []float64
-			for _, j := range order {
-				row = append(row, c.Correlation[i][j])
-			}
-			ordered.Tasks = append(ordered.Tasks, c.Tasks[i])
-			ordered.Correlation = append(ordered.Correlation, row)
-		}
-		plots = append(plots, heatMap(ordered))
+		plots = append(plots, heatMap(c, order))
 	}
 	tasks := vg.Length(len(order))
 	side := max(2.5, min(0.6*tasks, 0.18*tasks+4))
@@ -101,11 +92,19 @@ func grouped(correlation [][]float64) []int {
 	return slices.Concat(order[cut:], order[:cut])
 }
 
-func heatMap(c Correlation) *plot.Plot {
+// heatMap draws a map of tasks in an order.
+func heatMap(c Correlation, order []int) *plot.Plot {
+	var ordered square
+	ordered.SubsetSym(mat.NewSymDense(len(order),
+		slices.Concat(c.Correlation...)), order)
+	var upwards []string
+	for _, i := range order {
+		upwards = slices.Insert(upwards, 0, c.Tasks[i])
+	}
 	colours := moreland.SmoothBlueRed()
 	colours.SetMin(-1)
 	colours.SetMax(1)
-	cells := plotter.NewHeatMap(square(c.Correlation), colours.Palette(255))
+	cells := plotter.NewHeatMap(&ordered, colours.Palette(255))
 	cells.Min = -1
 	cells.Max = 1
 	p := newPlot(c.Title, "")
@@ -113,7 +112,7 @@ func heatMap(c Correlation) *plot.Plot {
 	if len(c.Tasks) > 12 { // their numbers would not fit into the cells
 		p.Title.Text += "\nblue is -1, grey 0, red 1"
 	} else {
-		p.Add(numbers(c.Correlation))
+		p.Add(numbers(&ordered))
 	}
 	if len(c.Tasks) > mostNamed {
 		p.Title.Text += fmt.Sprintf("\n%d tasks, similar ones together",
@@ -122,10 +121,9 @@ func heatMap(c Correlation) *plot.Plot {
 		p.HideAxes()
 		return p
 	}
-	upwards := slices.Clone(c.Tasks)
-	slices.Reverse(upwards)
 	p.NominalY(upwards...)
-	p.NominalX(c.Tasks...)
+	slices.Reverse(upwards)
+	p.NominalX(upwards...)
 	for _, name := range c.Tasks {
 		if p.X.Tick.Label.Width(name) > narrowest { // it would run into the next one
 			p.X.Tick.Label.Rotation = 0.6
@@ -137,26 +135,24 @@ func heatMap(c Correlation) *plot.Plot {
 }
 
 // square is a matrix as a grid, whose rows go upwards in a plot.
-type square [][]float64
+type square struct{ mat.SymDense }
 
-func (s square) Dims() (c, r int) {
-	return len(s), len(s)
+func (s *square) Z(c, r int) float64 {
+	return s.At(s.SymmetricDim()-1-r, c)
 }
-func (s square) Z(c, r int) float64 {
-	return s[len(s)-1-r][c]
-}
-func (s square) X(c int) float64 {
+func (s *square) X(c int) float64 {
 	return float64(c)
 }
-func (s square) Y(r int) float64 {
+func (s *square) Y(r int) float64 {
 	return float64(r)
 }
 
 // numbers labels each cell with its value.
-func numbers(s square) *plotter.Labels {
+func numbers(s *square) *plotter.Labels {
 	labels := &plotter.Labels{}
-	for c := range s {
-		for r := range s {
+	n := s.SymmetricDim()
+	for c := range n {
+		for r := range n {
 			style := text.Style{Color: color.Gray{Y: 20}, Font: font.From(plot.DefaultFont, 10),
 				XAlign: text.XCenter, YAlign: text.YCenter, Handler: plot.DefaultTextHandler}
 			z := s.Z(c, r)
