@@ -188,8 +188,9 @@ func TestErrorsOfSeedsAreMeans(t *testing.T) {
 	at := func(name, from string, ours ...float64) *experimentRun {
 		return pointRun(name, from, []float64{1, 3}, ours)
 	}
-	x := &experiment{Vary: variation{Cases: []point{{Name: "1"}, {Name: "2"}, {Name: "3"}}}}
-	r, err := x.gather([]*experimentRun{at("1", "p", 1, 2), at("1", "p", 3, 2), at("2", "p", 1, 3), at("3", "other", 0.5, 0)})
+	x := &experiment{Vary: variation{Cases: []point{{Name: "1"}, {Name: "2"}, {Name: "3"}}},
+		runs: []*experimentRun{at("1", "p", 1, 2), at("1", "p", 3, 2), at("2", "p", 1, 3), at("3", "other", 0.5, 0)}}
+	r, err := x.gather()
 	datatest.Check(t, err)
 	// At 1 L2MT has the errors 2 and 2, relative to 1 and 3.
 	rows := r.Points[0].Rows
@@ -210,8 +211,9 @@ func TestErrorsOfSeedsAreMeans(t *testing.T) {
 // by the mean of the ratios to STL, which is no relative error.
 func TestSweepNamesOneWinner(t *testing.T) {
 	stl := []float64{0.1, 0.5}
-	x := &experiment{Title: "winner", Vary: variation{Label: "point", Cases: []point{{Name: "first"}, {Name: "second"}}}}
-	r, err := x.gather([]*experimentRun{pointRun("first", "p", stl, []float64{0.1, 0.2}), pointRun("second", "p", stl, []float64{0.05, 0.4})})
+	x := &experiment{Title: "winner", Vary: variation{Label: "point", Cases: []point{{Name: "first"}, {Name: "second"}}},
+		runs: []*experimentRun{pointRun("first", "p", stl, []float64{0.1, 0.2}), pointRun("second", "p", stl, []float64{0.05, 0.4})}}
+	r, err := x.gather()
 	datatest.Check(t, err)
 	var text strings.Builder
 	datatest.Check(t, tell(&text, "sweep", r))

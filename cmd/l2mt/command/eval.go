@@ -16,7 +16,9 @@ import (
 	"l2mt/data/experience"
 	"l2mt/data/files"
 	"l2mt/infer/compare"
+	"l2mt/model"
 	"l2mt/model/multitask"
+	"l2mt/model/pretrained"
 )
 
 type evalCmd struct {
@@ -99,7 +101,7 @@ func (c *evalCmd) Run(e *env) (err error) {
 		return err
 	}
 	if c.first > 0 {
-		problems = problems[:min(c.first, len(problems))]
+		problems = problems[:c.first]
 	}
 	var portion []*data.ProblemData
 	for i, p := range problems {
@@ -184,10 +186,15 @@ func (c *evalCmd) pin(dataset string) error {
 	}
 	now := map[string]string{"problems": sum + " " + dataset} // checksums
 	for _, dir := range c.Network {
-		now["network "+c.name(dir)], err = networkSum(dir)
+		sum := pretrained.Checksum()
+		if dir != pretrainedNetwork {
+			weights := filepath.Join(dir, model.WeightsFile) // which have the configuration too
+			sum, err = files.SHA256(weights)
+		}
 		if err != nil {
 			return err
 		}
+		now["network "+c.name(dir)] = sum
 	}
 	had, err := loadUsed(c.Out)
 	if err != nil {

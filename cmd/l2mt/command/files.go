@@ -53,21 +53,19 @@ func loadJSON(path string, v any) error {
 // are done, then each as it comes, for who follows the file.
 func keepMetrics(dir string) func(done []train.Metrics) error {
 	path := filepath.Join(dir, metricsFile)
-	begun := false
+	kept := 0
 	return func(done []train.Metrics) error {
 		var lines bytes.Buffer
 		to := json.NewEncoder(&lines)
-		if begun {
-			done = done[len(done)-1:]
-		}
-		for _, m := range done {
+		for _, m := range done[kept:] {
 			err := to.Encode(m)
 			if err != nil {
 				return err
 			}
 		}
-		if !begun {
-			begun = true
+		first := kept == 0
+		kept = len(done)
+		if first {
 			return files.WriteFile(path, lines.Bytes())
 		}
 		log, err := files.OpenLog(path)
@@ -111,15 +109,6 @@ func optional(err error) error {
 // pretrainedNetwork names the network in the program where a directory could stand;
 // so does nothing at all.
 const pretrainedNetwork = "pretrained"
-
-// networkSum is a checksum of a network.
-func networkSum(dir string) (string, error) {
-	if dir == "" || dir == pretrainedNetwork {
-		return pretrained.Checksum(), nil
-	}
-	weights := filepath.Join(dir, model.WeightsFile) // which have the configuration too
-	return files.SHA256(weights)
-}
 
 // loadNetwork reads a network, ready to solve problems with.
 func loadNetwork(dir string) (_ *solve.Finder, err error) {

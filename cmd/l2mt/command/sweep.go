@@ -69,7 +69,7 @@ func (c *sweepCmd) Run(e *env) error {
 		}
 		return comparison.Run(e)
 	}
-	result, err := x.gather(x.runs)
+	result, err := x.gather()
 	if err == nil {
 		err = c.save(x, result)
 	}
@@ -154,13 +154,13 @@ func (s *stages) run(e *env, x *experiment) error {
 
 // gather makes the tables of the points over their seeds, and compares L2MT at points that have
 // problems in common.
-func (x *experiment) gather(runs []*experimentRun) (*swept, error) {
+func (x *experiment) gather() (*swept, error) {
 	result := &swept{
 		Title: x.Title,
 		Axis:  x.Vary.Label,
 	}
 	for _, p := range x.Vary.Cases {
-		cases := slices.DeleteFunc(slices.Clone(runs),
+		cases := slices.DeleteFunc(slices.Clone(x.runs),
 			func(r *experimentRun) bool {
 				return r.Name != p.Name
 			})
@@ -213,20 +213,18 @@ func overSeeds(runs []*experimentRun) (outcomes []compare.Outcome) {
 			if row.Model == compare.Best { // it is chosen again
 				continue
 			}
+			method := row.Method
+			method.Network = "" // all networks are one method's
 			for k, name := range r.table.Problems {
 				problem := r.from + " " + name
 				i := slices.IndexFunc(outcomes, func(o compare.Outcome) bool {
-					return o.Problem == problem && o.Model == row.Model &&
-						o.Variant == row.Variant
+					return o.Problem == problem && o.Method == method
 				})
 				if i < 0 {
 					i = len(outcomes)
 					seeds = append(seeds, 0)
 					outcomes = append(outcomes, compare.Outcome{Problem: problem,
-						Method: compare.Method{
-							Model:   row.Model,
-							Variant: row.Variant,
-						}, Omega: row.Omega})
+						Method: method, Omega: row.Omega})
 				}
 				seeds[i]++
 				mean := func(to *float64, v float64) {

@@ -90,10 +90,8 @@ func (c *trainCmd) examples() (examples []train.Example, err error) {
 	if c.First < 0 || c.First > len(examples) {
 		return nil, errUsage.Errorf("--first=%d: the experience has only %d problems",
 			c.First, len(examples))
-	} else if c.First > 0 {
-		examples = examples[:c.First]
 	}
-	return examples, nil
+	return examples[:cmp.Or(c.First, len(examples))], nil
 }
 
 // trained has the results of a training run.
