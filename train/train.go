@@ -172,16 +172,7 @@ func (t *trainer) begin(ctx context.Context) error {
 		m.Residual += result.Residual / count
 		m.Deviation = result.Deviation
 	}
-	err = t.evaluate(ctx, &m)
-	if err != nil {
-		return err
-	}
-	t.state.Metrics = []Metrics{m}
-	err = t.keepBest()
-	if err != nil {
-		return err
-	}
-	return t.save()
+	return t.end(ctx, &m)
 }
 
 func (t *trainer) finished() bool {
@@ -219,19 +210,9 @@ func (t *trainer) epoch(ctx context.Context) error {
 	count := float64(len(order))
 	m := Metrics{Epoch: number, Loss: t.state.Loss / count,
 		Residual: t.state.Residual / count, Deviation: deviation}
-	err := t.evaluate(ctx, &m)
+	err := t.end(ctx, &m)
 	if err != nil {
 		return err
-	}
-	t.state = state{
-		Metrics: append(t.state.Metrics, m),
-		best:    t.state.best,
-	}
-	if Best(t.state.Metrics) == number {
-		err := t.keepBest()
-		if err != nil {
-			return err
-		}
 	}
 	status := m.String()
 	rest := t.config.Epochs - number
@@ -240,7 +221,7 @@ func (t *trainer) epoch(ctx context.Context) error {
 		status += fmt.Sprintf(", %v to go", left.Round(time.Second))
 	}
 	t.options.Progress.Advance(0, status)
-	return t.save()
+	return nil
 }
 
 // shuffle is the order of the steps of an epoch. It depends on nothing that
@@ -318,10 +299,24 @@ func (t *trainer) evaluate(ctx context.Context, m *Metrics) error {
 	return t.measureFound(ctx, m)
 }
 
-// keepBest remembers the parameters as the best so far.
-func (t *trainer) keepBest() error {
-	t.state.best = t.network.Params.Clone()
-	return t.network.Save(t.options.Out)
+// end saves the parameters after the start, or an epoch, and remembers the best so far.
+func (t *trainer) end(ctx context.Context, m *Metrics) error {
+	err := t.evaluate(ctx, m)
+	if err != nil {
+		return err
+	}
+	t.state = state{
+		Metrics: append(t.state.Metrics, *m),
+		best:    t.state.best,
+	}
+	if Best(t.state.Metrics) == m.Epoch {
+		t.state.best = t.network.Params.Clone()
+		err = t.network.Save(t.options.Out)
+	}
+	if err == nil {
+		err = t.save()
+	}
+	return err
 }
 
 func (t *trainer) report() *Report {

@@ -91,6 +91,9 @@ func loadMetrics(dir string) (metrics []train.Metrics, err error) {
 		}
 		metrics = append(metrics, m)
 	}
+	if metrics == nil {
+		return nil, damaged(path)
+	}
 	return metrics, nil
 }
 

@@ -12,7 +12,6 @@ import (
 	"gonum.org/v1/gonum/stat/distuv"
 
 	"l2mt/cmd/l2mt/internal/plot"
-	"l2mt/data"
 	"l2mt/data/files"
 	"l2mt/train"
 )
@@ -44,9 +43,6 @@ func readRuns(dirs []string) (rows []*seeds, err error) {
 		var used usedRun
 		var seconds map[string]files.Float
 		metrics, err := loadMetrics(dir)
-		if err == nil && len(metrics) == 0 {
-			err = data.Invalid("%s: %s has no epochs", dir, metricsFile)
-		}
 		err = errors.Join(err, loadJSON(filepath.Join(dir, usedFile), &used),
 			optional(loadJSON(filepath.Join(dir, secondsFile), &seconds)))
 		if err != nil {

@@ -119,8 +119,8 @@ func addCourse(p *plot.Plot, i int, name string, metrics []train.Metrics,
 	style := draw.LineStyle{
 		Width:  1.5,
 		Dashes: plotutil.Dashes(i),
+		Color:  palette[i%len(palette)],
 	}
-	style.Color = palette[i%len(palette)]
 	addLine(p, name, points, style)
 }
 
@@ -225,7 +225,7 @@ func scatter(title, label string, slope float64, names []string, sets ...[][2]fl
 			GlyphStyle: dots,
 		}
 		p.Add(marks)
-		if len(sets) > 1 && i < len(names) { // a file may say anything
+		if len(sets) > 1 {
 			p.Legend.Add(names[i], marks)
 		}
 	}

@@ -26,21 +26,21 @@ func Table(table *compare.Table) *Picture {
 		[]Point{{Rows: table.Rows}})
 }
 
-// Errors draws relative errors with their standard errors, as marks beside the names of the points.
-// At a single point the methods have the names. There is no picture where nothing has a relative
+// Errors draws relative errors with their standard errors, as marks beside the names of the values.
+// At a single value the methods have the names. There is no picture where nothing has a relative
 // error.
-func Errors(title, axis string, points []Point) *Picture {
-	if len(points) == 1 {
-		rows := points[0].Rows
-		points = nil
+func Errors(title, axis string, values []Point) *Picture {
+	if len(values) == 1 {
+		rows := values[0].Rows
+		values = nil
 		for _, row := range rows {
 			name := row.Title
 			row.Title = ""
-			points = append(points, Point{name, []compare.Row{row}})
+			values = append(values, Point{name, []compare.Row{row}})
 		}
 	}
 	var methods, upwards []string
-	for _, point := range points {
+	for _, point := range values {
 		for _, row := range point.Rows {
 			if finite(row.Relative) && !slices.Contains(methods, row.Title) {
 				methods = append(methods, row.Title)
@@ -60,21 +60,14 @@ func Errors(title, axis string, points []Point) *Picture {
 		n := float64(len(methods))
 		shift := (float64(i) - (n-1)/2) /
 			(2 * n) // so that bars do not cover each other
-		addMethod(p, i, method, points, shift)
+		addMethod(p, i, method, values, shift)
 	}
 	// At 1 there is single-task learning.
 	dotted := draw.LineStyle{Color: color.Gray{Y: 120}, Width: 1,
 		Dashes: []vg.Length{2, 2}}
-	below := plotter.XY{
-		X: 1,
-		Y: -0.6,
-	}
-	above := plotter.XY{
-		X: 1,
-		Y: float64(len(points)) - 0.4,
-	}
-	addLine(p, "", plotter.XYs{below, above}, dotted)
-	return panels(9, 2.4+0.32*vg.Length(len(points)+len(methods)/2), p)
+	ends := []float64{-0.6, float64(len(values)) - 0.4}
+	addLine(p, "", points([]float64{1, 1}, ends), dotted)
+	return panels(9, 2.4+0.32*vg.Length(len(values)+len(methods)/2), p)
 }
 
 func finite(f compare.Float) bool {
@@ -86,8 +79,8 @@ func addMethod(p *plot.Plot, i int, title string, points []Point, shift float64)
 	look := draw.LineStyle{
 		Width:  0.8,
 		Dashes: plotutil.Dashes(i / len(palette)),
+		Color:  palette[i%len(palette)],
 	}
-	look.Color = palette[i%len(palette)]
 	var xys plotter.XYs
 	var bars plotter.XErrors
 	for k, point := range points {
