@@ -21,10 +21,7 @@ type build map[string]string
 // thisBuild is the build of this process. It is read once, before the file of a running program
 // may be replaced.
 var thisBuild = sync.OnceValues(func() (build, error) {
-	path, err := os.Executable()
-	if err != nil {
-		return nil, err
-	}
+	path, _ := os.Executable() // no path is no file
 	program, err := os.Open(path)
 	if err != nil {
 		return nil, err

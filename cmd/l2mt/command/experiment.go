@@ -256,11 +256,14 @@ type stages struct {
 // experience share the folder of the first.
 func (x *experiment) stages(r *experimentRun, dir string, first map[string]string) (*stages, error) {
 	given := map[string][]string{}
-	for _, line := range slices.Concat(x.Flags, r.Flags) {
+	for i, line := range slices.Concat(x.Flags, r.Flags) {
 		command, flags, _ := strings.Cut(line, " ")
 		if !slices.Contains(
 			[]string{"problems", "collect", "train", "eval"}, command) {
 			return nil, fmt.Errorf("%q: flags must begin with a command, one of problems, collect, train and eval", command)
+		}
+		if x.store != nil && i >= len(x.Flags) && command != "train" && command != "eval" {
+			return nil, fmt.Errorf("[vary] %s: with --experience only flags of train and eval can be varied, as problems and experience are given", r.Name)
 		}
 		given[command] = append(given[command], strings.Fields(flags)...)
 	}
@@ -269,12 +272,6 @@ func (x *experiment) stages(r *experimentRun, dir string, first map[string]strin
 		if !strings.Contains(strings.Join(given[command], " "), "--seed") {
 			given[command] = append(given[command], seed)
 		}
-	}
-	if x.store != nil && slices.ContainsFunc(r.Flags, func(line string) bool {
-		return !strings.HasPrefix(line, "train ") &&
-			!strings.HasPrefix(line, "eval ")
-	}) {
-		return nil, fmt.Errorf("[vary] %s: with --experience only flags of train and eval can be varied, as problems and experience are given", r.Name)
 	}
 	data := fmt.Sprint(given["problems"], given["collect"])
 	_, ok := first[data]

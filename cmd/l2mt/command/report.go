@@ -200,9 +200,8 @@ func curves(n content) (*plot.Picture, error) {
 }
 
 func (p page) write(w io.Writer) error {
-	t, err := template.New("report").Funcs(words()).Funcs(template.FuncMap{
+	t := template.Must(template.New("report").Funcs(words()).Funcs(template.FuncMap{
 		"rows": rows,
-		"said": said,
 		"ours": func(title string) bool {
 			return strings.HasPrefix(title, "L2MT") || strings.HasPrefix(title, "*")
 		},
@@ -231,11 +230,8 @@ func (p page) write(w io.Writer) error {
 				"Text":  string(text),
 			}, optional(err)
 		},
-	}).Parse(reportText)
-	if err != nil {
-		return err
-	}
-	err = t.Execute(w, p)
+	}).Parse(reportText))
+	err := t.Execute(w, p)
 	var trace execution.ExecError
 	if errors.As(err, &trace) { // people can mend its cause alone
 		return cmp.Or(errors.Unwrap(trace.Err), err)

@@ -48,18 +48,16 @@ func (c *trainCmd) BeforeApply(ctx *kong.Context) error {
 }
 
 // config is the configuration for problems of so many features.
-func (c *trainCmd) config(features int) (train.Config, error) {
+func (c *trainCmd) config(features int) train.Config {
 	config := train.Config(c.Training)
 	config.Model = model.Config(c.Model)
 	config.Model.Features = features
 	config.Seed = c.Seed
-	config = config.Defaults()
-	return config, config.Validate()
+	return config.Defaults()
 }
 
 func (c *trainCmd) Validate() error {
-	_, err := c.config(1) // before the experience is read, which says how many features there are
-	return err
+	return c.config(1).Validate() // before the experience is read, which says how many features there are
 }
 
 func (c *trainCmd) Run(e *env) error {
@@ -67,11 +65,7 @@ func (c *trainCmd) Run(e *env) error {
 	if err != nil {
 		return err
 	}
-	config, err := c.config(examples[0].Problem.Cols())
-	if err != nil {
-		return err
-	}
-	return c.train(e, config, examples)
+	return c.train(e, c.config(examples[0].Problem.Cols()), examples)
 }
 
 // examples opens the experience.

