@@ -114,21 +114,6 @@ func (c Config) models() (models []multitask.Model, err error) {
 	return models, nil
 }
 
-// Manifest describes a store of tuples of this configuration.
-func (c Config) Manifest(dataset data.DatasetRef, createdBy string) experience.Manifest {
-	config := map[string]any{
-		"o":              string(c.Measured),
-		"fit_tolerance":  fitTolerance,
-		"fit_iterations": fitIterations,
-	}
-	return experience.Manifest{
-		Dataset:   dataset,
-		Seed:      c.Seed,
-		Config:    config,
-		CreatedBy: []string{createdBy},
-	}
-}
-
 // Problems are a source of problems. Only problems at hand are in memory.
 type Problems interface {
 	// Len is the number of problems.
@@ -169,17 +154,29 @@ func newCollector(c Config) (*Collector, error) {
 	}, err
 }
 
-// Open opens a store for collecting, and creates it if need be. It refuses, and
-// leaves alone, a store whose manifest disagrees with m and a shard that another
-// collector is working on.
-func Open(dir string, m experience.Manifest, config Config) (*Collector, error) {
+// Open opens a store for collecting from problems on a dataset, and creates it, by a program of
+// that name, if need be. It refuses, and leaves alone, a store of other data or settings and a
+// shard that another collector is working on.
+func Open(dir string, config Config, dataset data.DatasetRef, createdBy string) (*Collector, error) {
 	c, err := newCollector(config)
 	if err != nil {
 		return nil, err
 	}
-	c.fingerprint = m.Dataset.SHA256
-	if c.writer, err = experience.OpenWriter(dir,
-		experience.Shard(c.config.Shard, c.config.Shards), m); err != nil {
+	c.fingerprint = dataset.SHA256
+	settings := map[string]any{
+		"o":              string(config.Measured),
+		"fit_tolerance":  fitTolerance,
+		"fit_iterations": fitIterations,
+	}
+	c.writer, err = experience.OpenWriter(dir,
+		experience.Shard(c.config.Shard, c.config.Shards),
+		experience.Manifest{
+			Dataset:   dataset,
+			Seed:      config.Seed,
+			Config:    settings,
+			CreatedBy: []string{createdBy},
+		})
+	if err != nil {
 		return nil, err
 	}
 	c.keep = c.writer.Append

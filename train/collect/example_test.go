@@ -34,8 +34,8 @@ func Example() {
 	defer os.RemoveAll(dir)
 
 	config := collect.Config{Models: []string{"snr2"}, Draws: 1, Explore: 2, Measured: collect.OfRefit, Seed: 1}
-	manifest := config.Manifest(data.DatasetRef{Path: d.Name, SHA256: d.Fingerprint()}, "example")
-	collector, err := collect.Open(filepath.Join(dir, "experience"), manifest, config)
+	dataset := data.DatasetRef{Path: d.Name, SHA256: d.Fingerprint()}
+	collector, err := collect.Open(filepath.Join(dir, "experience"), config, dataset, "example")
 	if err != nil {
 		log.Fatal(err)
 	}

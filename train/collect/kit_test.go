@@ -37,7 +37,7 @@ const smallTuples = 10
 
 func open(t testing.TB, dir string, c collect.Config, ref data.DatasetRef) *collect.Collector {
 	t.Helper()
-	return datatest.Must(collect.Open(dir, c.Manifest(ref, "test"), c))(t)
+	return datatest.Must(collect.Open(dir, c, ref, "test"))(t)
 }
 
 // run collects to the end.

@@ -322,7 +322,9 @@ func (w *watched) Problem(i int) (*data.ProblemData, error) {
 }
 
 func TestManifest(t *testing.T) {
-	m := small.Manifest(data.DatasetRef{Path: "d", SHA256: "s"}, "me")
-	datatest.Holds(t, m.Validate() == nil && m.Seed == small.Seed && slices.Equal(m.CreatedBy, []string{"me"}) && m.Config["o"] == "refit",
+	dir := storeDir(t)
+	datatest.Check(t, open(t, dir, small, data.DatasetRef{Path: "d", SHA256: "s"}).Close())
+	m := datatest.Must(experience.Open(dir))(t).Manifest
+	datatest.Holds(t, m.Seed == small.Seed && slices.Equal(m.CreatedBy, []string{"test"}) && m.Config["o"] == "refit",
 		"%+v", m)
 }

@@ -36,8 +36,8 @@ func (c *collectCmd) Run(e *env) (err error) {
 	}
 	c.Shard = c.Part.index
 	c.Shards = c.Part.count
-	manifest := c.Manifest(problems.Reference(), "l2mt "+versions()["l2mt"])
-	collector, err := collect.Open(c.Out, manifest, c.Config)
+	collector, err := collect.Open(c.Out, c.Config,
+		problems.Reference(), "l2mt "+versions()["l2mt"])
 	if err != nil {
 		return err
 	}

@@ -102,9 +102,9 @@ func (c *sweepCmd) read() (*experiment, error) {
 	x, err := c.parse(strings.TrimSuffix(filepath.Base(c.Experiment), ".toml"),
 		string(raw))
 	if err != nil {
-		return nil, fmt.Errorf("%s: %w", c.Experiment, err)
+		err = fmt.Errorf("%s: %w", c.Experiment, err)
 	}
-	return x, nil
+	return x, err
 }
 
 // parse fills in the defaults, puts the flags of the command over the text, and lists the runs, seed

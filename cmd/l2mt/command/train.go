@@ -146,14 +146,13 @@ func (c *trainCmd) train(e *env, config train.Config, examples []train.Example) 
 	used.First = c.First
 	used.Training = config
 	used.HeldOut = report.HeldOut
-	if _, err := os.Stat(filepath.Join(c.Out,
-		secondsFile)); err != nil { // a finished run takes no time again
-		if err := saveJSON(filepath.Join(c.Out, secondsFile),
-			map[string]float64{"training": time.Since(start).Seconds()}); err != nil {
-			return err
-		}
+	seconds := filepath.Join(c.Out, secondsFile)
+	_, err = os.Stat(seconds)
+	if err != nil { // a finished run takes no time again
+		err = saveJSON(seconds,
+			map[string]float64{"training": time.Since(start).Seconds()})
 	}
-	err = cmp.Or(used.save(c.Out), keepMetrics(c.Out)(report.Metrics))
+	err = cmp.Or(err, used.save(c.Out), keepMetrics(c.Out)(report.Metrics))
 	if err != nil {
 		return err
 	}

@@ -60,10 +60,9 @@ func TestSettingsAreFlags(t *testing.T) {
 	want.Model.Hidden, want.Model.Free, want.Model.Unit, want.Model.Lambda = 100, true, true, 0
 	want.Rate, want.Update, want.EmbeddingRate, want.Seed = 0.002, train.ByProblem, 0.5, 9
 	flags := "--train.rate=2e-3 --model.hidden 100 --model.free --preset=paper --seed=9 --model.unit --model.lambda=0 --train.update=problem --train.embedding_rate=.5"
-	datatest.Equal(t, datatest.Must(parsed(flags).config(64))(t), want, "the settings")
-	if got, err := parsed("--model.unit=false").config(64); err != nil || got.Model.Unit || got.EmbeddingRate != 0.02/64 {
-		t.Errorf("the default is %+v (%v)", got, err)
-	}
+	datatest.Equal(t, parsed(flags).config(64), want, "the settings")
+	got := parsed("--model.unit=false").config(64)
+	datatest.Holds(t, !got.Model.Unit && got.EmbeddingRate == 0.02/64, "the default is %+v", got)
 }
 
 // mustL2mt runs one command line in process, which has to succeed.
