@@ -114,16 +114,9 @@ func Preset(name string, features int) (Config, error) {
 
 // Defaults returns c with zero fields replaced by their defaults.
 func (c Config) Defaults() Config {
-	c.Epochs = cmp.Or(c.Epochs, 25)
-	c.Rate = cmp.Or(c.Rate, 0.01)
 	c.EmbeddingRate = cmp.Or(c.EmbeddingRate,
 		0.02/float64(max(1, c.Model.Features)))
-	c.Optimiser = cmp.Or(c.Optimiser, "adam")
-	c.Schedule = cmp.Or(c.Schedule, "linear")
-	c.Update = cmp.Or(c.Update, ByProblem)
-	c.Start = cmp.Or(c.Start, FromExperience)
-	c.HeldOut = cmp.Or(c.HeldOut, 6)
-	c.Measured = cmp.Or(c.Measured, 30)
+	c.own().Fill()
 	return c
 }
 

@@ -20,6 +20,10 @@ func Open(dir, dataset string) (examples []Example, err error) {
 	if err != nil {
 		return nil, err
 	}
+	bound, err := problems.All()
+	if err != nil {
+		return nil, err
+	}
 	complete, err := store.Complete()
 	if err != nil {
 		return nil, err
@@ -28,16 +32,13 @@ func Open(dir, dataset string) (examples []Example, err error) {
 	for _, r := range complete {
 		records[r.ProblemID] = append(records[r.ProblemID], r)
 	}
-	for i, p := range problems.File.Problems {
-		id := experience.ProblemID(p, manifest.Dataset.SHA256)
+	for _, p := range bound {
+		id := experience.ProblemID(p.Problem, manifest.Dataset.SHA256)
 		e := Example{
+			Problem:  p,
 			Tuples:   Tuples(records[id]),
 			Dataset:  manifest.Dataset.Name(),
 			InMetric: manifest.Config["o"] == experience.Labelled,
-		}
-		e.Problem, err = problems.Problem(i)
-		if err != nil {
-			return nil, err
 		}
 		if e.InMetric { // validation rows are trained on, as when the tuples were made
 			e.Problem = e.Problem.Labelled()
