@@ -46,17 +46,17 @@ type Config struct {
 	// names, or do not matter to the body.
 	Names string `json:"names,omitempty" kong:"-"`
 
-	Body   string `json:"body" placeholder:"lgnn" help:"What turns a problem into embeddings of its tasks: ${bodies}."`
+	Body   string `json:"body" placeholder:"lgnn" help:"What turns a problem into embeddings of its tasks: ${body}."`
 	Layers int    `json:"layers" min:"1" max:"100" placeholder:"2" help:"Number s of hidden layers; with 1 the label graph is not used."`
 	Hidden int    `json:"hidden" min:"1" placeholder:"200" help:"Width h of the layers and of the embeddings."`
 	Free   bool   `json:"free" help:"Give each layer from the second on a matrix and a bias of its own; the paper ties them."`
 	// Neighbours is k. Smaller tasks use all their rows.
 	Neighbours int          `json:"k" min:"1" name:"k" placeholder:"6" help:"Number k of neighbours in the label graph."`
 	Norm       layers.Norm  `json:"norm" names:"none size" placeholder:"size" help:"Scaling of the label graph: none, or size (divided by the number of rows of the task)."`
-	Readout    string       `json:"readout" placeholder:"signed" help:"How the rows of a task become its embedding: ${readouts}."`
+	Readout    string       `json:"readout" placeholder:"signed" help:"How the rows of a task become its embedding: ${readout}."`
 	Unit       bool         `json:"unit" placeholder:"true" help:"Scale embeddings to length one; --model.unit=false leaves them."`
-	Estimator  string       `json:"estimator" placeholder:"affine-kernel" help:"What turns embeddings into Phi and c: ${estimators}."`
-	Link       string       `json:"link" placeholder:"tanh" help:"Function v of the relative error that is estimated: ${links}."`
+	Estimator  string       `json:"estimator" placeholder:"affine-kernel" help:"What turns embeddings into Phi and c: ${estimator}."`
+	Link       string       `json:"link" placeholder:"tanh" help:"Function v of the relative error that is estimated: ${link}."`
 	Objective  Objective    `json:"objective" placeholder:"found" help:"What training minimises: found (the error of the covariance that the network finds on a training problem), paper (the distance of f from v(o) of the tuples), scaled (this distance divided by the standard deviation of v), or an objective that the program registers."`
 	Lambda     float64      `json:"lambda" min:"0" placeholder:"0.0001" help:"Strength of the penalty on the squares of the layers' matrices; 0 is no penalty."`
 	DType      layers.DType `json:"dtype" names:"float32 float64" name:"dtype" placeholder:"float32" help:"Precision of the computation: float32 or float64."`

@@ -139,12 +139,9 @@ func outcomes(examples ...prepared) (o []float64) {
 
 // digest adds the parts of an example that a run learns from: training rows and tuples.
 func digest(h hash.Hash, e Example) {
-	var b []byte
 	add := func(parts ...any) {
 		for _, p := range parts {
-			b, _ = binary.Append(b[:0],
-				binary.LittleEndian, p) // it fails for types without a size only
-			h.Write(b)
+			_ = binary.Write(h, binary.LittleEndian, p) // it fails for types without a size only
 		}
 	}
 	add(int64(len(e.Problem.Tasks)), int64(len(e.Tuples)))

@@ -26,9 +26,8 @@ func regress(n *model.Network, examples []prepared) error {
 	rows := len(outcomes(examples...))
 	terms := mat.NewDense(rows, len(entries), nil)
 	v := mat.NewVecDense(rows, nil)
-	unit := make([]float64, len(entries))
 	for k := range entries {
-		clear(unit)
+		unit := make([]float64, len(entries))
 		unit[k] = 1
 		set(unit...)
 		row := 0

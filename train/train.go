@@ -265,10 +265,6 @@ func (t *trainer) compute(ctx context.Context, s prepared, step int) (model.Step
 	return result, err
 }
 
-func notFinite(v float64) bool {
-	return math.IsNaN(v) || math.IsInf(v, 0)
-}
-
 // diverged is the error of a number that is not finite.
 func (t *trainer) diverged(what string) error {
 	epoch := len(t.state.Metrics)
@@ -288,7 +284,8 @@ func (t *trainer) evaluate(ctx context.Context, m *Metrics) error {
 	m.Scalars = map[string][]float64{}
 	for i, s := range t.config.Model.Specs() {
 		p := t.network.Params[i]
-		if slices.ContainsFunc(p.Value, notFinite) {
+		largest := floats.Norm(p.Value, math.Inf(1))
+		if !(largest < math.Inf(1)) { // or NaN
 			return t.diverged(
 				fmt.Sprintf("the parameter %s is not finite after the last step", p.Name))
 		}

@@ -19,7 +19,6 @@ import (
 	"errors"
 	"fmt"
 	"iter"
-	"math"
 	"runtime"
 	"slices"
 	"strings"
@@ -241,7 +240,7 @@ func (c *Collector) Run(ctx context.Context, problems Problems, o Options) (s Su
 	finish := func(j *job) error {
 		begin := time.Now()
 		r := j.make(context.WithoutCancel(ctx)) // a job that was begun is ended
-		r.Seconds = math.Round(time.Since(begin).Seconds()*1000) / 1000
+		r.Seconds = time.Since(begin).Round(time.Millisecond).Seconds()
 		err := c.keep(r)
 		if err != nil {
 			return err

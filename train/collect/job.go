@@ -38,15 +38,16 @@ type trial struct {
 
 // newTrial checks that a problem can be trained on, tuned and tested.
 func newTrial(p *data.ProblemData, measured Measured) (*trial, error) {
-	missing := func(t data.TaskData, split string) error {
-		return data.Invalid("task %q, field %q: there are no rows; experience needs them", t.Name, split)
-	}
 	for _, t := range p.Tasks {
-		if len(t.ValidationSet.Y) == 0 && measured != OfLabelled {
-			return nil, missing(t, "validation")
-		}
+		empty := ""
 		if len(t.TestSet.Y) == 0 {
-			return nil, missing(t, "test")
+			empty = "test"
+		}
+		if len(t.ValidationSet.Y) == 0 && measured != OfLabelled {
+			empty = "validation"
+		}
+		if empty != "" {
+			return nil, data.Invalid("task %q, field %q: there are no rows; experience needs them", t.Name, empty)
 		}
 	}
 	t := &trial{
@@ -95,9 +96,8 @@ func (j *job) tried(ctx context.Context) *experience.Record {
 	r := j.record
 	err := j.fill(ctx, &r)
 	if err != nil {
+		r = j.record
 		r.Status = experience.Failed
-		r.Omega = nil
-		r.Result = nil
 		r.Reason = cmp.Or(
 			strings.ToValidUTF8(err.Error(), "?"), "an error without a text")
 	}

@@ -140,17 +140,12 @@ func newParser(c *cli) *kong.Kong {
 // flagVars are the lists in the explanations of flags.
 func flagVars() kong.Vars {
 	vars := kong.Vars{}
-	pieces := model.Pieces()
-	for name, list := range map[string][]string{
-		"models":      multitask.Names(),
-		"views":       solve.Views(),
-		"presets":     model.Presets(),
-		"bodies":      pieces["body"],
-		"links":       pieces["link"],
-		"readouts":    pieces["readout"],
-		"estimators":  pieces["estimator"],
-		"experiments": experimentNames(),
-	} {
+	lists := model.Pieces()
+	lists["models"] = multitask.Names()
+	lists["views"] = solve.Views()
+	lists["presets"] = model.Presets()
+	lists["experiments"] = experimentNames()
+	for name, list := range lists {
 		vars[name] = strings.Join(list, ", ")
 	}
 	return vars

@@ -37,6 +37,7 @@ type swept struct {
 	tables []*compare.Table // of the points
 }
 
-func (s *swept) picture() *plot.Picture {
+// Picture draws the points.
+func (s *swept) Picture() *plot.Picture {
 	return plot.Errors(s.Title, s.Axis, s.Points)
 }

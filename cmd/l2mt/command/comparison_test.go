@@ -135,7 +135,7 @@ func FuzzPictures(f *testing.F) {
 		case sweep:
 			var r swept
 			if json.Unmarshal(raw, &r) == nil {
-				drawn = r.picture()
+				drawn = r.Picture()
 				_, _ = plot.Correlations(r.Correlations).Inline()
 			}
 		}

@@ -206,7 +206,6 @@ func (p page) write(w io.Writer) error {
 			return strings.HasPrefix(title, "L2MT") || strings.HasPrefix(title, "*")
 		},
 		"table":      plot.Table,
-		"sweep":      (*swept).picture,
 		"maps":       plot.Correlations,
 		"curves":     curves,
 		"courses":    drawRuns,

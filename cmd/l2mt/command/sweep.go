@@ -278,6 +278,6 @@ func (c *sweepCmd) save(x *experiment, result *swept) error {
 		files.WriteFile(filepath.Join(c.Out, "experiment.toml"),
 			[]byte(x.text)),
 		saveJSON(filepath.Join(c.Out, sweepFile), result),
-		result.picture().Save(filepath.Join(c.Out, "sweep.png")),
+		result.Picture().Save(filepath.Join(c.Out, "sweep.png")),
 		plot.Correlations(result.Correlations).Save(filepath.Join(c.Out, "correlation.png")))
 }

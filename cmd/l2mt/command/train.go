@@ -88,19 +88,6 @@ func (c *trainCmd) examples() (examples []train.Example, err error) {
 	return examples[:cmp.Or(c.First, len(examples))], nil
 }
 
-// trained has the results of a training run.
-type trained struct {
-	Dir   string        `json:"dir"`
-	Seed  uint64        `json:"seed"`
-	Epoch int           `json:"best_epoch"`
-	Best  train.Metrics `json:"best"`
-	// Start is Best.Found before training.
-	Start files.Float `json:"start"`
-	// Metric is what the rows of the experience have taught.
-	Metric   *model.Sigma `json:"metric,omitempty"`
-	Warnings []string     `json:"warnings,omitempty"`
-}
-
 // train trains a network, and prints the result. Beside the network it keeps its inputs, the
 // metrics, and the path of the experience's problems.
 func (c *trainCmd) train(e *env, config train.Config, examples []train.Example) error {
@@ -157,7 +144,16 @@ func (c *trainCmd) train(e *env, config train.Config, examples []train.Example) 
 		return err
 	}
 	best := report.Metrics[report.Best]
-	return e.print(
-		trained{c.Out, config.Seed, report.Best, best, report.Metrics[0].Found,
-			report.Network.Sigma, report.Warnings}, "train")
+	return e.print(struct {
+		Dir   string        `json:"dir"`
+		Seed  uint64        `json:"seed"`
+		Epoch int           `json:"best_epoch"`
+		Best  train.Metrics `json:"best"`
+		// Start is Best.Found before training.
+		Start files.Float `json:"start"`
+		// Metric is what the rows of the experience have taught.
+		Metric   *model.Sigma `json:"metric,omitempty"`
+		Warnings []string     `json:"warnings,omitempty"`
+	}{c.Out, config.Seed, report.Best, best, report.Metrics[0].Found,
+		report.Network.Sigma, report.Warnings}, "train")
 }

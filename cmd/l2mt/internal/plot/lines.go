@@ -171,7 +171,7 @@ func Bend(c report.Curve) *Picture {
 	marks := draw.GlyphStyle{
 		Shape:  draw.PyramidGlyph{},
 		Color:  palette[0],
-		Radius: plotter.DefaultGlyphStyle.Radius,
+		Radius: 2.5,
 	}
 	p.Add(&plotter.Scatter{
 		XYs:        points(c.Knots, below),

@@ -56,7 +56,6 @@ func newPlot(title, x string) *plot.Plot {
 	p.Legend.TextStyle.Font.Size = 10
 	for _, axis := range []*plot.Axis{&p.X, &p.Y} {
 		axis.Label.TextStyle.Font.Size = 10
-		axis.Tick.Label.Font.Size = 10
 		axis.Label.Padding = 3
 		axis.Tick.Marker = plainTicks{}
 	}
@@ -67,13 +66,12 @@ func newPlot(title, x string) *plot.Plot {
 }
 
 // points joins coordinates.
-func points(x, y []float64) plotter.XYs {
-	xys := make(plotter.XYs, len(x))
+func points(x, y []float64) (xys plotter.XYs) {
 	for i := range x {
-		xys[i] = plotter.XY{
+		xys = append(xys, plotter.XY{
 			X: x[i],
 			Y: y[i],
-		}
+		})
 	}
 	return xys
 }

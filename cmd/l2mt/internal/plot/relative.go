@@ -52,7 +52,6 @@ func Errors(title, axis string, values []Point) *Picture {
 		return nil
 	}
 	p := newPlot(title, "relative error, with standard error")
-	p.X.Padding = 8
 	p.Y.Label.Text = axis
 	p.NominalY(upwards...)
 	p.Add(plotter.NewGrid())
@@ -109,7 +108,7 @@ func addMethod(p *plot.Plot, i int, title string, points []Point, shift float64)
 		GlyphStyle: marks,
 	}
 	p.Add(&plotter.XErrorBars{XYs: xys, XErrors: bars,
-		LineStyle: look, CapWidth: plotter.DefaultCapWidth}, scatter)
+		LineStyle: look, CapWidth: 5}, scatter)
 	if title != "" {
 		p.Legend.Add(title, scatter)
 	}
