@@ -17,7 +17,8 @@ type Rule func(time int, rate float64) Move
 
 // optimisers are the rules by name. They are filled by init functions alone.
 var optimisers = map[string]Rule{
-	"adam": adam, "momentum": momentum, "rmsprop": rmsprop, "adagrad": adagrad,
+	"adam": adam, "momentum": momentum,
+	"rmsprop": rootOf(decay, 1-decay), "adagrad": rootOf(1, 1),
 }
 
 // RegisterOptimiser makes an optimiser available under a name. It is for init alone, and
@@ -54,20 +55,17 @@ func momentum(_ int, rate float64) Move {
 	}
 }
 
-// rmsprop divides by the root of a falling mean square, v = 0.999 v + 0.001 g^2.
-func rmsprop(_ int, rate float64) Move {
-	const decay float64 = 0.999
-	return func(_, g, m, v float64) (float64, float64, float64) {
-		v = decay*v + (1-decay)*g*g
-		return -rate * g / math.Sqrt(v+epsilon), m, v
-	}
-}
+// decay is the share of the mean square that rmsprop keeps.
+const decay float64 = 0.999
 
-// adagrad divides by the root of the sum of squares.
-func adagrad(_ int, rate float64) Move {
-	return func(_, g, m, v float64) (float64, float64, float64) {
-		v += g * g
-		return -rate * g / math.Sqrt(v+epsilon), m, v
+// rootOf divides by the root of v = keep v + add g^2: of a falling mean square (rmsprop), or of
+// the sum of squares (adagrad).
+func rootOf(keep, add float64) Rule {
+	return func(_ int, rate float64) Move {
+		return func(_, g, m, v float64) (float64, float64, float64) {
+			v = keep*v + add*g*g
+			return -rate * g / math.Sqrt(v+epsilon), m, v
+		}
 	}
 }
 

@@ -12,12 +12,7 @@ import (
 
 // Exploration is a kind of random covariances by its name.
 func Exploration(name string) func(r *rand.Rand, m int) *mat.SymDense {
-	for _, e := range explorations {
-		if e.name == name {
-			return e.draw
-		}
-	}
-	return nil
+	return func(r *rand.Rand, m int) *mat.SymDense { return explore(name, r, m) }
 }
 
 // Explorations is the number of kinds.

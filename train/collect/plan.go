@@ -79,10 +79,10 @@ func (c *Collector) plan(p *data.ProblemData) (*trial, error) {
 	for i := range c.config.Explore { // the kinds in turn
 		kind := explorations[i%len(explorations)]
 		draw := i / len(explorations)
-		source := "explore/" + kind.name
+		source := "explore/" + kind
 		add(source, draw, nil,
 			func(context.Context) (*multitask.Result, error) {
-				return &multitask.Result{Omega: kind.draw(random(source, draw), len(p.Tasks))}, nil
+				return &multitask.Result{Omega: explore(kind, random(source, draw), len(p.Tasks))}, nil
 			})
 	}
 	for draw := range c.config.Near {
@@ -138,58 +138,36 @@ func nearby(r *rand.Rand) *solve.Finder {
 	return solve.NewFinder(n)
 }
 
-// exploration is a way to draw covariances of trace 1 for m tasks.
-type exploration struct {
-	name string
-	draw func(r *rand.Rand, m int) *mat.SymDense
-}
+// explorations are the kinds of random covariances.
+var explorations = []string{"rank-one", "low-rank", "wishart", "ridge"}
 
-var explorations = []exploration{
-	// All tasks alike, up to signs.
-	{"rank-one", func(r *rand.Rand, m int) *mat.SymDense {
-		return outer(signs(r, m))
-	}},
-	{"low-rank", func(r *rand.Rand, m int) *mat.SymDense {
-		return outer(normals(r, m, 1+m/3))
-	}},
-	{"wishart", func(r *rand.Rand, m int) *mat.SymDense {
-		return outer(normals(r, m, m))
-	}},
-	// Anywhere between all tasks alike and each on its own.
-	{"ridge", func(r *rand.Rand, m int) *mat.SymDense {
-		omega := outer(signs(r, m))
-		t := r.Float64()
-		omega.ScaleSym(1-t, omega)
-		for i := range m {
-			omega.SetSym(i, i, omega.At(i, i)+t/float64(m))
+// explore draws a covariance of trace 1 for m tasks.
+func explore(kind string, r *rand.Rand, m int) *mat.SymDense {
+	factors := 1
+	entry := r.NormFloat64
+	switch kind {
+	case "low-rank":
+		factors = 1 + m/3
+	case "wishart":
+		factors = m
+	default: // all tasks alike, up to signs
+		entry = func() float64 {
+			return float64(2*r.IntN(2) - 1)
 		}
-		return omega
-	}},
-}
-
-// outer returns A A' divided by its trace.
-func outer(a *mat.Dense) *mat.SymDense {
-	var omega mat.SymDense
-	omega.SymOuterK(1, a)
-	omega.ScaleSym(1/mat.Trace(&omega), &omega)
-	return &omega
-}
-
-func signs(r *rand.Rand, m int) *mat.Dense {
-	return drawn(m, 1, func() float64 {
-		return float64(2*r.IntN(2) - 1)
-	})
-}
-
-func normals(r *rand.Rand, m, k int) *mat.Dense {
-	return drawn(m, k, r.NormFloat64)
-}
-
-// drawn is a matrix of drawn entries, row by row.
-func drawn(m, k int, entry func() float64) *mat.Dense {
-	a := mat.NewDense(m, k, nil)
+	}
+	a := mat.NewDense(m, factors, nil)
 	a.Apply(func(int, int, float64) float64 {
 		return entry()
 	}, a)
-	return a
+	var omega mat.SymDense
+	omega.SymOuterK(1, a)
+	omega.ScaleSym(1/mat.Trace(&omega), &omega)
+	if kind == "ridge" { // anywhere between all tasks alike and each on its own
+		t := r.Float64()
+		omega.ScaleSym(1-t, &omega)
+		for i := range m {
+			omega.SetSym(i, i, omega.At(i, i)+t/float64(m))
+		}
+	}
+	return &omega
 }
