@@ -94,7 +94,7 @@ func (t *trainer) resume(ctx context.Context) error {
 	if err != nil && !fresh {
 		return fmt.Errorf("%s: %w: %w", path, ErrResume, err)
 	}
-	if t.options.Begin != nil && (fresh || !t.finished()) {
+	if t.options.Begin != nil && !t.finished() {
 		err := t.options.Begin()
 		if err != nil {
 			return err

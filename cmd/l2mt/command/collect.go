@@ -86,9 +86,8 @@ type part struct{ index, count int }
 
 // UnmarshalText reads "I/N".
 func (p *part) UnmarshalText(text []byte) error {
-	_, err := fmt.Sscanf(string(text), "%d/%d", &p.index, &p.count)
-	if err != nil || string(text) != p.String() ||
-		p.index < 0 || p.index >= p.count {
+	fmt.Sscanf(string(text), "%d/%d", &p.index, &p.count)
+	if string(text) != p.String() || p.index < 0 || p.index >= p.count {
 		return fmt.Errorf("it must be I/N with I in 0..N-1, not %s", text)
 	}
 	return nil

@@ -193,8 +193,7 @@ func (x *experiment) gather() (*swept, error) {
 			a := find(other, compare.L2MT, compare.Plain)
 			b := find(table, compare.L2MT, compare.Plain)
 			stl := find(other, compare.STL, compare.Labelled)
-			if a != nil && b != nil &&
-				slices.Equal(table.Problems, other.Problems) {
+			if slices.Equal(table.Problems, other.Problems) {
 				result.Pairs = append(result.Pairs,
 					compare.Pair{A: x.Vary.Cases[i].Name,
 						B: p.Name, Paired: compare.Against(a.Test, b.Test, stl.Error)})
