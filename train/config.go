@@ -61,8 +61,8 @@ func RegisterSchedule(name string, share func(done float64) float64) {
 	settings.Register(schedules, "schedule", name, share)
 }
 
-// share is the part of a rate that a schedule has at a step, from 0, of a run of so many steps, the
-// first of which warm up.
+// share is the part of a rate that a schedule has at a step, from 0, of a run of so many steps,
+// which begins with steps to warm up.
 func share(schedule string, step, warm, steps int) float64 {
 	if step < warm {
 		return float64(step+1) / float64(warm)

@@ -184,32 +184,34 @@ func (t *trainer) finished() bool {
 
 // epoch does one epoch, or the rest of an interrupted epoch.
 func (t *trainer) epoch(ctx context.Context) error {
-	number := len(t.state.Metrics)
+	s := &t.state
+	report := t.options.Progress
+	number := len(s.Metrics)
 	order := shuffle(t.config.Seed, number, len(t.steps))
-	t.options.Progress.Start(
+	report.Start(
 		fmt.Sprintf("epoch %d/%d", number, t.config.Epochs),
-		len(order)-t.state.Step)
-	defer t.options.Progress.Finish()
+		len(order)-s.Step)
+	defer report.Finish()
 	deviation := 0.0
 	begin := time.Now()
-	for t.state.Step < len(order) {
+	for s.Step < len(order) {
 		if err := ctx.Err(); err != nil {
 			return errors.Join(err, t.save())
 		}
-		result, err := t.learn(ctx, t.steps[order[t.state.Step]])
+		result, err := t.learn(ctx, t.steps[order[s.Step]])
 		if err != nil {
 			return err
 		}
-		t.state.Step++
-		t.state.Loss += result.Loss
-		t.state.Residual += result.Residual
+		s.Step++
+		s.Loss += result.Loss
+		s.Residual += result.Residual
 		deviation = result.Deviation
-		t.options.Progress.Advance(1,
-			fmt.Sprintf("loss %.4f", t.state.Loss/float64(t.state.Step)))
+		report.Advance(1,
+			fmt.Sprintf("loss %.4f", s.Loss/float64(s.Step)))
 	}
 	count := float64(len(order))
-	m := Metrics{Epoch: number, Loss: t.state.Loss / count,
-		Residual: t.state.Residual / count, Deviation: deviation}
+	m := Metrics{Epoch: number, Loss: s.Loss / count,
+		Residual: s.Residual / count, Deviation: deviation}
 	err := t.end(ctx, &m)
 	if err != nil {
 		return err
@@ -220,7 +222,7 @@ func (t *trainer) epoch(ctx context.Context) error {
 		left := time.Since(begin) * time.Duration(rest)
 		status += fmt.Sprintf(", %v to go", left.Round(time.Second))
 	}
-	t.options.Progress.Advance(0, status)
+	report.Advance(0, status)
 	return nil
 }
 

@@ -135,12 +135,14 @@ func (p InMemory) Problem(i int) (*data.ProblemData, error) {
 	return p[i], nil
 }
 
-// Collector makes the tuples of one shard of the problems.
+// Collector makes the tuples of one shard of the problems. The Writer has the shard, and is to be
+// closed.
 type Collector struct {
+	*experience.Writer // nil in memory
+
 	config      Config
 	models      []multitask.Model
-	fingerprint string             // of the dataset
-	writer      *experience.Writer // nil in memory
+	fingerprint string // of the dataset
 	keep        func(r *experience.Record) error
 }
 
@@ -167,7 +169,7 @@ func Open(dir string, config Config, dataset data.DatasetRef, createdBy string) 
 		"fit_tolerance":  fitTolerance,
 		"fit_iterations": fitIterations,
 	}
-	c.writer, err = experience.OpenWriter(dir,
+	c.Writer, err = experience.OpenWriter(dir,
 		experience.Shard(c.config.Shard, c.config.Shards),
 		experience.Manifest{
 			Dataset:   dataset,
@@ -178,18 +180,8 @@ func Open(dir string, config Config, dataset data.DatasetRef, createdBy string) 
 	if err != nil {
 		return nil, err
 	}
-	c.keep = c.writer.Append
+	c.keep = c.Append
 	return c, nil
-}
-
-// Torn says that a last tuple was cut off, whose writer was killed.
-func (c *Collector) Torn() bool {
-	return c.writer.Torn
-}
-
-// Close gives the shard free for others.
-func (c *Collector) Close() error {
-	return c.writer.Close()
 }
 
 // Options do not change the records.

@@ -55,17 +55,16 @@ func newTrial(p *data.ProblemData, measured Measured) (*trial, error) {
 		problem:  p,
 		measured: measured,
 	}
-	choose := func() (evidence.Evidence, error) {
-		return evidence.NewSplit(p)
-	}
 	if measured == OfLabelled {
 		t.given = p.Labelled()
 		t.problem = view.InMetric(t.given)
-		choose = func() (evidence.Evidence, error) {
+	}
+	t.chooses = sync.OnceValues(func() (evidence.Evidence, error) {
+		if measured == OfLabelled {
 			return evidence.Labelled(t.problem, 0)
 		}
-	}
-	t.chooses = sync.OnceValues(choose)
+		return evidence.NewSplit(p)
+	})
 	var err error
 	t.train, err = multitask.Training(t.problem)
 	return t, err

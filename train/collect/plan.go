@@ -33,7 +33,7 @@ func (c *Collector) plan(p *data.ProblemData) (*trial, error) {
 			source, draw, hyper) // a record without one is not valid
 		j := &job{t, experience.Record{ID: id, Problem: p.Name,
 			ProblemID: t.id, Source: source, Draw: draw, Hyper: hyper}, try}
-		if c.writer != nil && c.writer.Has(id) {
+		if c.Writer != nil && c.Has(id) {
 			t.had++
 		} else {
 			t.missing = append(t.missing, j)
@@ -51,7 +51,7 @@ func (c *Collector) plan(p *data.ProblemData) (*trial, error) {
 	stored := t.had > 0
 	t.stl = sync.OnceValue(func() *experience.Record {
 		if stored {
-			return c.writer.STL(single.record.ID)
+			return c.STL(single.record.ID)
 		}
 		return single.tried(context.Background())
 	})
@@ -62,11 +62,7 @@ func (c *Collector) plan(p *data.ProblemData) (*trial, error) {
 			continue // every problem has it
 		}
 		for draw := range c.config.Draws {
-			params := drawParams(m, grid, random(name, draw))
-			hyper := map[string]float64{}
-			for _, r := range m.Info().Ranges {
-				hyper[r.Name] = params.Get(r.Name)
-			}
+			params, hyper := drawParams(m, grid, random(name, draw))
 			add(name, draw, hyper,
 				func(ctx context.Context) (*multitask.Result, error) {
 					return multitask.Fit(ctx, m, t.train, params, multitask.Options{
@@ -99,10 +95,11 @@ func (c *Collector) plan(p *data.ProblemData) (*trial, error) {
 	return t, nil
 }
 
-// drawParams draws hyperparameters from the ranges of a model. Lambda1 has the range of the
-// grid that tuning searches.
-func drawParams(model multitask.Model, grid []float64, r *rand.Rand) multitask.Params {
-	p := multitask.Params{}
+// drawParams draws hyperparameters from the ranges of a model, and has them by their names too.
+// Lambda1 has the range of the grid that tuning searches.
+func drawParams(model multitask.Model, grid []float64, r *rand.Rand) (
+	p multitask.Params, hyper map[string]float64) {
+	hyper = map[string]float64{}
 	for _, h := range model.Info().Ranges {
 		if h.Name == multitask.Lambda1 {
 			h.Low = grid[0]
@@ -114,8 +111,9 @@ func drawParams(model multitask.Model, grid []float64, r *rand.Rand) multitask.P
 			value = h.At(u)
 		}
 		p = p.With(h.Name, value)
+		hyper[h.Name] = value
 	}
-	return p
+	return p, hyper
 }
 
 // nearby is an untrained network whose cosines have drawn weights, of sum 1, and

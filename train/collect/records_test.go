@@ -239,7 +239,7 @@ func TestDrawsOfHyperparameters(t *testing.T) {
 	for _, m := range multitask.Baselines() {
 		seen := map[string]map[float64]bool{}
 		for draw := range uint64(40) {
-			p := collect.DrawParams(m, grid, data.Stream(1, m.Info().Name, draw))
+			p, _ := collect.DrawParams(m, grid, data.Stream(1, m.Info().Name, draw))
 			_, err := multitask.Complete(m, p)
 			datatest.Holds(t, err == nil, "%s, draw %d: %v", m.Info().Name, draw, err)
 			for _, r := range m.Info().Ranges {

@@ -47,7 +47,7 @@ func (c *collectCmd) Run(e *env) (err error) {
 	if c.Shards > 1 {
 		e.remark("shard %d (from 0) of %d", c.Shard, c.Shards)
 	}
-	if collector.Torn() {
+	if collector.Torn {
 		e.remark("warning: the last tuple was cut off while it was written; it is made again")
 	}
 	// The problems come before the first tuple, so that no store is without them.

@@ -47,23 +47,17 @@ func (c *fitCmd) report(e *env, b *solve.Bench, t *table.Table,
 			return err
 		}
 	}
-	printed := struct {
-		*report.Report
-		Weights bool          `json:"-"`
-		Listed  []report.Task `json:"-"`
-		Related *related      `json:"-"`
-	}{
-		Report:  r,
-		Weights: c.Structures,
-		Listed:  c.listing.tasks(r.Measured),
-	}
 	var names []string
 	var rows []int
 	for _, t := range r.Tasks {
 		names = append(names, t.Task)
 		rows = append(rows, t.By[report.ByModel].Rows)
 	}
-	printed.Related = relate("correlations of tasks",
-		names, r.Correlation, rows...)
-	return e.print(printed, "fit")
+	return e.print(struct {
+		*report.Report
+		Weights bool          `json:"-"`
+		Listed  []report.Task `json:"-"`
+		Related *related      `json:"-"`
+	}{r, c.Structures, c.listing.tasks(r.Measured),
+		relate("correlations of tasks", names, r.Correlation, rows...)}, "fit")
 }

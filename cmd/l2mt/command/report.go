@@ -56,11 +56,9 @@ func (c *reportCmd) Run(e *env) error {
 				if strings.HasPrefix(entry.Name(), ".") && path != c.Dir {
 					return fs.SkipDir // a model that is not whole yet
 				}
-				if err := files.Settle(path); err != nil {
+				err := files.Settle(path)
+				if err != nil || entry.Name() != sweepRuns {
 					return err
-				}
-				if entry.Name() != sweepRuns {
-					return nil
 				}
 				rows, err := trainings(path)
 				if err != nil {

@@ -124,11 +124,12 @@ func heatMap(c Correlation, order []int) *plot.Plot {
 	p.NominalY(upwards...)
 	slices.Reverse(upwards)
 	p.NominalX(upwards...)
+	label := &p.X.Tick.Label
 	for _, name := range c.Tasks {
-		if p.X.Tick.Label.Width(name) > narrowest { // it would run into the next one
-			p.X.Tick.Label.Rotation = 0.6
-			p.X.Tick.Label.XAlign = text.XRight
-			p.X.Tick.Label.YAlign = text.YCenter
+		if label.Width(name) > narrowest { // it would run into the next one
+			label.Rotation = 0.6
+			label.XAlign = text.XRight
+			label.YAlign = text.YCenter
 		}
 	}
 	return p
