@@ -42,10 +42,7 @@ func (e Example) best(bound float64) (best model.Tuple) {
 // weight, however many examples it has. Where their problems differ in their features, the
 // network's body may not depend on features.
 func Join(sources ...[]Example) (examples []Example) {
-	total := 0
-	for _, s := range sources {
-		total += len(s)
-	}
+	total := len(slices.Concat(sources...))
 	for _, s := range sources {
 		for _, e := range s {
 			e.Weight = float64(total) / float64(len(sources)*len(s))

@@ -61,7 +61,7 @@ func Register[T any](choices map[string]T, kind, name string, choice T) {
 func (t Table) Fill() {
 	for _, s := range t {
 		if s.value.IsZero() {
-			_, _ = fmt.Sscan(s.tag.Get("placeholder"), s.value.Addr().Interface()) // many have none
+			fmt.Sscan(s.tag.Get("placeholder"), s.value.Addr().Interface()) // many have none
 		}
 	}
 }

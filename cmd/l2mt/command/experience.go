@@ -30,31 +30,31 @@ func (c *experienceCheckCmd) Run(e *env) error {
 	if err != nil {
 		return err
 	}
-	result := struct {
-		Records int                  `json:"records"`
-		Faults  []string             `json:"faults"`
-		Sources []sourceInfo         `json:"sources,omitempty"` // of a store without faults
-		Tuples  []*experience.Record `json:"tuples,omitempty"`
-	}{records, []string{}, nil, nil}
+	sentences := []string{}
 	for _, f := range faults {
 		if errors.Is(f, experience.ErrTorn) {
 			e.remark("warning: %v", f)
 			continue
 		}
-		result.Faults = append(result.Faults, fmt.Sprint(f))
+		sentences = append(sentences, fmt.Sprint(f))
 	}
-	if len(result.Faults) == 0 {
-		result.Tuples, err = store.Complete()
+	var tuples []*experience.Record // of a store without faults
+	if len(sentences) == 0 {
+		tuples, err = store.Complete()
 		if err != nil {
-			result.Faults = append(result.Faults, err.Error())
+			sentences = append(sentences, err.Error())
 		}
-		result.Sources = sourcesOf(result.Tuples)
 	}
-	err = e.print(result, "experience")
-	n := len(result.Faults)
+	err = e.print(struct {
+		Records int                  `json:"records"`
+		Faults  []string             `json:"faults"`
+		Sources []sourceInfo         `json:"sources,omitempty"`
+		Tuples  []*experience.Record `json:"tuples,omitempty"`
+	}{records, sentences, sourcesOf(tuples), tuples}, "experience")
+	n := len(sentences)
 	if n > 0 && err == nil {
 		err = data.Invalid("%d faults in %d records; the first: %s", n,
-			records, result.Faults[0])
+			records, sentences[0])
 	}
 	return err
 }
