@@ -190,13 +190,13 @@ func (x *experiment) gather() (*swept, error) {
 				})
 		}
 		for i, other := range result.tables {
-			a := find(other, compare.L2MT, compare.Plain)
-			b := find(table, compare.L2MT, compare.Plain)
-			stl := find(other, compare.STL, compare.Labelled)
 			if slices.Equal(table.Problems, other.Problems) {
+				paired := compare.Against(
+					find(other, compare.L2MT, compare.Plain).Test,
+					find(table, compare.L2MT, compare.Plain).Test,
+					find(other, compare.STL, compare.Labelled).Error)
 				result.Pairs = append(result.Pairs,
-					compare.Pair{A: x.Vary.Cases[i].Name,
-						B: p.Name, Paired: compare.Against(a.Test, b.Test, stl.Error)})
+					compare.Pair{A: x.Vary.Cases[i].Name, B: p.Name, Paired: paired})
 			}
 		}
 		result.tables = append(result.tables, table)
