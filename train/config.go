@@ -3,8 +3,10 @@ package train
 import (
 	"cmp"
 	"errors"
+	"fmt"
 	"maps"
 	"math"
+	"reflect"
 	"slices"
 
 	"l2mt/data/fault"
@@ -112,11 +114,18 @@ func Preset(name string, features int) (Config, error) {
 	return c, err
 }
 
-// Defaults returns c with zero fields replaced by their defaults.
+// Defaults returns c with zero fields replaced by their defaults, which are the placeholders.
 func (c Config) Defaults() Config {
 	c.EmbeddingRate = cmp.Or(c.EmbeddingRate,
 		0.02/float64(max(1, c.Model.Features)))
-	c.own().Fill()
+	fields := reflect.ValueOf(&c).Elem()
+	for i := range fields.NumField() {
+		field := fields.Field(i)
+		if field.IsZero() { // a field without a placeholder stays
+			fmt.Sscan(fields.Type().Field(i).Tag.Get("placeholder"),
+				field.Addr().Interface())
+		}
+	}
 	return c
 }
 

@@ -3,8 +3,7 @@
 //
 //	Hidden int `json:"hidden" min:"1"`
 //
-// json names it. Numbers lie between min and max, or above above. Texts are among names. A
-// placeholder is the default.
+// json names it. Numbers lie between min and max, or above above. Texts are among names.
 package settings
 
 import (
@@ -55,15 +54,6 @@ func Register[T any](choices map[string]T, kind, name string, choice T) {
 		panic(fmt.Sprintf("the %s is registered as %q, a name that is taken or empty; take another", kind, name))
 	}
 	choices[name] = choice
-}
-
-// Fill gives settings that are zero their defaults.
-func (t Table) Fill() {
-	for _, s := range t {
-		if s.value.IsZero() {
-			fmt.Sscan(s.tag.Get("placeholder"), s.value.Addr().Interface()) // many have none
-		}
-	}
 }
 
 // Value is the setting as a text.
