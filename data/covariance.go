@@ -102,5 +102,5 @@ func Definite(omega *mat.SymDense, share float64) bool {
 	for i := range m {
 		shifted.Set(i, i, omega.At(i, i)+share*trace)
 	}
-	return linalg.Cholesky(linalg.Default(), m, shifted.RawMatrix().Data, m)
+	return linalg.Cholesky(linalg.Default(), m, shifted.RawMatrix().Data)
 }

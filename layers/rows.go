@@ -92,12 +92,11 @@ func InnerProducts(b View[float64]) View[float64] {
 // definite A, k x k. The lower triangle of A is read, and A is overwritten.
 func InverseProducts(a, b View[float64]) (products View[float64], trace float64, err error) {
 	ker := kernels()
-	if !linalg.Cholesky(ker, a.Rows, a.Data, a.Cols) {
+	if !linalg.Cholesky(ker, a.Rows, a.Data) {
 		return products, 0, data.Invalid("a matrix of %d x %d is not positive definite in float64",
 			a.Rows, a.Rows)
 	}
-	linalg.Invert(ker, a.Rows,
-		a.Data, a.Cols) // tr(A^-1) is the sum of squares of L^-1
+	linalg.Invert(ker, a.Rows, a.Data) // tr(A^-1) is the sum of squares of L^-1
 	for i := range a.Rows {
 		l := a.Row(i)[:i+1]
 		trace += floats.Dot(l, l)

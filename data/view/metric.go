@@ -120,8 +120,7 @@ func cholesky(g *mat.Dense, t float64) *mat.Dense {
 	for i := range n {
 		g.Set(i, i, g.At(i, i)+t)
 	}
-	linalg.Cholesky(linalg.Default(),
-		n, g.RawMatrix().Data, n) // positive definite by t
+	linalg.Cholesky(linalg.Default(), n, g.RawMatrix().Data) // positive definite by t
 	return g
 }
 
@@ -132,7 +131,7 @@ func inverted(l *mat.Dense, t float64) *mat.Dense {
 	for i := range n {
 		inverse.Set(i, i, l.At(i, i)+t)
 	}
-	linalg.Invert(linalg.Default(), n, inverse.RawMatrix().Data, n)
+	linalg.Invert(linalg.Default(), n, inverse.RawMatrix().Data)
 	return inverse
 }
 

@@ -41,8 +41,7 @@ func TestCholesky(t *testing.T) {
 func testCholesky(t *testing.T, ker Kernels) {
 	r := stream(t, "cholesky")
 	for _, n := range []int{1, 2, 15, 16, 17, 31, 32, 33, 63, 64, 65, 100, 128, 200, 259} {
-		ld := n + r.IntN(3)
-		a, l := make([]float64, n*n), make([]float64, n*ld)
+		a, l := make([]float64, n*n), make([]float64, n*n)
 		for i := range l {
 			l[i] = math.NaN()
 		}
@@ -55,22 +54,22 @@ func testCholesky(t *testing.T, ker Kernels) {
 				if i == j {
 					a[i*n+j]++
 				}
-				l[i*ld+j] = a[i*n+j]
+				l[i*n+j] = a[i*n+j]
 			}
 		}
-		datatest.Need(t, Cholesky(ker, n, l, ld), "n = %d: not positive definite", n)
+		datatest.Need(t, Cholesky(ker, n, l), "n = %d: not positive definite", n)
 		inverse := make([]float64, len(l))
 		copy(inverse, l)
-		Invert(ker, n, inverse, ld)
+		Invert(ker, n, inverse)
 		for i := range n {
 			for j := range n {
 				var product, unit float64
 				for q := range n {
 					if q <= min(i, j) {
-						product += l[i*ld+q] * l[j*ld+q]
+						product += l[i*n+q] * l[j*n+q]
 					}
 					if q <= i {
-						if unit += inverse[i*ld+q] * l[q*ld+min(j, q)] * one(j <= q); math.IsNaN(unit) {
+						if unit += inverse[i*n+q] * l[q*n+min(j, q)] * one(j <= q); math.IsNaN(unit) {
 							t.Fatalf("n = %d: entry (%d, %d) is read above the diagonal", n, i, j)
 						}
 					}
@@ -79,14 +78,14 @@ func testCholesky(t *testing.T, ker Kernels) {
 				datatest.Need(t, j > i || math.Abs(product-a[i*n+j]) <= tolerance*a[i*n+i],
 					"seed %d, n = %d: entry (%d, %d) of L L' is %v, not %v", seed, n, i, j, product, a[i*n+j])
 				datatest.Near(t, unit, one(i == j), tolerance, "seed %d, n = %d: entry (%d, %d) of L^-1 L", seed, n, i, j)
-				datatest.Need(t, j <= i || inverse[i*ld+j] == 0,
-					"n = %d: the inverse has %v above the diagonal", n, inverse[i*ld+j])
+				datatest.Need(t, j <= i || inverse[i*n+j] == 0,
+					"n = %d: the inverse has %v above the diagonal", n, inverse[i*n+j])
 			}
 		}
 		for i := range n {
-			l[i*ld+i] = 1
+			l[i*n+i] = 1
 		}
-		if l[(n-1)*ld+n-1] = -1; Cholesky(ker, n, l, ld) {
+		if l[(n-1)*n+n-1] = -1; Cholesky(ker, n, l) {
 			t.Errorf("n = %d: an indefinite matrix is factorized", n)
 		}
 	}

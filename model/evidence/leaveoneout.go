@@ -122,10 +122,10 @@ func (e *leaveOneOut) leaveOut(f, r, h []float64, omega *mat.SymDense, params mu
 	}
 	pull := e.train.Pulls(params)
 	inverse := e.weighted(root, omega, params.Lambda1, pull)
-	if !linalg.Cholesky(linalg.Default(), n, inverse.RawMatrix().Data, n) {
+	if !linalg.Cholesky(linalg.Default(), n, inverse.RawMatrix().Data) {
 		return multitask.ErrInvalidParams.Errorf("I + H^1/2 K H^1/2 is not positive definite in float64; Lambda1 = %v is too small", params.Lambda1)
 	}
-	linalg.Invert(linalg.Default(), n, inverse.RawMatrix().Data, n)
+	linalg.Invert(linalg.Default(), n, inverse.RawMatrix().Data)
 	free := e.train.Free(params)
 	if free > 0 && !e.project(inverse, root, free) {
 		return multitask.ErrInvalidParams.Errorf("the biases are not determined at Lambda1 = %v", params.Lambda1)

@@ -370,14 +370,14 @@ func (s *search) rooted(products []float64, n int) *mat.Dense {
 	for i := range n {
 		products[i*n+i] += jitter*size + tiny
 	}
-	if !linalg.Cholesky(s.ker, n, products, n) {
+	if !linalg.Cholesky(s.ker, n, products) {
 		return nil
 	}
 	root := slices.Clone(products)
 	for i := range n {
 		clear(root[i*n+i+1 : (i+1)*n])
 	}
-	linalg.Invert(s.ker, n, products, n)
+	linalg.Invert(s.ker, n, products)
 	return mat.NewDense(n, n, root)
 }
 
@@ -444,8 +444,8 @@ func (s *search) factor(b *block, t *scratch) {
 	for i := range k {
 		b.inverse[i*k+i] += s.Noise
 	}
-	linalg.Cholesky(s.ker, k, b.inverse, k)
-	linalg.Invert(s.ker, k, b.inverse, k)
+	linalg.Cholesky(s.ker, k, b.inverse)
+	linalg.Invert(s.ker, k, b.inverse)
 	b.r = s.ab(b.r, b.inverse, k, b.f, d)
 	b.v = s.ab(b.v, b.inverse, k, b.z, len(b.twins))
 }
@@ -500,8 +500,8 @@ func (s *search) together() {
 		}
 		precision[i*p+i]++
 	}
-	linalg.Cholesky(s.ker, p, precision, p)
-	linalg.Invert(s.ker, p, precision, p)
+	linalg.Cholesky(s.ker, p, precision)
+	linalg.Invert(s.ker, p, precision)
 	w := s.ab(nil, precision, p, q, 1)
 	w = s.atb(nil, precision, p, w, 1)
 	clear(s.common)
