@@ -24,41 +24,28 @@ import (
 	"cmp"
 	"math"
 	"slices"
+	"strings"
 
 	"gonum.org/v1/gonum/floats"
 )
 
 func init() {
-	schatten(Info{
-		Name:  "snr1",
-		Title: "SNR1",
-	}, 1, false)
-	schatten(Info{
-		Name:  "snr2",
-		Title: "SNR2",
-	}, 2, false)
-	schatten(Info{
-		Name:  "snr",
-		Title: "SNR",
-	}, 0, false)
-	schatten(Info{
-		Name:  "mtrl",
-		Title: "MTRL",
-	}, 1, true)
-	schatten(Info{
-		Name:  "ssnr2",
-		Title: "SSNR2",
-	}, 2, true)
-	schatten(Info{
-		Name:  "ssnr",
-		Title: "SSNR",
-	}, 0, true)
+	schatten("snr1", 1, false)
+	schatten("snr2", 2, false)
+	schatten("snr", 0, false)
+	schatten("mtrl", 1, true)
+	schatten("ssnr2", 2, true)
+	schatten("ssnr", 0, true)
 }
 
 // schatten registers SNR or SSNR with a fixed r or, where that is 0, with the hyperparameter
 // "r".
-func schatten(info Info, fixed float64, squared bool) {
-	info.Ranges = []Range{lambda1Range}
+func schatten(name string, fixed float64, squared bool) {
+	info := Info{
+		Name:   name,
+		Title:  strings.ToUpper(name),
+		Ranges: []Range{lambda1Range},
+	}
 	if !squared {
 		info.Ranges = append(info.Ranges, Range{Lambda2, 1e-2, 1e-2, 1e-2})
 	}
