@@ -5,6 +5,8 @@ import (
 	"slices"
 
 	"gonum.org/v1/gonum/mat"
+
+	"l2mt/layers/linalg"
 )
 
 // Forward computes estimates of a network. It has a graph for every shape of a problem
@@ -59,12 +61,6 @@ func (f *Forward) Estimate(p *Payload, tuples ...Tuple) (*Estimate, error) {
 
 // Asked has the arguments of the closed form for a covariance with the least direction * f.
 func (e *Estimate) Asked(direction float64) (phi *mat.SymDense, rho float64) {
-	phi = mat.NewSymDense(e.Tasks, nil)
-	for i := range e.Tasks {
-		for j := i; j < e.Tasks; j++ {
-			sum := e.Phi[i*e.Tasks+j] + e.Phi[j*e.Tasks+i]
-			phi.SetSym(i, j, direction*sum/2)
-		}
-	}
+	phi = linalg.Symmetrised(mat.NewDense(e.Tasks, e.Tasks, e.Phi), direction)
 	return phi, direction * e.C
 }

@@ -52,11 +52,18 @@ func (s *Spectrum) Rebuild(values []float64) *mat.SymDense {
 	}
 	var product mat.Dense
 	product.Mul(scaled, s.Vectors.T())
-	a := mat.NewSymDense(len(values), nil)
-	for i := range values {
+	return Symmetrised(&product, 1)
+}
+
+// Symmetrised returns a times the symmetric part of A.
+func Symmetrised(x *mat.Dense, a float64) *mat.SymDense {
+	m, _ := x.Dims()
+	s := mat.NewSymDense(m, nil)
+	for i := range m {
 		for j := range i + 1 {
-			a.SetSym(i, j, (product.At(i, j)+product.At(j, i))/2)
+			sum := x.At(i, j) + x.At(j, i)
+			s.SetSym(i, j, a*sum/2)
 		}
 	}
-	return a
+	return s
 }

@@ -7,6 +7,8 @@ import (
 	"gonum.org/v1/gonum/blas"
 	"gonum.org/v1/gonum/floats"
 	"gonum.org/v1/gonum/mat"
+
+	"l2mt/layers/linalg"
 )
 
 // lower returns a lower bound of problem (1) by duality. With the slopes r of the losses
@@ -73,7 +75,7 @@ func (p *TrainingSet) side(w []float64) *mat.SymDense {
 	rows := general(m, w)
 	s := mat.NewDense(d, d, nil)
 	gemm(blas.Trans, blas.NoTrans, rows, rows, s.RawMatrix())
-	return symmetrised(s, 1)
+	return linalg.Symmetrised(s, 1)
 }
 
 // certified returns the gap as fits report it. Rounding below 0, up to 1e-10 of the size of

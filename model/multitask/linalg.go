@@ -71,7 +71,7 @@ func multiply(dst []float64, omega mat.Matrix, x []float64) {
 func sandwich(a, b *mat.SymDense) *mat.SymDense {
 	var c mat.Dense
 	c.Product(a, b, a)
-	return symmetrised(&c, 1)
+	return linalg.Symmetrised(&c, 1)
 }
 
 // products returns X Y' for two m x d matrices.
@@ -89,20 +89,7 @@ func rowsOf(w *mat.Dense) []float64 {
 
 // gram returns W'W from the rows of W'.
 func gram(rows []float64, m int) *mat.SymDense {
-	return symmetrised(products(rows, rows, m), 1)
-}
-
-// symmetrised returns a times the symmetric part of A.
-func symmetrised(x *mat.Dense, a float64) *mat.SymDense {
-	m, _ := x.Dims()
-	s := mat.NewSymDense(m, nil)
-	for i := range m {
-		for j := range i + 1 {
-			sum := x.At(i, j) + x.At(j, i)
-			s.SetSym(i, j, a*sum/2)
-		}
-	}
-	return s
+	return linalg.Symmetrised(products(rows, rows, m), 1)
 }
 
 // dot returns <A, B> of symmetric matrices.

@@ -7,6 +7,7 @@ import (
 	"gonum.org/v1/gonum/mat"
 
 	"l2mt/data"
+	"l2mt/layers/linalg"
 )
 
 // Slope returns the gradient with respect to Omega of a function of the scores of other rows
@@ -43,5 +44,5 @@ func (p *TrainingSet) Slope(
 	floats.Scale(-1, rest)
 	_, w, _ := x.conjugate(rest, 1e-12*quadratic(x.omega, rest))
 	x.addHessian(slopes, w) // W follows Omega
-	return symmetrised(products(slopes, x.slopes, p.Tasks()), -1/x.lambda), nil
+	return linalg.Symmetrised(products(slopes, x.slopes, p.Tasks()), -1/x.lambda), nil
 }

@@ -230,7 +230,7 @@ func (x *splitting) shrink() (*mat.SymDense, error) {
 	shares.Mul(inverse, x.cov.Omega)
 	x.penalty = p.Lambda2 * x.model.G(x.cov, x.set.cols, p)
 	x.penalty += p.Lambda1 / 2 * dot(w, sandwich(inverse, x.cov.Omega))
-	return symmetrised(&shares, 1), nil
+	return linalg.Symmetrised(&shares, 1), nil
 }
 
 // lossStep moves W toward the minimum given V, by a step of Newton's method.

@@ -147,7 +147,7 @@ var arrows = map[string][]string{
 	"model/multitask/multitasktest": {"data", "data/datatest", "model/multitask"},
 	"layers":                        {"data", "data/fault", "layers/linalg"},
 	"layers/linalg":                 {},
-	"model":                         {"data", "data/fault", "data/files", "data/safetensors", "data/view", "infer", "layers", "model/settings"},
+	"model":                         {"data", "data/fault", "data/files", "data/safetensors", "data/view", "infer", "layers", "layers/linalg", "model/settings"},
 	"model/modeltest":               {"data", "data/datatest", "layers", "model"},
 	"model/settings":                {},
 
