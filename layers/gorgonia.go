@@ -97,16 +97,14 @@ func operationOf(n *Node) Op {
 	return op
 }
 
-// anyRank are the kinds whose bodies do not look at the shape.
-var anyRank = []string{"elemUnaryOp", "elemBinOp", "reshapeOp", "softmaxOp"}
-
-// bodyFor is our body of an operation, or Gorgonia's.
+// bodyFor is our body of an operation, or Gorgonia's. Ours are of matrices, but for SoftMax, which
+// Gorgonia gets wrong.
 func bodyFor[T Float](n *Node, kind, name string, in []Shape) Body[T] {
 	flat := n.Dims() <= 2
 	for _, s := range in {
 		flat = flat && len(s) <= 2
 	}
-	if flat || slices.Contains(anyRank, kind) {
+	if flat || kind == "softmaxOp" {
 		b := body[T](n, kind, name, in)
 		if b != nil {
 			return b

@@ -244,20 +244,10 @@ func fit(ok bool, format string, args ...any) {
 // Outside adds a scalar function that is computed outside of the graph, in double
 // precision: it returns its value, and sets its slopes with respect to the operands.
 func Outside(name string, f func(in, slopes []View[float64]) float64, operands ...*Node) *Node {
-	var in, slopes []View[float64]
-	for _, n := range operands {
-		in = append(in, newView[float64](matrix(n.Shape())))
-		slopes = append(slopes, newView[float64](matrix(n.Shape())))
-	}
-	run := func() float64 {
-		for _, v := range slopes {
-			clear(v.Data)
-		}
-		return f(in, slopes)
-	}
+	slopes := make([]View[float64], len(operands))
 	return Apply(Op{
 		Name: name, Shape: ScalarShape,
-		F32: valueOf[float32](in, run), F64: valueOf[float64](in, run),
+		F32: outside[float32](f, slopes), F64: outside[float64](f, slopes),
 		Grad: func(in Nodes, out, grad *Node) (n Nodes) {
 			for i, operand := range in {
 				n = append(n, Apply(Op{ // of out, so that it runs after the function
@@ -265,8 +255,8 @@ func Outside(name string, f func(in, slopes []View[float64]) float64, operands .
 					Shape: func([]Shape) Shape {
 						return operand.Shape()
 					},
-					F32: scaledSlope[float32](slopes[i]),
-					F64: scaledSlope[float64](slopes[i]),
+					F32: scaledSlope[float32](&slopes[i]),
+					F64: scaledSlope[float64](&slopes[i]),
 				}, grad, out))
 			}
 			return n
@@ -274,17 +264,20 @@ func Outside(name string, f func(in, slopes []View[float64]) float64, operands .
 	}, operands...)
 }
 
-// valueOf runs a function of operands in double precision.
-func valueOf[T Float](double []View[float64], run func() float64) Body[T] {
+// outside runs a function of operands in double precision, and keeps its slopes.
+func outside[T Float](f func(in, slopes []View[float64]) float64, slopes []View[float64]) Body[T] {
 	return func(out View[T], in []View[T]) {
+		var double []View[float64]
 		for i, v := range in {
+			double = append(double, newView[float64](v.Rows, v.Cols))
+			slopes[i] = newView[float64](v.Rows, v.Cols)
 			convert(double[i].Data, v.Data)
 		}
-		out.Data[0] = T(run())
+		out.Data[0] = T(f(double, slopes))
 	}
 }
 
-func scaledSlope[T Float](slope View[float64]) Body[T] {
+func scaledSlope[T Float](slope *View[float64]) Body[T] {
 	return func(out View[T], in []View[T]) {
 		for j, v := range slope.Data {
 			out.Data[j] = in[0].Data[0] * T(v)
