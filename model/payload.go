@@ -81,10 +81,11 @@ func PrepareSeen(c Config, p *data.ProblemData) (*Payload, error) {
 		if err != nil {
 			return nil, err
 		}
-		payload, err = newPayload(c, tasks)
+		payload.batch, err = layers.NewBatch(c.DType, c.Norm, tasks)
 		if err != nil {
 			return nil, fmt.Errorf("problem %q: %w", p.Name, err)
 		}
+		payload.shape = payload.batch.Shape()
 	}
 	for _, s := range bodies[c.Body].Statistics {
 		rows, err := s.Compute(p)
@@ -146,17 +147,4 @@ func NamesOf(p *data.ProblemData) string {
 	}
 	return fmt.Sprintf("%s, ... (%.12x)",
 		strings.Join(first, ", "), sum.Sum(nil))
-}
-
-func newPayload(c Config, tasks []layers.Task) (*Payload, error) {
-	batch, err := layers.NewBatch(c.DType, c.Norm, tasks)
-	if err != nil {
-		return nil, err
-	}
-	return &Payload{
-		tasks:  batch.Tasks(),
-		shape:  batch.Shape(),
-		batch:  batch,
-		config: c,
-	}, nil
 }

@@ -33,8 +33,8 @@ type Step struct {
 	Loss, Residual float64
 	// Deviation is the standard deviation of v(o) over the outcomes of training.
 	Deviation float64
-	// F and V have one entry a tuple.
-	F, V []float64
+	// F has one entry a tuple.
+	F []float64
 	// Gradient of Loss, in the order of the parameters.
 	Gradient Params
 }
@@ -189,8 +189,8 @@ func (t *TrainingGraph) Step(params Params, p *Payload, tuples []Tuple) (Step, e
 		Loss:      n.loss.Value[0],
 		Residual:  n.residual.Value[0],
 		Deviation: n.deviation.Value[0],
-		F:         n.f.Value, V: n.v.Value,
-		Gradient: n.gradient,
+		F:         n.f.Value,
+		Gradient:  n.gradient,
 	}
 	return s, s.finite(n.graph)
 }
