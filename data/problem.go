@@ -124,7 +124,7 @@ func (p *ProblemData) clone() *ProblemData {
 }
 
 // Check says what a problem lacks that models are fitted on: each task takes a name and a kind,
-// the features of the first task, and a label for every row.
+// as many features as the first, and a label for every row.
 func (p *ProblemData) Check() error {
 	if p == nil || p.Problem == nil || len(p.Tasks) == 0 {
 		return Invalid("there is no problem with tasks")

@@ -71,18 +71,14 @@ type aggregation[T Float] struct {
 	minus   *linalg.CSR[T] // -scale S, n x n
 }
 
-// NewBatch stacks the tasks of a problem, which has some.
+// NewBatch stacks the tasks of a problem, which has some, all of the same features.
 func NewBatch(dtype DType, norm Norm, tasks []Task) (*Batch, error) {
 	b := &Batch{start: []int{0}}
 	for j, t := range tasks {
 		n := t.X.Rows()
-		switch {
-		case n == 0 || len(t.Weights) != n:
+		if n == 0 || len(t.Weights) != n {
 			return nil, data.Invalid("task %d: %d rows and %d readout weights; the numbers must be equal, and at least 1",
 				j, n, len(t.Weights))
-		case t.X.Cols() != tasks[0].X.Cols():
-			return nil, data.Mismatch("task %d: %d features, but task 0 has %d",
-				j, t.X.Cols(), tasks[0].X.Cols())
 		}
 		b.start = append(b.start, b.rows()+n)
 	}

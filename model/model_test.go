@@ -209,6 +209,9 @@ func TestMisfitsAreNamed(t *testing.T) {
 	datatest.Refused(graph.Step(params, payload, []model.Tuple{{Omega: make([]float64, 9)}}))(t, nil, "Omega has 9 entries")
 	datatest.Refused(model.NewTrainingGraph(c, []float64{1, 1}))(t, nil, "all equal")
 	q := modeltest.Problem(r, 3, 6, 7)
+	q.Tasks[1] = modeltest.Problem(r, 4, 6, 7).Tasks[1]
+	datatest.Refused(model.Prepare(c, q))(t, nil, "task 1\": it has 4 features, but the first task has 3")
+	q = modeltest.Problem(r, 3, 6, 7)
 	for i := range q.Tasks[1].TrainSet.Y {
 		q.Tasks[1].TrainSet.Y[i] = 1
 	}

@@ -61,8 +61,8 @@ func Training(problem *data.ProblemData) (*TrainingSet, error) {
 	}
 	p := &TrainingSet{
 		loss:    Square,
-		classes: max(1, problem.Several()),
 		cols:    problem.Cols(),
+		classes: max(1, problem.Several()),
 	}
 	if problem.Kind() == data.Classification {
 		p.loss = Logistic
