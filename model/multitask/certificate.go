@@ -17,26 +17,26 @@ import (
 //	c (losses - <W, G>) - Support(c^2 G'G / (2 Lambda1))
 //
 // G being the gradient of the losses: a Fenchel conjugate of a loss is convex and 0 at 0.
-func (p *TrainingSet) lower(model Convex, params Params, v *point, last *Covariance, workers int) float64 {
+func (x *splitting) lower(v *point) float64 {
 	g := make([]float64, len(v.w))
-	p.gradient(g, v, workers)
-	m := p.Tasks()
+	x.gradient(g, v)
+	m := x.set.Tasks()
 	free := v.loss - floats.Dot(v.w, g)
-	if model, ok := model.(spectral); ok {
-		side := p.side(g)
-		side.ScaleSym(1/(2*params.Lambda1), side)
+	if model, ok := x.model.(spectral); ok {
+		side := x.set.side(g)
+		side.ScaleSym(1/(2*x.params.Lambda1), side)
 		t := append(make([]float64, m-side.SymmetricDim()),
 			eigenvalues(side)...)
 		scaled := make([]float64, m)
 		return highest(func(c float64) float64 {
-			return c*free - model.support(floats.ScaleTo(scaled, c*c, t), params)
+			return c*free - model.support(floats.ScaleTo(scaled, c*c, t), x.params)
 		})
 	}
 	t := gram(g, m)
 	scaled := mat.NewSymDense(m, nil)
 	return highest(func(c float64) float64 {
-		scaled.ScaleSym(c*c/(2*params.Lambda1), t)
-		return c*free - model.Support(scaled, last, params)
+		scaled.ScaleSym(c*c/(2*x.params.Lambda1), t)
+		return c*free - x.model.Support(scaled, x.cov, x.params)
 	})
 }
 

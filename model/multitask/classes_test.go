@@ -331,7 +331,7 @@ func TestFewerRowsHaveTheSameLoss(t *testing.T) {
 		for i, p := range []*TrainingSet{problem, few} {
 			at[i] = newRidge(p, nil, 1, Params{}, 1)
 			copy(at[i].w, datatest.Normals[float64](data.Stream(5, "rows"), s.m*s.d))
-			p.score(&at[i].point, at[i].pull, 1)
+			at[i].predict(&at[i].point)
 			at[i].differentiate()
 		}
 		near(t, "loss", at[1].loss, at[0].loss, 1e-12)

@@ -134,23 +134,24 @@ func (p *TrainingSet) lend(b []float64, params Params) {
 
 // losses finds the biases of a point for its scores, and the losses there with the term of
 // the biases. The common biases, class by class, stand after the tasks' biases.
-func (p *TrainingSet) losses(v *point, pull []float64, workers int) {
+func (x *ridge) losses(v *point) {
+	p := x.set
 	m := len(p.tasks)
 	loss := make([]float64, m)
 	for range 100 {
-		p.each(workers, func(i int, t *task) {
+		x.each(func(i int, t *task) {
 			common := v.b[m+i%p.classes]
 			v.b[i] = p.loss.bias(v.r[i], v.h[i],
-				v.score[i], t.y, v.b[i], pull[i], common, t.weights)
+				v.score[i], t.y, v.b[i], x.pull[i], common, t.weights)
 		})
-		if pull[0] == 0 || p.pairs || p.common(v, pull) {
+		if x.pull[0] == 0 || p.pairs || x.common(v) {
 			break
 		}
 	}
-	p.each(workers, func(i int, t *task) {
+	x.each(func(i int, t *task) {
 		distance := v.b[i] - v.b[m+i%p.classes]
 		sum := p.loss.sum(v.score[i], t.y, v.b[i], t.weights)
-		loss[i] = sum + pull[i]/2*distance*distance
+		loss[i] = sum + x.pull[i]/2*distance*distance
 	})
 	v.loss = floats.Sum(loss)
 }
@@ -158,7 +159,8 @@ func (p *TrainingSet) losses(v *point, pull []float64, workers int) {
 // common takes a step of Newton's method in the common intercepts, the others following,
 // and reports whether it was short enough to be the last. Over a step of 1, which is the
 // longest, the curvature of the logistic loss changes by e at most.
-func (p *TrainingSet) common(v *point, pull []float64) (settled bool) {
+func (x *ridge) common(v *point) (settled bool) {
+	p := x.set
 	m := len(p.tasks)
 	slopes := make([]float64, m+p.classes)
 	total := make([]float64, m)
@@ -166,7 +168,7 @@ func (p *TrainingSet) common(v *point, pull []float64) (settled bool) {
 		slopes[m+i%p.classes] += floats.Sum(v.r[i])
 		total[i] = floats.Sum(v.h[i])
 	}
-	move := p.response(slopes, total, pull)
+	move := p.response(slopes, total, x.pull)
 	settled = true
 	for c := m; c < len(move); c++ {
 		if p.loss == Logistic {

@@ -21,7 +21,7 @@ func (p *TrainingSet) Slope(
 	r *Result, rows []data.Samples, derivatives [][]float64) (*mat.SymDense, error) {
 	x := newRidge(p, factor(r.Omega), r.Params.Lambda1, r.Params, 1)
 	x.take(r)
-	p.score(&x.point, x.pull, 1)
+	x.predict(&x.point)
 	x.differentiate()
 	slopes := make([]float64, len(x.w))
 	biases := make([]float64, len(x.b)) // the slopes with respect to W', m x d, and b

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math"
 	"slices"
+	"sync"
 
 	"gonum.org/v1/gonum/floats"
 	"gonum.org/v1/gonum/mat"
@@ -71,6 +72,24 @@ func (p *TrainingSet) part(i int, w []float64) []float64 {
 	return w[i*p.cols:][:p.cols]
 }
 
+// each calls f for every task, class by class, on the goroutines of the fit.
+func (x *ridge) each(f func(i int, t *task)) {
+	tasks := x.set.tasks
+	work := func(first int) {
+		for i := first; i < len(tasks); i += max(1, x.workers) {
+			f(i, &tasks[i])
+		}
+	}
+	var team sync.WaitGroup
+	for first := 1; first < x.workers; first++ {
+		team.Go(func() {
+			work(first)
+		})
+	}
+	work(0)
+	team.Wait()
+}
+
 // take copies the weights and biases of another fit.
 func (v *point) take(from *Result) {
 	copy(v.w, rowsOf(from.W))
@@ -81,27 +100,27 @@ func (v *point) take(from *Result) {
 	}
 }
 
-// score computes the rest of a point from its weights.
-func (p *TrainingSet) score(v *point, pull []float64, workers int) {
-	p.each(workers, func(i int, t *task) {
-		t.x.Mul(v.score[i], p.part(i, v.w), 1)
+// predict computes the rest of a point from its weights.
+func (x *ridge) predict(v *point) {
+	x.each(func(i int, t *task) {
+		t.x.Mul(v.score[i], x.set.part(i, v.w), 1)
 	})
-	p.losses(v, pull, workers)
+	x.losses(v)
 }
 
 // gradient sets dst to the gradient of the losses with respect to W'.
-func (p *TrainingSet) gradient(dst []float64, v *point, workers int) {
+func (x *ridge) gradient(dst []float64, v *point) {
 	clear(dst)
-	p.each(workers, func(i int, t *task) {
-		t.x.AddMulT(p.part(i, dst), v.r[i])
+	x.each(func(i int, t *task) {
+		t.x.AddMulT(x.set.part(i, dst), v.r[i])
 	})
 }
 
 // differentiate computes the slopes of the losses, and the sums for addHessian.
 func (x *ridge) differentiate() {
-	x.set.gradient(x.slopes, &x.point, x.workers)
+	x.gradient(x.slopes, &x.point)
 	clear(x.mean)
-	x.set.each(x.workers, func(i int, t *task) {
+	x.each(func(i int, t *task) {
 		t.x.AddMulT(x.set.part(i, x.mean), x.h[i])
 		x.total[i] = max(floats.Sum(x.h[i]), math.SmallestNonzeroFloat64)
 	})
@@ -112,7 +131,7 @@ func (x *ridge) differentiate() {
 func (x *ridge) addHessian(dst, v []float64) {
 	p := x.set
 	sums := make([]float64, len(x.b))
-	p.each(x.workers, func(i int, t *task) {
+	x.each(func(i int, t *task) {
 		row := p.part(i, v)
 		sums[i] = t.x.AddGram(p.part(i, dst), row, x.h[i])
 	})
@@ -183,7 +202,7 @@ func (x *ridge) descend(a, w []float64, slope float64) bool {
 	trial := newPoint(x.set)
 	moves := make([][]float64, len(x.total))
 	sums := make([]float64, len(x.b))
-	x.set.each(x.workers, func(i int, t *task) {
+	x.each(func(i int, t *task) {
 		moves[i] = make([]float64, len(t.y))
 		t.x.Mul(moves[i], x.set.part(i, w), 1)
 		sums[i] = floats.Dot(x.h[i], moves[i])
@@ -198,7 +217,7 @@ func (x *ridge) descend(a, w []float64, slope float64) bool {
 			floats.AddScaledTo(trial.score[i], x.score[i], t, move)
 		}
 		floats.AddScaledTo(trial.b, x.b, t, biases)
-		x.set.losses(&trial, x.pull, x.workers)
+		x.losses(&trial)
 		if trial.loss+t*linear+t*t*square <= x.loss+1e-4*t*slope+1e-15*size {
 			floats.AddScaledTo(trial.w, x.w, t, w)
 			add(t, a, x.a)
@@ -243,7 +262,7 @@ func solveHeld(ctx context.Context, set *TrainingSet, name string,
 			return nil, err
 		}
 	}
-	set.score(&x.point, x.pull, x.workers)
+	x.predict(&x.point)
 	r := &Result{
 		Model:  name,
 		Params: p,

@@ -78,7 +78,7 @@ func solveJoint(ctx context.Context, set *TrainingSet, model Convex, p Params, o
 			return nil, err
 		}
 		c := x.candidate()
-		bound = max(bound, set.lower(model, p, &c.point, c.cov, opt.Workers))
+		bound = max(bound, x.lower(&c.point))
 		if c.objective < best.objective {
 			best = c
 		}
@@ -131,7 +131,7 @@ func newSplitting(set *TrainingSet, model Convex, p Params, opt Options) *splitt
 	if opt.Start != nil {
 		x.take(opt.Start)
 	}
-	set.score(&x.point, x.pull, opt.Workers)
+	x.predict(&x.point)
 	x.v = slices.Clone(x.w)
 	x.differentiate()
 	x.addHessian(x.goal, x.slopes)
@@ -251,7 +251,7 @@ func (x *splitting) candidate() candidate {
 	c.goal = slices.Clone(x.goal)
 	copy(c.w, x.v)
 	copy(c.b, x.b)
-	x.set.score(&c.point, x.pull, x.workers)
+	x.predict(&c.point)
 	c.objective = c.loss + x.penalty
 	return c
 }

@@ -205,23 +205,6 @@ func (p *TrainingSet) Cols() int {
 	return p.cols
 }
 
-// each calls f for every task, class by class, on the given number of goroutines.
-func (p *TrainingSet) each(workers int, f func(i int, t *task)) {
-	work := func(first int) {
-		for i := first; i < len(p.tasks); i += max(1, workers) {
-			f(i, &p.tasks[i])
-		}
-	}
-	var team sync.WaitGroup
-	for first := 1; first < workers; first++ {
-		team.Go(func() {
-			work(first)
-		})
-	}
-	work(0)
-	team.Wait()
-}
-
 // Parts are the rows of every task. Tasks of more than two classes are that many parts, a
 // class against the rest. The part of a class that a task lacks has no rows.
 func (p *TrainingSet) Parts() []data.Samples {
