@@ -113,7 +113,7 @@ func (l Linear) Scores(x data.Matrix) []float64 {
 	return f
 }
 
-// Fit solves problem (1) for a model.
+// Fit solves problem (1) for a model, by the solver that suits it.
 func Fit(ctx context.Context, model Model, problem *TrainingSet, p Params, opt Options) (*Result, error) {
 	p, err := Complete(model, p)
 	if err != nil {
@@ -121,24 +121,20 @@ func Fit(ctx context.Context, model Model, problem *TrainingSet, p Params, opt O
 	}
 	opt.Tolerance = cmp.Or(opt.Tolerance, 1e-8)
 	opt.MaxIterations = cmp.Or(opt.MaxIterations, 500)
-	return problem.fewer().solve(ctx, model, p, opt)
-}
-
-// solve runs the solver that suits the model.
-func (p *TrainingSet) solve(ctx context.Context, model Model, params Params, opt Options) (*Result, error) {
+	set := problem.fewer()
 	if model, ok := model.(held); ok {
-		omega := model.omega(p.Tasks(), params)
+		omega := model.omega(set.Tasks(), p)
 		m := omega.SymmetricDim()
-		if m != p.Tasks() {
+		if m != set.Tasks() {
 			return nil, ErrInvalidOmega.Errorf("Omega: it is for %d tasks; there are %d",
-				m, p.Tasks())
+				m, set.Tasks())
 		}
-		return solveHeld(ctx, p, model.info.Name, omega, params, opt)
+		return solveHeld(ctx, set, model.info.Name, omega, p, opt)
 	}
-	if model, ok := isConvex(model, params); ok {
-		return solveJoint(ctx, p, model, params, opt)
+	if model, ok := isConvex(model, p); ok {
+		return solveJoint(ctx, set, model, p, opt)
 	}
-	return solveLocal(ctx, p, model, params, opt)
+	return solveLocal(ctx, set, model, p, opt)
 }
 
 // FitFixed solves problem (1) over W and b for a given Omega, as Fit does for its model Given.

@@ -9,8 +9,6 @@ import (
 
 	"gonum.org/v1/gonum/floats"
 	"gonum.org/v1/gonum/mat"
-
-	"l2mt/layers/linalg"
 )
 
 // ridge is the problem that is left for a given covariance,
@@ -236,11 +234,10 @@ func (x *ridge) begin(from *Result, omega *mat.SymDense) error {
 		copy(x.a, from.a)
 		return nil
 	}
-	e, err := linalg.Eigen(omega)
+	e, err := decomposed(omega, rankTolerance)
 	if err != nil {
 		return err
 	}
-	clip(e.Values, rankTolerance)
 	for i, v := range e.Values {
 		if v > 0 {
 			e.Values[i] = 1 / v

@@ -196,11 +196,11 @@ func (x *splitting) shrink() (*mat.SymDense, error) {
 	c := p.Lambda1 / x.lambda
 	x.shift = c
 	if model, ok := x.model.(spectral); ok {
-		e, err := linalg.Eigen(x.set.side(x.goal))
+		side := x.set.side(x.goal)
+		e, err := decomposed(side, 1e-15*float64(side.SymmetricDim()))
 		if err != nil {
 			return nil, err
 		}
-		clip(e.Values, 1e-15*float64(len(e.Values)))
 		mu := make([]float64, m)
 		s := append(make([]float64, m-len(e.Values)), e.Values...)
 		model.spectrum(mu, s, c, p)

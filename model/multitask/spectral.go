@@ -4,6 +4,7 @@ import (
 	"math"
 	"slices"
 
+	"gonum.org/v1/gonum/floats"
 	"gonum.org/v1/gonum/mat"
 
 	"l2mt/layers/linalg"
@@ -38,11 +39,10 @@ func (k spectral) Support(t *mat.SymDense, _ *Covariance, p Params) float64 {
 }
 
 func (k spectral) Step(s *mat.SymDense, _ int, p Params, h Hint) (*Covariance, error) {
-	e, err := linalg.Eigen(s)
+	e, err := decomposed(s, 1e-15*float64(s.SymmetricDim()))
 	if err != nil {
 		return nil, err
 	}
-	clip(e.Values, 1e-15*float64(len(e.Values)))
 	mu := make([]float64, len(e.Values))
 	k.spectrum(mu, e.Values, h.Shift, p)
 	return &Covariance{Omega: e.Rebuild(mu)}, nil
@@ -61,25 +61,29 @@ func bisected(low, high float64, holds func(x float64) bool) float64 {
 	return high
 }
 
-// clip sets ascending eigenvalues that are small beside the largest to zero. In S they are
-// rounding errors, and a small power of them would not be small.
-func clip(values []float64, small float64) {
-	limit := small * values[len(values)-1]
-	for i, v := range values {
+// decomposed is the eigendecomposition of a matrix, with zero for eigenvalues that are small beside the
+// largest. In S they are rounding errors, and a small power of them would not be small.
+func decomposed(a *mat.SymDense, small float64) (*linalg.Spectrum, error) {
+	e, err := linalg.Eigen(a)
+	if err != nil {
+		return nil, err
+	}
+	limit := small * floats.Max(e.Values)
+	for i, v := range e.Values {
 		if v <= limit {
-			values[i] = 0
+			e.Values[i] = 0
 		}
 	}
+	return e, nil
 }
 
 // eigenvalues returns the eigenvalues of Omega, with zero for any below 1e-12 of the
 // largest.
 func eigenvalues(omega *mat.SymDense) []float64 {
-	e, err := linalg.Eigen(omega)
+	e, err := decomposed(omega, rankTolerance)
 	if err != nil {
 		return slices.Repeat([]float64{math.NaN()}, omega.SymmetricDim())
 	}
-	clip(e.Values, rankTolerance)
 	return e.Values
 }
 
