@@ -45,7 +45,7 @@ func newFeatures[T Float](tasks []Points, denseFrom float64) features[T] {
 	}
 	dense := float64(nnz) >= denseFrom*float64(x.Rows)*float64(x.Cols)
 	if dense {
-		x.View = newView[T](x.Rows, x.Cols)
+		x.View = NewView[T](x.Rows, x.Cols)
 		put = func(j int, v float64) {
 			row := x.Row(len(ptr) - 1)
 			row[j] = T(v)

@@ -58,7 +58,7 @@ func aggregate[T Float](s *Slot) Body[T] {
 	return func(out View[T], in []View[T]) {
 		p := stackOf[T](s.Batch).graph
 		h := in[0]
-		sums := newView[T](p.classes.Rows(), h.Cols)
+		sums := NewView[T](p.classes.Rows(), h.Cols)
 		linalg.CSRMul(kernels(), p.classes,
 			h.Cols, h.Data, sums.Data, false) // C' H
 		for i, c := range p.class {

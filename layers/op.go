@@ -20,7 +20,7 @@ type (
 )
 
 // Float is the element type of a graph.
-type Float interface{ float32 | float64 }
+type Float = linalg.Float
 
 // View is an operand of an Op's body: a row-major matrix. A vector of length n
 // is n x 1 and a scalar 1 x 1.
@@ -34,8 +34,8 @@ func (v View[T]) Row(i int) []T {
 	return v.Data[i*v.Cols:][:v.Cols:v.Cols]
 }
 
-// newView is a matrix of zeros.
-func newView[T Float](rows, cols int) View[T] {
+// NewView is a matrix of zeros.
+func NewView[T Float](rows, cols int) View[T] {
 	return View[T]{rows, cols, make([]T, rows*cols)}
 }
 
@@ -176,7 +176,7 @@ func computed[T Float](body Body[T], shape Shape, in []gorgonia.Value) gorgonia.
 		rows, cols := matrix(v.Shape())
 		views[i] = View[T]{rows, cols, entries[T](v)}
 	}
-	out := newView[T](matrix(shape))
+	out := NewView[T](matrix(shape))
 	body(out, views)
 	return newValue(shape, out.Data)
 }
@@ -269,8 +269,8 @@ func outside[T Float](f func(in, slopes []View[float64]) float64, slopes []View[
 	return func(out View[T], in []View[T]) {
 		var double []View[float64]
 		for i, v := range in {
-			double = append(double, newView[float64](v.Rows, v.Cols))
-			slopes[i] = newView[float64](v.Rows, v.Cols)
+			double = append(double, NewView[float64](v.Rows, v.Cols))
+			slopes[i] = NewView[float64](v.Rows, v.Cols)
 			convert(double[i].Data, v.Data)
 		}
 		out.Data[0] = T(f(double, slopes))

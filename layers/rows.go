@@ -23,7 +23,7 @@ func RowProducts(dense bool, tasks ...Points) (k View[float64], sparse bool) {
 		from = 0
 	}
 	x := newFeatures[float64](tasks, from)
-	k = newView[float64](x.Rows, x.Rows)
+	k = NewView[float64](x.Rows, x.Rows)
 	sparse = x.sparse != nil
 	if sparse {
 		linalg.CSRGram(x.sparse, x.sparseT, k.Data)
@@ -82,7 +82,7 @@ func mirror(a View[float64]) {
 
 // InnerProducts are B'B (m x m) for B, k x m.
 func InnerProducts(b View[float64]) View[float64] {
-	p := newView[float64](b.Cols, b.Cols)
+	p := NewView[float64](b.Cols, b.Cols)
 	AddGram(p, b)
 	mirror(p)
 	return p
@@ -101,7 +101,7 @@ func InverseProducts(a, b View[float64]) (products View[float64], trace float64,
 		l := a.Row(i)[:i+1]
 		trace += floats.Dot(l, l)
 	}
-	half := newView[float64](b.Rows, b.Cols) // L^-1 B
+	half := NewView[float64](b.Rows, b.Cols) // L^-1 B
 	gemm(noTrans, a, b, half)
 	return InnerProducts(half), trace, nil
 }

@@ -1,6 +1,7 @@
 package model
 
 import (
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -18,12 +19,12 @@ import (
 
 // Network is a configuration with parameters.
 type Network struct {
-	Config Config
-	Params Params
+	Config Config `json:"config"`
+	Params Params `json:"-"`
 	// Sigma is what the rows of the experience have taught, or nil.
-	Sigma *Sigma
+	Sigma *Sigma `json:"-"`
 	// Provenance says how the network was trained, in the trainer's own words: experience, seed, epoch, versions. It may be empty.
-	Provenance map[string]string
+	Provenance map[string]string `json:"provenance,omitempty"`
 }
 
 // NewNetwork returns an untrained network.
@@ -91,9 +92,8 @@ const (
 )
 
 type configFile struct {
-	Schema     int               `json:"schema"`
-	Config     Config            `json:"config"`
-	Provenance map[string]string `json:"provenance,omitempty"`
+	Schema int `json:"schema"`
+	Network
 }
 
 // Save writes the network to a directory, which is made if need be. Each file
@@ -104,7 +104,7 @@ func (n *Network) Save(dir string) error {
 		return err
 	}
 	text, err := json.MarshalIndent(
-		configFile{configSchema, n.Config, n.Provenance}, "", "  ")
+		configFile{configSchema, *n}, "", "  ")
 	if err != nil {
 		return err
 	}
@@ -150,13 +150,12 @@ func read(from fs.FS, dir string) (n *Network, err error) {
 	if err != nil {
 		return nil, err
 	}
-	file, err := decodeConfig([]byte(metadata[configKey]))
+	var file configFile
+	n = &file.Network
+	err = files.DecodeSchema([]byte(metadata[configKey]), configSchema, &file)
+	err = cmp.Or(err, n.Config.Validate())
 	if err != nil {
-		return nil, fmt.Errorf("metadata %q: %w", configKey, err)
-	}
-	n = &Network{
-		Config:     file.Config,
-		Provenance: file.Provenance,
+		return nil, ErrConfig.Errorf("metadata %q: %w", configKey, err)
 	}
 	n.Sigma, tensors, err = takeSigma(tensors, metadata[sigmaKey])
 	if err != nil {
@@ -164,14 +163,6 @@ func read(from fs.FS, dir string) (n *Network, err error) {
 	}
 	n.Params, err = arrange(n.Config, tensors)
 	return n, err
-}
-
-// decodeConfig reads the text of config.json.
-func decodeConfig(b []byte) (file configFile, err error) {
-	if err := files.DecodeSchema(b, configSchema, &file); err != nil {
-		return file, ErrConfig.Errorf("%w", err)
-	}
-	return file, file.Config.Validate()
 }
 
 // arrange puts tensors into the order of the configuration's parameters, and

@@ -21,10 +21,8 @@ func Cholesky(ker Kernels, n int, a []float64) bool {
 		below := n - j - w
 		left := a[j*n:]
 		corner := left[j:]
-		if j > 0 { // less the columns to the left
-			Gemm(ker, NoTrans, Trans, w+below, w, j,
-				-1, left, n, left, n, 1, corner, n)
-		}
+		Gemm(ker, NoTrans, Trans, w+below, w, j,
+			-1, left, n, left, n, 1, corner, n) // less the columns to the left
 		if !(lapack.Implementation{}).Dpotrf(blas.Lower, w, corner, n) {
 			return false
 		}

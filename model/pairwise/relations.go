@@ -175,12 +175,12 @@ func relate(p *data.ProblemData) (*relations, error) {
 	m := len(p.Tasks)
 	r := &relations{dimension: 1}
 	for _, t := range p.Tasks {
-		r.rows += len(t.TrainSet.Y)
 		size, balance := sizes(p.Several(), t)
 		r.size = append(r.size, (math.Log(size)-3)/2)
 		r.balance = append(r.balance, balance/2)
 	}
 	e := newResiduals(p)
+	r.rows = len(e.rows)
 	noise := make([]float64, m)
 	squares := make([]float64, m)
 	singles := make([]float64, m)

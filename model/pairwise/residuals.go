@@ -120,8 +120,8 @@ func rowsOfClasses(classes int, t data.TaskData) (n []float64, k float64) {
 
 // fillRows takes the rows of one task at a time.
 func (e *residuals) fillRows(points []layers.Points, d int) {
-	means := view(e.classes*len(points), d)
-	e.gram = view(d, d)
+	means := layers.NewView[float64](e.classes*len(points), d)
+	e.gram = layers.NewView[float64](d, d)
 	for i, p := range points {
 		x := layers.DenseRows(p)
 		e.split(e.start[i], x, means)
@@ -161,14 +161,14 @@ func (e *residuals) fillProducts(points []layers.Points, dense bool) {
 
 // splitAll is split of the rows of all tasks.
 func (e *residuals) splitAll(x layers.View[float64]) (means layers.View[float64]) {
-	means = view(e.classes*(len(e.start)-1), x.Cols)
+	means = layers.NewView[float64](e.classes*(len(e.start)-1), x.Cols)
 	for i, end := range e.start[1:] {
 		first := e.start[i]
 		part := layers.View[float64]{
 			Rows: end - first,
 			Cols: x.Cols,
+			Data: x.Data[first*x.Cols : end*x.Cols],
 		}
-		part.Data = x.Data[first*x.Cols : end*x.Cols]
 		e.split(first, part, means)
 	}
 	return means
@@ -219,14 +219,6 @@ func (e *residuals) acrossTasks(a layers.View[float64], m int) *mat.SymDense {
 	return s
 }
 
-func view(rows, cols int) layers.View[float64] {
-	return layers.View[float64]{
-		Rows: rows,
-		Cols: cols,
-		Data: make([]float64, rows*cols),
-	}
-}
-
 func trace(a layers.View[float64]) (sum float64) {
 	for i := range a.Rows {
 		sum += a.Row(i)[i]
@@ -235,10 +227,9 @@ func trace(a layers.View[float64]) (sum float64) {
 }
 
 func transposed(a layers.View[float64]) layers.View[float64] {
-	t := layers.View[float64]{
+	return layers.View[float64]{
 		Rows: a.Cols,
 		Cols: a.Rows,
+		Data: safetensors.Transposed(a.Data, a.Rows, a.Cols),
 	}
-	t.Data = safetensors.Transposed(a.Data, a.Rows, a.Cols)
-	return t
 }
