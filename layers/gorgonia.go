@@ -89,12 +89,11 @@ func operationOf(n *Node) Op {
 	for i, operand := range operands {
 		in[i] = operand.Shape()
 	}
-	op := Op{
+	return Op{
 		Name: name,
 		F32:  bodyFor[float32](n, kind, name, in),
+		F64:  bodyFor[float64](n, kind, name, in),
 	}
-	op.F64 = bodyFor[float64](n, kind, name, in)
-	return op
 }
 
 // bodyFor is our body of an operation, or Gorgonia's. Ours are of matrices, but for SoftMax, which
@@ -105,7 +104,7 @@ func bodyFor[T Float](n *Node, kind, name string, in []Shape) Body[T] {
 		flat = flat && len(s) <= 2
 	}
 	if flat || kind == "softmaxOp" {
-		b := body[T](n, kind, name, in)
+		b := body[T](kind, name, in)
 		if b != nil {
 			return b
 		}
@@ -128,12 +127,6 @@ func foreign[T Float](op gorgonia.Op, in []Shape) Body[T] {
 	}
 }
 
-func constant[T Float](x T) Body[T] {
-	return func(out View[T], _ []View[T]) {
-		out.Data[0] = x
-	}
-}
-
 // kindOf is the name of the type of a node's operation.
 func kindOf(n *Node) string {
 	_, kind, _ := strings.Cut(fmt.Sprintf("%T", n.Op()), "gorgonia.")
@@ -141,14 +134,8 @@ func kindOf(n *Node) string {
 }
 
 // body is our body of an operation on operands of the given shapes, or nil.
-func body[T Float](n *Node, kind, name string, in []Shape) Body[T] {
+func body[T Float](kind, name string, in []Shape) Body[T] {
 	switch kind {
-	case "constantScalar":
-		x, ok := n.Value().Data().(float32)
-		if ok {
-			return constant(T(x))
-		}
-		return constant(T(n.Value().Data().(float64)))
 	case "elemUnaryOp":
 		f := entrywise[name]
 		if f != nil {

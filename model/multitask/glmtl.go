@@ -48,9 +48,8 @@ func (k glmtl) Step(s *mat.SymDense, d int, p Params, h Hint) (*Covariance, erro
 	var scaled mat.SymDense
 	scaled.ScaleSym(1/float64(d), s)
 	unit := p.Lambda1 * float64(d) / 2
-	h.Enough /= unit
 	omega, gap, err := graphicalLasso(&scaled,
-		2*p.Lambda2/(p.Lambda1*float64(d)), h)
+		2*p.Lambda2/(p.Lambda1*float64(d)), h.Enough/unit)
 	if err != nil {
 		return nil, err
 	}
@@ -61,12 +60,12 @@ func (k glmtl) Step(s *mat.SymDense, d int, p Params, h Hint) (*Covariance, erro
 }
 
 // graphicalLasso minimises tr(C P) - ln|P| + alpha ||P||_1 over positive
-// definite P and returns P^-1 and a bound on the distance to the minimum.
+// definite P, to a distance that is enough, and returns P^-1 and a bound on the distance.
 //
 // It maximises the dual ln|Omega| + m over |Omega - C| <= alpha, whose diagonal
 // is C + alpha, row by row: given the other rows the best one is Omega a with a
 // the minimum of a lasso (Friedman, Hastie, Tibshirani, Biostatistics 2008).
-func graphicalLasso(c *mat.SymDense, alpha float64, h Hint) (omega *mat.SymDense, gap float64, err error) {
+func graphicalLasso(c *mat.SymDense, alpha, enough float64) (omega *mat.SymDense, gap float64, err error) {
 	if err := linalg.Finite(c); err != nil {
 		return nil, 0, err
 	}
@@ -95,7 +94,7 @@ func graphicalLasso(c *mat.SymDense, alpha float64, h Hint) (omega *mat.SymDense
 		}
 		gap = g
 		omega = shifted(x, 0)
-		if gap <= max(1e-14*float64(m), h.Enough) {
+		if gap <= max(1e-14*float64(m), enough) {
 			break
 		}
 		for j := range m {

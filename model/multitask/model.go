@@ -1,7 +1,6 @@
 package multitask
 
 import (
-	"fmt"
 	"maps"
 	"math"
 	"slices"
@@ -10,6 +9,7 @@ import (
 	"gonum.org/v1/gonum/mat"
 
 	"l2mt/data/fault"
+	"l2mt/model/settings"
 )
 
 // Errors that callers distinguish; they come wrapped with the task and field.
@@ -158,8 +158,6 @@ func Complete(model Model, p Params) (Params, error) {
 		if !given && p.Get(r.Name) == 0 {
 			p = p.With(r.Name, r.Default)
 		}
-	}
-	for _, r := range info.Ranges {
 		v := p.Get(r.Name)
 		if !(v > 0) || math.IsInf(v, 0) {
 			return p, ErrInvalidParams.Errorf("model %q, %s: it is %v but must be finite and above 0",
@@ -186,12 +184,7 @@ var registry = map[string]Model{}
 // Register makes a model available under its name. It is called from package
 // initialisation and panics on a name that is taken.
 func Register(model Model) {
-	name := model.Info().Name
-	_, taken := registry[name]
-	if taken {
-		panic(fmt.Sprintf("the model %q is registered twice", name))
-	}
-	registry[name] = model
+	settings.Register(registry, "model", model.Info().Name, model)
 }
 
 // Names lists the registered models in alphabetical order.

@@ -294,19 +294,18 @@ func solveHeld(ctx context.Context, set *TrainingSet, name string,
 			r.Status = Stalled
 		}
 	}
-	r.fill(set, &x.point, &Covariance{Omega: omega})
+	r.fill(set, &x.point, omega)
 	r.a = x.a
 	return r, nil
 }
 
 // fill writes a point into a result.
-func (r *Result) fill(set *TrainingSet, v *point, c *Covariance) {
+func (r *Result) fill(set *TrainingSet, v *point, omega *mat.SymDense) {
 	m := set.Tasks()
 	d := set.classes * set.cols
 	r.W = mat.DenseCopyOf(mat.NewDense(m, d, v.w).T())
 	r.B = slices.Clone(v.b[:len(set.tasks)])
 	set.lend(r.B, r.Params)
-	r.Omega = c.Omega
-	r.A = c.A
+	r.Omega = omega
 	r.set = set
 }

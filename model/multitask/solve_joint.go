@@ -113,7 +113,7 @@ func solveJoint(ctx context.Context, set *TrainingSet, model Convex, p Params, o
 		}
 	}
 	r.Objective = best.objective
-	r.fill(set, &best.point, best.cov)
+	r.fill(set, &best.point, best.cov.Omega)
 	return r, nil
 }
 

@@ -101,7 +101,7 @@ func TestGraphicalLassoCertificate(t *testing.T) {
 					c.SetSym(i, j, c.At(i, j)*math.Pow(10, float64(i+j)-float64(m)))
 				}
 			}
-			omega, gap, err := graphicalLasso(c, alpha, Hint{})
+			omega, gap, err := graphicalLasso(c, alpha, 0)
 			datatest.Check(t, err)
 			precision, _, _ := inverted(omega)
 			if least := dot(c, precision) + alpha*norm1(precision) - float64(m); gap > 1e-6*float64(m) || least > gap*(1+1e-9) {
@@ -122,7 +122,7 @@ func TestGraphicalLassoCertificate(t *testing.T) {
 // as good as none, and no panic.
 func TestGraphicalLassoOfASingularMatrix(t *testing.T) {
 	c := gramOf(datatest.Normals[float64](data.Stream(8, "glasso"), 5*2), 5, 2)
-	omega, _, err := graphicalLasso(c, 1e-30, Hint{})
+	omega, _, err := graphicalLasso(c, 1e-30, 0)
 	datatest.Check(t, err)
 	nearMatrix(t, "Omega", omega, c, 1e-9)
 }

@@ -143,7 +143,7 @@ var arrows = map[string][]string{
 	"data/experience":  {"data", "data/digits", "data/fault", "data/files", "data/table", "data/view"},
 
 	"model/mixed":                   {"layers/linalg"},
-	"model/multitask":               {"data", "data/fault", "data/view", "layers/linalg"},
+	"model/multitask":               {"data", "data/fault", "data/view", "layers/linalg", "model/settings"},
 	"model/multitask/multitasktest": {"data", "data/datatest", "model/multitask"},
 	"layers":                        {"data", "data/fault", "layers/linalg"},
 	"layers/linalg":                 {},
