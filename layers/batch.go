@@ -99,7 +99,7 @@ func newStack[T Float](norm Norm, tasks []Task) *stack[T] {
 			s.weights = append(s.weights, T(w))
 		}
 	}
-	s.x = newFeatures[T](x, denseFrom)
+	s.x = newFeatures[T](x, false)
 	if tasks[0].Graph != nil {
 		s.graph = newAggregation[T](norm, tasks)
 	}

@@ -26,9 +26,9 @@ type features[T Float] struct {
 	sparseT *linalg.CSR[T] // X'
 }
 
-// newFeatures stacks the rows of all tasks, dense if the share of stored entries is at
-// least denseFrom.
-func newFeatures[T Float](tasks []Points, denseFrom float64) features[T] {
+// newFeatures stacks the rows of all tasks, dense if that is asked for or the share of stored
+// entries is at least denseFrom.
+func newFeatures[T Float](tasks []Points, dense bool) features[T] {
 	var x features[T]
 	x.Cols = tasks[0].Cols()
 	nnz := 0
@@ -43,7 +43,7 @@ func newFeatures[T Float](tasks []Points, denseFrom float64) features[T] {
 		index = append(index, int32(j))
 		value = append(value, T(v))
 	}
-	dense := float64(nnz) >= denseFrom*float64(x.Rows)*float64(x.Cols)
+	dense = dense || float64(nnz) >= denseFrom*float64(x.Rows)*float64(x.Cols)
 	if dense {
 		x.View = NewView[T](x.Rows, x.Cols)
 		put = func(j int, v float64) {

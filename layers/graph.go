@@ -129,7 +129,6 @@ func (m *Memory) build(
 			m.salt += "'"
 		}
 		if err != nil {
-			graph = nil
 			err = ErrGraph.Errorf("%w", err)
 		}
 	}()

@@ -11,18 +11,14 @@ import (
 
 // DenseRows is X (n x d) of a task.
 func DenseRows(task Points) View[float64] {
-	return newFeatures[float64]([]Points{task}, 0).View
+	return newFeatures[float64]([]Points{task}, true).View
 }
 
 // RowProducts are the inner products X X' (n x n) of the stacked rows of all tasks, by the
 // sparse rows unless dense ones are asked for or are faster. Dense rows lose their mean
 // first, which keeps digits.
 func RowProducts(dense bool, tasks ...Points) (k View[float64], sparse bool) {
-	from := denseFrom
-	if dense {
-		from = 0
-	}
-	x := newFeatures[float64](tasks, from)
+	x := newFeatures[float64](tasks, dense)
 	k = NewView[float64](x.Rows, x.Rows)
 	sparse = x.sparse != nil
 	if sparse {

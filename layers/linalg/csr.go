@@ -74,9 +74,6 @@ func CSRMul[T Float](ker Kernels, s *CSR[T], h int,
 	if h < 0 || len(l) < s.cols*h || len(y) < rows*h {
 		panic("linalg: L needs a row for each column of S, and Y for each row")
 	}
-	if rows == 0 || h == 0 {
-		return
-	}
 	p := sparseProduct[T]{s, h, l, y, add}
 	parts := parts(ker.Threads, len(s.idx)*h)
 	bound := func(i int) int {

@@ -55,9 +55,9 @@ func Gemm[T Float](ker Kernels, tA, tB Transpose, m, n, k int,
 		kernels: kernelsOf[T](ker.set),
 		m:       m, n: n, k: k,
 		alpha: alpha,
-		a:     operand("A", tA, m, k, a, lda),
-		b:     operand("B", tB, k, n, b, ldb),
-		c:     operand("C", NoTrans, m, n, c, ldc),
+		a:     operand(tA, m, k, a, lda),
+		b:     operand(tB, k, n, b, ldb),
+		c:     operand(NoTrans, m, n, c, ldc),
 		add:   beta != 0,
 	}
 	parts := parts(ker.Threads, m*n*k)
@@ -92,7 +92,7 @@ type matrix[T Float] struct {
 }
 
 // operand returns op(X), which is rows x cols and not empty, after checking its storage.
-func operand[T Float](name string, t Transpose, rows, cols int,
+func operand[T Float](t Transpose, rows, cols int,
 	x []T, ld int) matrix[T] {
 	v := matrix[T]{x, ld, 1}
 	if t != NoTrans {
@@ -101,7 +101,7 @@ func operand[T Float](name string, t Transpose, rows, cols int,
 	}
 	needed := (rows-1)*ld + cols
 	if rows < 0 || cols < 0 || ld < cols || len(x) < needed {
-		panic("linalg: negative dimension, short stride or short slice of " + name)
+		panic("linalg: negative dimension, short stride or short slice")
 	}
 	return v
 }

@@ -92,12 +92,9 @@ type Linear struct {
 func LinearOf(w *mat.Dense, b []float64, task int) Linear {
 	rows, m := w.Dims()
 	k := len(b) / m
-	column := mat.Col(nil, task, w)
-	if k > 1 { // else it is as it should be
-		column = rowsOf(mat.NewDense(k, rows/k, column))
-	}
+	column := mat.NewDense(k, rows/k, mat.Col(nil, task, w))
 	return Linear{
-		W: column,
+		W: rowsOf(column),
 		B: b[task*k:][:k],
 	}
 }

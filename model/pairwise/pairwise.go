@@ -29,7 +29,6 @@ func init() {
 		Params: func(c model.Config) []model.Spec {
 			const in = cosines + invariants
 			const out = cosines + 2
-			start := []float64{0, 0.5, 0, 0.5, 0, math.Log(0.3)}
 			return []model.Spec{
 				{
 					Name:      "M",
@@ -48,7 +47,7 @@ func init() {
 				{
 					Name:  "a",
 					Shape: []int{out},
-					Start: start,
+					Start: []float64{0, 0.5, 0, 0.5, 0, math.Log(0.3)},
 				},
 			}
 		},
@@ -108,11 +107,10 @@ func embed(in model.BodyInputs) *layers.Node {
 // f is least at the covariance nearest to E / tr(E), and alpha sets its level.
 var pairsEstimator = model.Estimator{
 	Params: func(model.Config) []model.Spec {
-		start := []float64{0.8, 0}
 		return []model.Spec{{
 			Name:  "alpha",
 			Shape: []int{2},
-			Start: start,
+			Start: []float64{0.8, 0},
 		}}
 	},
 	Pairs: true,
