@@ -60,6 +60,7 @@ type Batch struct {
 // stack is the part of a batch that depends on the precision.
 type stack[T Float] struct {
 	x       features[T]
+	task    []int // of every row
 	weights []T
 	graph   *aggregation[T] // nil when nothing is aggregated
 }
@@ -93,9 +94,10 @@ func NewBatch(dtype DType, norm Norm, tasks []Task) (*Batch, error) {
 func newStack[T Float](norm Norm, tasks []Task) *stack[T] {
 	s := &stack[T]{}
 	var x []Points
-	for _, t := range tasks {
+	for j, t := range tasks {
 		x = append(x, t.X)
 		for _, w := range t.Weights {
+			s.task = append(s.task, j)
 			s.weights = append(s.weights, T(w))
 		}
 	}

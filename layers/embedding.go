@@ -25,13 +25,10 @@ func Readout(s *Slot, h *Node) *Node {
 
 func readout[T Float](s *Slot) Body[T] {
 	return func(out View[T], in []View[T]) {
-		b := s.Batch
-		weights := stackOf[T](b).weights
+		b := stackOf[T](s.Batch)
 		clear(out.Data)
-		for j := range b.Tasks() {
-			for i := b.start[j]; i < b.start[j+1]; i++ {
-				axpy(out.Row(j), weights[i], in[0].Row(i))
-			}
+		for i, w := range b.weights {
+			axpy(out.Row(b.task[i]), w, in[0].Row(i))
 		}
 	}
 }
@@ -39,14 +36,10 @@ func readout[T Float](s *Slot) Body[T] {
 // readoutSlope spreads the gradient of a task's row over the task's rows.
 func readoutSlope[T Float](s *Slot) Body[T] {
 	return func(out View[T], in []View[T]) {
-		b := s.Batch
-		weights := stackOf[T](b).weights
-		for j := range b.Tasks() {
-			for i := b.start[j]; i < b.start[j+1]; i++ {
-				y := out.Row(i)
-				clear(y)
-				axpy(y, weights[i], in[2].Row(j))
-			}
+		b := stackOf[T](s.Batch)
+		clear(out.Data)
+		for i, w := range b.weights {
+			axpy(out.Row(i), w, in[2].Row(b.task[i]))
 		}
 	}
 }

@@ -89,9 +89,8 @@ func (in Inputs) Number(name string, i int) *layers.Node {
 }
 
 // must is a node, or a panic that building the graph returns as an error.
-func must(n *layers.Node, err error) *layers.Node {
-	return op.Must(n, err)
-}
+var must = op.Must
+
 func add(a, b *layers.Node) *layers.Node {
 	return must(op.Add(a, b))
 }

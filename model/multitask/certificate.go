@@ -19,7 +19,7 @@ import (
 // G being the gradient of the losses: a Fenchel conjugate of a loss is convex and 0 at 0.
 func (x *splitting) lower(v *point) float64 {
 	g := make([]float64, len(v.w))
-	x.gradient(g, v)
+	x.sumRows(g, v.r)
 	m := x.set.Tasks()
 	free := v.loss - floats.Dot(v.w, g)
 	if model, ok := x.model.(spectral); ok {

@@ -106,22 +106,22 @@ func (x *ridge) predict(v *point) {
 	x.losses(v)
 }
 
-// gradient sets dst to the gradient of the losses with respect to W'.
-func (x *ridge) gradient(dst []float64, v *point) {
+// sumRows sets dst to the sums of the rows of every task with some weights: the gradient of the
+// losses with respect to W' with their first derivatives.
+func (x *ridge) sumRows(dst []float64, weights [][]float64) {
 	clear(dst)
 	x.each(func(i int, t *task) {
-		t.x.AddMulT(x.set.part(i, dst), v.r[i])
+		t.x.AddMulT(x.set.part(i, dst), weights[i])
 	})
 }
 
 // differentiate computes the slopes of the losses, and the sums for addHessian.
 func (x *ridge) differentiate() {
-	x.gradient(x.slopes, &x.point)
-	clear(x.mean)
-	x.each(func(i int, t *task) {
-		t.x.AddMulT(x.set.part(i, x.mean), x.h[i])
-		x.total[i] = max(floats.Sum(x.h[i]), math.SmallestNonzeroFloat64)
-	})
+	x.sumRows(x.slopes, x.r)
+	x.sumRows(x.mean, x.h)
+	for i, h := range x.h {
+		x.total[i] = max(floats.Sum(h), math.SmallestNonzeroFloat64)
+	}
 }
 
 // addHessian adds to dst the Hessian of the losses, with the biases following W,
