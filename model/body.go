@@ -84,9 +84,3 @@ func (in BodyInputs) Product(l *layers.Node) *layers.Node {
 	}
 	return layers.Product(in.Slot, l)
 }
-
-// usesGraph says whether the body goes over the label graph.
-func (c Config) usesGraph() bool {
-	graph := bodies[c.Body].Graph
-	return graph != nil && graph(c)
-}

@@ -115,12 +115,13 @@ func stacked(c Config, p *data.ProblemData) ([]layers.Task, error) {
 		return nil, ErrMismatch.Errorf("problem %q: it has %d classes, but the readout %q tells only two apart; take the body \"pairwise\", or the readout \"mean\", which looks at no classes",
 			p.Name, k, c.Readout)
 	}
+	graph := bodies[c.Body].Graph
 	tasks := make([]layers.Task, len(p.Tasks))
 	for j, t := range p.Tasks {
 		var err error
 		tasks[j].X = layers.PointsOf(t.TrainSet.X)
 		tasks[j].Weights, err = readouts[c.Readout](t.Kind, t.TrainSet.Y)
-		if err == nil && c.usesGraph() {
+		if err == nil && graph != nil && graph(c) {
 			tasks[j].Graph, err = labelGraph(t, c.Neighbours)
 		}
 		if err != nil {
@@ -138,7 +139,7 @@ func NamesOf(p *data.ProblemData) string {
 		return ""
 	}
 	sum := sha256.New()
-	first := []string(nil)
+	var first []string
 	for _, name := range p.Features {
 		fmt.Fprintf(sum, "%d %s", len(name), name)
 		if len(first) < 3 {
