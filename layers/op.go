@@ -265,7 +265,9 @@ func Outside(name string, f func(in, slopes []View[float64]) float64, operands .
 }
 
 // outside runs a function of operands in double precision, and keeps its slopes.
-func outside[T Float](f func(in, slopes []View[float64]) float64, slopes []View[float64]) Body[T] {
+func outside[T Float](
+	f func(in, slopes []View[float64]) float64, slopes []View[float64],
+) Body[T] {
 	return func(out View[T], in []View[T]) {
 		var double []View[float64]
 		for i, v := range in {
