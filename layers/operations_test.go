@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"hash/fnv"
+	"slices"
 	"strings"
 	"testing"
 
@@ -98,14 +99,11 @@ func TestAPanicInABodyIsAnErrorOfTheRun(t *testing.T) {
 func TestBatchesRefuseTasksThatDoNotFit(t *testing.T) {
 	r := data.Stream(1, "misfits")
 	good := randomTasks(t, r, 3, 1, 4, 5)
-	change := func(f func(tasks []Task)) []Task {
-		tasks := append([]Task{}, good...)
-		f(tasks)
-		return tasks
-	}
+	short := slices.Clone(good)
+	short[1].Weights = short[1].Weights[1:]
 	for name, tasks := range map[string][]Task{
 		"no rows":         {{X: PointsOf(newMatrix(t, r, 0, 3, 0))}},
-		"too few weights": change(func(tasks []Task) { tasks[1].Weights = tasks[1].Weights[1:] }),
+		"too few weights": short,
 	} {
 		if _, err := NewBatch(Float32, NormSize, tasks); !errors.Is(err, data.ErrInvalid) {
 			t.Errorf("%s: the error is %v", name, err)

@@ -5,8 +5,7 @@ import (
 	"l2mt/layers"
 )
 
-// NewPayload is for the golden tests, whose data is in double precision:
-// package data keeps single.
+// NewPayload is for the golden tests, whose data is in double precision: package data has single.
 func NewPayload(c Config, tasks []layers.Task) (*Payload, error) {
 	batch, err := layers.NewBatch(c.DType, c.Norm, tasks)
 	return &Payload{tasks: len(tasks), shape: batch.Shape(), batch: batch, config: c}, err

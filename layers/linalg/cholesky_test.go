@@ -41,11 +41,7 @@ func TestCholesky(t *testing.T) {
 func testCholesky(t *testing.T, ker Kernels) {
 	r := stream(t, "cholesky")
 	for _, n := range []int{1, 2, 15, 16, 17, 31, 32, 33, 63, 64, 65, 100, 128, 200, 259} {
-		a, l := make([]float64, n*n), make([]float64, n*n)
-		for i := range l {
-			l[i] = math.NaN()
-		}
-		b := random[float64](r, n*n)
+		a, l, b := make([]float64, n*n), slices.Repeat([]float64{math.NaN()}, n*n), random[float64](r, n*n)
 		for i := range n {
 			for j := range i + 1 {
 				for q := range n {
@@ -58,8 +54,7 @@ func testCholesky(t *testing.T, ker Kernels) {
 			}
 		}
 		datatest.Need(t, Cholesky(ker, n, l), "n = %d: not positive definite", n)
-		inverse := make([]float64, len(l))
-		copy(inverse, l)
+		inverse := slices.Clone(l)
 		Invert(ker, n, inverse)
 		for i := range n {
 			for j := range n {

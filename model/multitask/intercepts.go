@@ -141,8 +141,9 @@ func (x *ridge) losses(v *point) {
 	for range 100 {
 		x.each(func(i int, t *task) {
 			common := v.b[m+i%p.classes]
-			v.b[i] = p.loss.bias(v.r[i], v.h[i], v.score[i],
-				t.y, v.b[i], x.pull[i], common, t.weights)
+			v.b[i] = p.loss.bias(v.r[i], v.h[i],
+				v.score[i], t.y, v.b[i],
+				x.pull[i], common, t.weights)
 		})
 		if x.pull[0] == 0 || p.pairs || x.common(v) {
 			break
