@@ -47,8 +47,7 @@ func newFeatures[T Float](tasks []Points, dense bool) features[T] {
 	if dense {
 		x.View = NewView[T](x.Rows, x.Cols)
 		put = func(j int, v float64) {
-			row := x.Row(len(ptr) - 1)
-			row[j] = T(v)
+			x.Row(len(ptr) - 1)[j] = T(v)
 		}
 	}
 	for _, t := range tasks {

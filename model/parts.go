@@ -54,11 +54,8 @@ func (p *parts) embed(params Params, payload *Payload) ([]float64, error) {
 	}
 	for part := range slices.Chunk(pairs, partRows) {
 		err := payload.addStatistics(inputs, part)
-		err = cmp.Or(err, set(p.graph, inputs))
+		err = cmp.Or(err, set(p.graph, inputs), p.graph.Run())
 		if err != nil {
-			return nil, err
-		}
-		if err := p.graph.Run(); err != nil {
 			return nil, err
 		}
 		for k, row := range part {

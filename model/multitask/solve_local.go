@@ -12,7 +12,7 @@ import (
 // the next turn, as Nesterov does, until the objective rises. The gap over W and b given
 // Omega, which strong convexity proves, and the gap over Omega given W add up. An iteration
 // is ten turns, about as long as one where the problem is convex.
-func solveLocal(ctx context.Context, set *TrainingSet, model Model, p Params, opt Options) (*Result, error) {
+func solveLocal(ctx context.Context, set *TrainingSet, model Model, p Params, opt Options) (r *Result, err error) {
 	name := model.Info().Name
 	status := IterationLimit
 	objective := math.Inf(1)
@@ -23,7 +23,6 @@ func solveLocal(ctx context.Context, set *TrainingSet, model Model, p Params, op
 	}
 	start := opt.Start
 	if start == nil {
-		var err error
 		start, err = solveHeld(ctx, set, name, Uniform(set.Tasks()), p, held)
 		if err != nil {
 			return nil, err
@@ -50,7 +49,6 @@ func solveLocal(ctx context.Context, set *TrainingSet, model Model, p Params, op
 			From:   cov,
 			Enough: held.Tolerance * start.Objective,
 		}
-		var err error
 		cov, err = model.Step(s, set.cols, p, hint)
 		if err != nil {
 			return nil, err

@@ -92,15 +92,14 @@ func (e *residuals) weighClasses(i int, t data.TaskData) {
 	n, k := rowsOfClasses(e.classes, t)
 	for _, y := range t.TrainSet.Y {
 		rows := n[int(y)]
-		row := residualRow{
-			task: i,
-			mean: i*e.classes + int(y),
-			q:    1,
-		}
-		row.share = 1 / rows
-		row.leverage = 1 / rows
-		row.c2 = (1 - 1/k) / (rows * rows)
-		e.rows = append(e.rows, row)
+		e.rows = append(e.rows, residualRow{
+			task:     i,
+			mean:     i*e.classes + int(y),
+			share:    1 / rows,
+			q:        1,
+			c2:       (1 - 1/k) / (rows * rows),
+			leverage: 1 / rows,
+		})
 	}
 }
 
