@@ -16,6 +16,7 @@ import (
 	"gonum.org/v1/gonum/mat"
 
 	"l2mt/data/fault"
+	"l2mt/layers/linalg"
 )
 
 // ErrInvalid marks a Phi, spectrum or rho for which the problem is not defined.
@@ -67,26 +68,18 @@ func Omega(phi *mat.SymDense, rho float64) (*Solution, error) {
 	if phi == nil || phi.IsEmpty() {
 		return nil, ErrInvalid.Errorf("Phi: it is empty; it needs a row for every task")
 	}
-	m := phi.SymmetricDim()
-	for i := range m {
-		for j := i; j < m; j++ {
-			v := phi.At(i, j)
-			if !finite(v) {
-				return nil, ErrInvalid.Errorf("Phi: entry (%d, %d) is %v; it must be finite", i, j, v)
-			}
-		}
-	}
 	if !finite(rho) {
 		return nil, ErrInvalid.Errorf("rho: it is %v; it must be finite", rho)
 	}
-	var e mat.EigenSym
-	if !e.Factorize(phi, true) {
-		return nil, ErrInvalid.Errorf("Phi: it has no eigendecomposition in float64")
+	e, err := linalg.Eigen(phi)
+	if err != nil {
+		return nil, ErrInvalid.Errorf("Phi: %w", err)
 	}
-	kappa := e.Values(nil)
+	kappa := e.Values
 	if err := checkSpectrum(kappa); err != nil {
 		return nil, err
 	}
+	m := len(kappa)
 	k := lowestMultiplicity(kappa)
 	s := &Solution{
 		Rho:          rho,
@@ -96,7 +89,6 @@ func Omega(phi *mat.SymDense, rho float64) (*Solution, error) {
 	s.Mu = make([]float64, m)
 	switch {
 	case rho > 0:
-		var err error
 		s.Mu, s.Tau, err = DualScan(kappa, rho)
 		if err != nil {
 			return nil, err
@@ -113,9 +105,7 @@ func Omega(phi *mat.SymDense, rho float64) (*Solution, error) {
 		s.Mu[0] = 1
 		s.Tau = -kappa[0] - 2*rho
 	}
-	var u mat.Dense
-	e.VectorsTo(&u)
-	lowest := mat.DenseCopyOf(u.Slice(0, m, 0, k))
+	lowest := mat.DenseCopyOf(e.Vectors.Slice(0, m, 0, k))
 	if rho < 0 {
 		lowest = nearestToTask(lowest)
 	}
