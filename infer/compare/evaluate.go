@@ -274,11 +274,11 @@ func network(n Network, p *data.ProblemData, variants []Variant) *cell {
 		var choice *solve.Choice
 		switch v {
 		case Paper:
-			found, err := n.Omega(p)
+			omega, err := n.Omega(p)
 			if err != nil {
 				return nil, err
 			}
-			m, err := multitask.Given(found.Omega)
+			m, err := multitask.Given(omega)
 			if err != nil {
 				return nil, err
 			}

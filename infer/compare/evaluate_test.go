@@ -67,7 +67,7 @@ func TestOutcomesAreThoseOfTheModels(t *testing.T) {
 	labelled := datatest.Must(evidence.Tune(t.Context(), evidence.Of(m), onAll, p, evidence.Options{}))(t)
 	again := datatest.Must(evidence.Refit(t.Context(), tuned.Omega, onAll, p))(t)
 	found := datatest.Must(n.Omega(p))(t)
-	paper := datatest.Must(evidence.Refit(t.Context(), found.Omega, split(p), p))(t)
+	paper := datatest.Must(evidence.Refit(t.Context(), found, split(p), p))(t)
 	for name, want := range map[string]*evidence.Tuned{
 		"snr2/": tuned, "snr2/labelled": labelled, "snr2/refit": again, "l2mt/paper": paper,
 		"l2mt/": chosen(t, n, p, solve.Parts{}), "l2mt/without": chosen(t, n, p, solve.Parts{NoNetwork: true}),

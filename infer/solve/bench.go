@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"golang.org/x/sync/errgroup"
+	"gonum.org/v1/gonum/mat"
 
 	"l2mt/data"
 	"l2mt/data/progress"
@@ -251,7 +252,7 @@ func (b *Bench) workers() int {
 
 // ask returns the network's covariance for every part. Its covariance for all rows has seen every
 // label, and would praise itself.
-func (b *Bench) ask(learned bool) ([]*infer.Solution, error) {
+func (b *Bench) ask(learned bool) ([]*mat.SymDense, error) {
 	if b.finder == nil {
 		return nil, b.fault("it takes a network; none is given")
 	}
@@ -263,7 +264,7 @@ func (b *Bench) ask(learned bool) ([]*infer.Solution, error) {
 	if s.found != nil {
 		return s.found, nil
 	}
-	found := make([]*infer.Solution, len(b.parts))
+	found := make([]*mat.SymDense, len(b.parts))
 	err = b.each(func(k int) (err error) {
 		p := b.partsOf(learned)[k].TrainingOnly()
 		found[k], err = b.finder.find(p, s.parts[k].ProblemData)
@@ -282,7 +283,7 @@ func (b *Bench) fault(text string) error {
 // space is the problem in the metric of a ridge.
 type space struct {
 	parts  []inMetric        // of the Bench
-	found  []*infer.Solution // by the network for every part, in the metric of ridge 1
+	found  []*mat.SymDense // by the network for every part, in the metric of ridge 1
 	folds  *evidence.Folds   // nil where rows cannot be split
 	tuning evidence.Evidence // chooses hyperparameters
 }
@@ -576,7 +577,7 @@ func (b *Bench) subject(c Candidate) (evidence.Subject, error) {
 	if c.Model != nil {
 		return evidence.Of(c.Model), nil
 	}
-	found := []*infer.Solution{{}}
+	found := []*mat.SymDense{nil}
 	if c.Network > 0 {
 		var err error
 		found, err = b.ask(c.Learned)
@@ -585,8 +586,8 @@ func (b *Bench) subject(c Candidate) (evidence.Subject, error) {
 		}
 	}
 	var models []multitask.Model
-	for _, f := range found {
-		m, err := multitask.GivenWith(c.omega(b.borrows, f.Omega),
+	for _, network := range found {
+		m, err := multitask.GivenWith(c.omega(b.borrows, network),
 			c.Drawn, c.Balanced)
 		if err != nil {
 			return evidence.Subject{}, err

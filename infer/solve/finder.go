@@ -55,7 +55,7 @@ func only(p *data.ProblemData, tasks []int) *data.ProblemData {
 
 // Omega finds the covariance that the network thinks best for a problem, from
 // the training rows alone.
-func (f *Finder) Omega(p *data.ProblemData) (*infer.Solution, error) {
+func (f *Finder) Omega(p *data.ProblemData) (*mat.SymDense, error) {
 	if err := p.Check(); err != nil {
 		return nil, err
 	}
@@ -69,11 +69,11 @@ func (f *Finder) Omega(p *data.ProblemData) (*infer.Solution, error) {
 // error: rho tr(Omega^2) + <Phi, Omega>. The network is asked about the tasks that have different
 // labels. The others say nothing of how they relate,
 // and have the mean row of Omega; of fewer than two tasks that tell it is I/m.
-func (f *Finder) find(p, inMetric *data.ProblemData) (*infer.Solution, error) {
+func (f *Finder) find(p, inMetric *data.ProblemData) (*mat.SymDense, error) {
 	m := len(p.Tasks)
 	tasks := telling(p)
 	if len(tasks) < min(2, m) {
-		return &infer.Solution{Omega: multitask.Uniform(m)}, nil
+		return multitask.Uniform(m), nil
 	}
 	rows := p
 	if f.network.Config.FeatureFree() {
@@ -94,9 +94,9 @@ func (f *Finder) find(p, inMetric *data.ProblemData) (*infer.Solution, error) {
 		return nil, fmt.Errorf("problem %q: %w", p.Name, err)
 	}
 	if len(tasks) < m {
-		s.Omega = spread(s.Omega, tasks, m)
+		return spread(s.Omega, tasks, m), nil
 	}
-	return s, nil
+	return s.Omega, nil
 }
 
 // spread makes a covariance of m tasks from the covariance of the tasks that the network was asked

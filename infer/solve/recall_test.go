@@ -188,7 +188,7 @@ func TestWhenTheMetricOfTheExperienceIsUsed(t *testing.T) {
 	b := bench(t, f, p, Options{})
 	raw := datatest.Must(b.ask(false))(t)
 	for k, found := range datatest.Must(b.ask(true))(t) {
-		datatest.Holds(t, mat.Equal(found.Omega, raw[k].Omega),
+		datatest.Holds(t, mat.Equal(found, raw[k]),
 			"a network with weights for the columns is asked about others")
 	}
 	all := b.Candidates(Parts{})

@@ -89,7 +89,7 @@ func (c *Collector) plan(p *data.ProblemData) (*trial, error) {
 				if err != nil {
 					return nil, err
 				}
-				return &multitask.Result{Omega: found.Omega}, nil
+				return &multitask.Result{Omega: found}, nil
 			})
 	}
 	return t, nil
