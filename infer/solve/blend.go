@@ -43,7 +43,7 @@ const (
 // newBlend gathers the predictions of the rows that a fold did not hold out, or of all with the fold
 // -1. A row of several classes counts once for every class.
 func newBlend(b *Bench, parts []*evidence.HeldOut, without int) *blend {
-	e := &blend{loss: b.loss(b.rows.Kind())}
+	e := &blend{loss: b.loss()}
 	first := parts[0]
 	rivals := make([][]float64, len(first.Y))
 	for i, targets := range first.Y {

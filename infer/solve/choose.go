@@ -152,8 +152,13 @@ func (b *Bench) First() Candidate {
 
 // Choose weighs the candidates of a problem by rows held out.
 func (b *Bench) Choose(ctx context.Context, without Parts) (*Choice, error) {
-	c, err := b.weigh(ctx, b.Candidates(without))
-	if err == nil && without == (Parts{}) {
+	candidates := b.Candidates(without)
+	c, err := b.weigh(ctx, candidates)
+	if err != nil {
+		return nil, err
+	}
+	c.LeftOut = len(candidates) - len(c.Weighed)
+	if without == (Parts{}) {
 		err = b.recognise(c)
 	}
 	return c, err
@@ -165,39 +170,38 @@ func (b *Bench) Take(ctx context.Context, c Candidate) (*Choice, error) {
 	if err != nil {
 		return nil, err
 	}
-	return best(judged, 0), nil
+	return best(judged), nil
 }
 
-// best is the candidate of the least loss, of equals the first.
-func best(judged []*Judged, left int) *Choice {
+// best is the choice of the candidate of the least loss, of equals the first.
+func best(judged []*Judged) *Choice {
 	best := 0
 	for k, j := range judged {
 		if j.Loss < judged[best].Loss {
 			best = k
 		}
 	}
-	return newChoice(judged, left, oneOf(judged, best), judged[best].HeldOut)
+	return oneOf(judged, best)
 }
 
-// oneOf are the weights of one candidate alone.
-func oneOf(judged []*Judged, k int) []float64 {
+// oneOf is the choice of one candidate alone.
+func oneOf(judged []*Judged, k int) *Choice {
 	weights := make([]float64, len(judged))
 	weights[k] = 1
-	return weights
+	return newChoice(judged, weights, judged[k].HeldOut)
 }
 
 // weigh finds the weights of candidates. Where no rows can be held out it is the first.
 func (b *Bench) weigh(ctx context.Context, candidates []Candidate) (*Choice, error) {
-	judged, left, err := b.timely(ctx, candidates)
+	judged, err := b.timely(ctx, candidates)
 	if err != nil {
 		return nil, err
 	}
 	if b.options.Times != nil { // rows of one future err together, and tell no weights
-		return best(judged, left), nil
+		return best(judged), nil
 	}
 	if len(b.folds) == 0 {
-		return newChoice(judged, left, oneOf(judged, 0),
-			judged[0].HeldOut), nil
+		return oneOf(judged, 0), nil
 	}
 	var parts []*evidence.HeldOut
 	for _, j := range judged {
@@ -207,7 +211,7 @@ func (b *Bench) weigh(ctx context.Context, candidates []Candidate) (*Choice, err
 	if err != nil {
 		return nil, err
 	}
-	c := newChoice(judged, left, newBlend(b, parts, -1).weigh(), held)
+	c := newChoice(judged, newBlend(b, parts, -1).weigh(), held)
 	surest := c.surest()
 	if surest != nil {
 		held.Variance = surest.Variance
@@ -217,12 +221,9 @@ func (b *Bench) weigh(ctx context.Context, candidates []Candidate) (*Choice, err
 
 // timely judges candidates while there is time, first the levels of tasks and straight columns, if
 // these are among them. The first is judged in any case.
-func (b *Bench) timely(
-	ctx context.Context, candidates []Candidate,
-) (judged []*Judged, left int, err error) {
+func (b *Bench) timely(ctx context.Context, candidates []Candidate) ([]*Judged, error) {
 	if b.options.Until.IsZero() {
-		judged, err = b.judgeEach(ctx, candidates)
-		return judged, 0, err
+		return b.judgeEach(ctx, candidates)
 	}
 	order := candidates
 	for _, view := range []string{Straight, Level} {
@@ -232,7 +233,7 @@ func (b *Bench) timely(
 		}
 	}
 	if _, err := b.judgeEach(ctx, order[:1]); err != nil {
-		return nil, 0, err
+		return nil, err
 	}
 	tried := map[string]bool{}
 	for _, c := range order {
@@ -241,22 +242,19 @@ func (b *Bench) timely(
 			break
 		}
 		if err != nil {
-			return nil, 0, err
+			return nil, err
 		}
 		tried[c.Name()] = true
 	}
 	late := func(c Candidate) bool {
 		return !tried[c.Name()]
 	}
-	timely := slices.DeleteFunc(slices.Clone(candidates), late)
-	judged, err = b.judgeEach(ctx, timely)
-	return judged, len(candidates) - len(timely), err
+	return b.judgeEach(ctx,
+		slices.DeleteFunc(slices.Clone(candidates), late))
 }
 
-func newChoice(
-	judged []*Judged, left int, weights []float64, held *evidence.HeldOut,
-) *Choice {
-	c := &Choice{HeldOut: held, LeftOut: left}
+func newChoice(judged []*Judged, weights []float64, held *evidence.HeldOut) *Choice {
+	c := &Choice{HeldOut: held}
 	for k, j := range judged {
 		c.Weighed = append(c.Weighed,
 			Weighed{j.Candidate, j.Name(), j.Title(), j.Loss, weights[k], j})
@@ -349,8 +347,13 @@ func (b *Bench) Rivals(c *Choice) (single, pooled Candidate) {
 
 // Held judges a candidate by the rows held out, on the scale of the target.
 func (b *Bench) Held(ctx context.Context, c Candidate) (*evidence.HeldOut, error) {
-	if c.View == Level && b.wide() {
-		return b.mean(ctx)
+	if c.View == Level && b.wide() { // which structures are not fitted to
+		level := *b
+		level.judged = map[string]*Judged{}
+		level.options.Lambda1 = []float64{noFeatures}
+		level.options.Balanced = false
+		b = &level
+		c = Candidate{Drawn: Drawn}
 	}
 	j, err := b.Judge(ctx, c)
 	if err != nil {
@@ -361,30 +364,6 @@ func (b *Bench) Held(ctx context.Context, c Candidate) (*evidence.HeldOut, error
 
 // noFeatures is a Lambda1 that leaves nothing of W.
 const noFeatures = 1e12
-
-// mean has the losses of rows held out if nothing but the level of their task predicts them.
-func (b *Bench) mean(ctx context.Context) (*evidence.HeldOut, error) {
-	subject, err := b.subject(Candidate{Drawn: Drawn})
-	if err != nil {
-		return nil, err
-	}
-	s, err := b.in(place{})
-	if err != nil {
-		return nil, err
-	}
-	ctx, cancel := b.limited(ctx)
-	defer cancel()
-	hold := s.tuning.Hold
-	if s.folds != nil {
-		hold = s.folds.Whole().Hold
-	}
-	p := multitask.Params{Lambda1: noFeatures}
-	held, err := hold(ctx, subject, p, nil, evidence.Comparing(b.workers()))
-	if err != nil {
-		return nil, err
-	}
-	return b.Told(held)
-}
 
 // Shares says whether tasks share anything.
 func (c *Choice) Shares() bool {

@@ -140,7 +140,7 @@ func TestBestHasTheLeastLoss(t *testing.T) {
 	b := bench(t, random(t, 1, nil), made(1, "p", data.Regression, 4), Options{})
 	all := []Candidate{{Mixture: Mixture{Pooled: 1}}, {}, {Structure: Structure{View: Straight}}, {Mixture: Mixture{Network: 0.5}}}
 	twice := slices.Concat(all, all)
-	best := best(datatest.Must(b.judgeEach(t.Context(), twice))(t), 0)
+	best := best(datatest.Must(b.judgeEach(t.Context(), twice))(t))
 	for i, w := range best.Weighed {
 		first := slices.IndexFunc(best.Weighed, func(other Weighed) bool { return other.Loss <= w.Loss && other.Weight == 1 })
 		datatest.Holds(t, w.Called == twice[i].Name() && w.Loss == judge(t, b, w.Candidate).Loss && (w.Weight == 0 || w.Weight == 1) && first >= 0 && first < len(all),

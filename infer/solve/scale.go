@@ -211,7 +211,7 @@ func (b *Bench) robustPays(
 // saves says that residuals have less of Huber's loss than others of the same rows, beyond chance, and
 // lean to no side: else the mean of the targets is another than their middle.
 func (b *Bench) saves(residuals, rivals []float64) bool {
-	loss := b.loss(data.Regression)
+	loss := b.loss()
 	var gains []float64
 	for k, r := range residuals {
 		ours, _, _ := loss.At(r/b.unit, 0)

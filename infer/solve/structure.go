@@ -146,7 +146,7 @@ func (b *Bench) fitSteps(p *data.ProblemData, visible []string) (*features, erro
 	names := table.Numbers(p.Features, p.Cols())
 	f := &features{
 		names: names.Features(),
-		loss:  b.loss(p.Kind()),
+		loss:  b.loss(),
 	}
 	var err error
 	f.steps, err = steps(p, visible, b.options.After)
@@ -232,18 +232,15 @@ func (b *Bench) foldFeatures(fold data.Fold, views ...string) (*features, error)
 	return whole.trained(b, part.ProblemData), nil
 }
 
-// huberWidth is where Huber's loss turns into a line. Of normal noise it takes a twentieth more rows.
-const huberWidth = 1.345
-
 // loss is the loss of a row; nil is the squared error.
-func (b *Bench) loss(k data.Kind) mixed.Loss {
+func (b *Bench) loss() mixed.Loss {
 	switch {
-	case k == data.Classification:
+	case !b.regression():
 		return mixed.Logistic{}
 	case b.counts > 0:
 		return mixed.Poisson{}
 	case b.unit > 0:
-		return mixed.Huber{Width: huberWidth}
+		return mixed.Huber{}
 	}
 	return nil
 }

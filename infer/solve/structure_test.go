@@ -258,7 +258,7 @@ func TestLevelsAreDrawnByTheirRows(t *testing.T) {
 	rows := slices.Repeat([]int{1, 5, 9}, 20)
 	for _, deviation := range []float64{1, 3, 10} {
 		p := levelled(t, 4, data.Regression, deviation, rows...)
-		f := datatest.Must((&Bench{}).features(p, Curves))(t)
+		f := datatest.Must((&Bench{rows: p}).features(p, Curves))(t)
 		found := datatest.Must(f.fit(t.Context(), Structure{View: Level}, 1, nil))(t)
 		fit := found.fits[0]
 		own := fit.Components[0].Own * f.scale[0] * f.scale[0]

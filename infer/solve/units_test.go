@@ -21,7 +21,7 @@ func TestChoiceIsAWeighedSum(t *testing.T) {
 		b := bench(t, random(t, 1, nil), p, Options{})
 		all := []Candidate{{Structure: Structure{View: Curves}}, {Structure: Structure{Kernel, Pooled}}, {Mixture: Mixture{Network: 0.5}, Ridge: 1, Drawn: 10}}
 		weights := []float64{0.4, 0.2, 0.3}
-		choice := best(datatest.Must(b.judgeEach(t.Context(), all))(t), 0)
+		choice := best(datatest.Must(b.judgeEach(t.Context(), all))(t))
 		for k := range weights {
 			choice.Weighed[k].Weight = weights[k]
 		}

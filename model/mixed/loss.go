@@ -61,21 +61,22 @@ func (Poisson) At(f, y float64) (loss, slope, curvature float64) {
 	return rate - y*f, rate - y, rate
 }
 
-// Huber is the loss of targets with outliers. Residuals within Width cost half their
-// square, as noise of variance 1 does, and larger ones grow like a line.
-type Huber struct {
-	Width float64
-}
+// Huber is the loss of targets with outliers. Small residuals cost half their square, as noise of
+// variance 1 does, and larger ones grow like a line.
+type Huber struct{}
 
-// At returns r^2/2 or Width (|r| - Width/2) of the residual r = f - y. The line has no curvature.
-// Its curvature is Width/|r|, the weight of iteratively reweighted least squares, with which
+// huberWidth is where Huber's loss turns into a line. Of normal noise it takes a twentieth more rows.
+const huberWidth = 1.345
+
+// At returns r^2/2 or, with the width k, k (|r| - k/2) of the residual r = f - y. The line has no
+// curvature. Its curvature is k/|r|, the weight of iteratively reweighted least squares, with which
 // Newton's method goes down in every step.
-func (h Huber) At(f, y float64) (loss, slope, curvature float64) {
+func (Huber) At(f, y float64) (loss, slope, curvature float64) {
 	r := f - y
-	if math.Abs(r) <= h.Width {
+	size := math.Abs(r)
+	if size <= huberWidth {
 		return r * r / 2, r, 1
 	}
-	size := math.Abs(r)
-	slope = math.Copysign(h.Width, r)
-	return h.Width * (size - h.Width/2), slope, h.Width / size
+	slope = math.Copysign(huberWidth, r)
+	return huberWidth * (size - huberWidth/2), slope, huberWidth / size
 }

@@ -21,7 +21,7 @@ func TestSlopesAndCurvaturesOfLosses(t *testing.T) {
 	}{
 		{Logistic{}, []float64{-1, 1}},
 		{Poisson{}, []float64{0, 1, 7}},
-		{Huber{Width: 1.3}, []float64{-2, 0.5}},
+		{Huber{}, []float64{-2, 0.5}},
 	} {
 		for _, y := range c.targets {
 			for _, f := range []float64{-4, -1.1, 0, 0.3, 2.5, 6} {
@@ -32,7 +32,7 @@ func TestSlopesAndCurvaturesOfLosses(t *testing.T) {
 					return loss
 				}
 				near(t, what+"slope", slope, fd.Derivative(value, f, &fd.Settings{Formula: fd.Central, Step: 1e-5}), 1e-7)
-				if h, robust := c.loss.(Huber); robust && math.Abs(f-y) > h.Width {
+				if _, robust := c.loss.(Huber); robust && math.Abs(f-y) > huberWidth {
 					near(t, what+"curvature that leads to the target", curvature*(f-y), slope, 1e-12)
 					continue
 				}
@@ -44,7 +44,7 @@ func TestSlopesAndCurvaturesOfLosses(t *testing.T) {
 
 // TestLossesOfLargeScores wants finite numbers where exponentials are not.
 func TestLossesOfLargeScores(t *testing.T) {
-	for _, loss := range []Loss{Logistic{}, Poisson{}, Huber{Width: 1}} {
+	for _, loss := range []Loss{Logistic{}, Poisson{}, Huber{}} {
 		for _, f := range []float64{-1e4, -800, 800, 1e4} {
 			value, slope, curvature := loss.At(f, 1)
 			for _, v := range []float64{value, slope, curvature} {
@@ -59,7 +59,7 @@ func TestLossesOfLargeScores(t *testing.T) {
 // |u_t|^2/2c, at the weights found. Of classes they are means over what the scores may be.
 func TestModeHasNoSlope(t *testing.T) {
 	for _, s := range shapes {
-		for _, loss := range []Loss{Logistic{}, Poisson{}, Huber{Width: 1.3}} {
+		for _, loss := range []Loss{Logistic{}, Poisson{}, Huber{}} {
 			s.loss = loss
 			t.Run(fmt.Sprintf("%s/%T", s.name, loss), func(t *testing.T) {
 				p := s.problem(source(t, 5))
@@ -154,7 +154,7 @@ func TestLevelsOfClassesHaveTheirVariance(t *testing.T) {
 // of the noise.
 func TestHuberHeedsOutliersLess(t *testing.T) {
 	r := source(t, 2)
-	s := shape{rows: []int{40, 40, 40, 40, 40}, wide: []int{1, 4}, components: []Component{both(2, .3), both(1, .2)}, loss: Huber{Width: 1.3}}
+	s := shape{rows: []int{40, 40, 40, 40, 40}, wide: []int{1, 4}, components: []Component{both(2, .3), both(1, .2)}, loss: Huber{}}
 	p := s.problem(r)
 	clean := fit(t, p, Options{})
 	n := 0
@@ -188,7 +188,7 @@ func distance(a, b *Fit) (sum float64) {
 // A row that counts k is k rows, of every loss, where the variances are given.
 func TestWeightsAreRowsRepeated(t *testing.T) {
 	for _, s := range shapes {
-		for _, loss := range []Loss{nil, Logistic{}, Poisson{}, Huber{Width: 1.3}} {
+		for _, loss := range []Loss{nil, Logistic{}, Poisson{}, Huber{}} {
 			s.loss = loss
 			r := source(t, 11)
 			weighted := s.problem(r)
