@@ -50,7 +50,7 @@ func tested(t testing.TB, seed uint64, problems, features int) []Example {
 			p.Tasks[j].TrainSet, p.Tasks[j].TestSet = pick(order[:trained]), pick(order[trained:])
 		}
 		examples[i].Problem = p
-		rows, stl := datatest.Must(evidence.Labelled(p, 0))(t), 0.0
+		rows, stl := datatest.Must(evidence.Labelled(p))(t), 0.0
 		for q := range 4 {
 			omega := mat.NewSymDense(3, modeltest.Covariance(r, 3))
 			if q == 0 {

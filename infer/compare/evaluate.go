@@ -244,7 +244,7 @@ func (o EvaluateOptions) plain(m multitask.Model, p *data.ProblemData) *cell {
 	c.fit = func(ctx context.Context, v Variant) (_ *evidence.Tuned, err error) {
 		switch v {
 		case Plain:
-			labelled, err = evidence.Labelled(p, 0)
+			labelled, err = evidence.Labelled(p)
 			if err == nil {
 				tuned, err = paper(ctx, m, p)
 			}

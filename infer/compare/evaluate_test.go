@@ -63,7 +63,7 @@ func TestOutcomesAreThoseOfTheModels(t *testing.T) {
 	m := datatest.Must(multitask.Lookup("snr2"))(t)
 	split := func(p *data.ProblemData) evidence.Evidence { return datatest.Must(evidence.NewSplit(p))(t) }
 	tuned := datatest.Must(evidence.Tune(t.Context(), evidence.Of(m), split(p), p, evidence.Options{}))(t)
-	onAll := datatest.Must(evidence.Labelled(p, 0))(t)
+	onAll := datatest.Must(evidence.Labelled(p))(t)
 	labelled := datatest.Must(evidence.Tune(t.Context(), evidence.Of(m), onAll, p, evidence.Options{}))(t)
 	again := datatest.Must(evidence.Refit(t.Context(), tuned.Omega, onAll, p))(t)
 	found := datatest.Must(n.Omega(p))(t)

@@ -21,6 +21,7 @@ import (
 	"testing"
 	"time"
 
+	"l2mt/data"
 	"l2mt/data/datatest"
 	"l2mt/infer/serve"
 	"l2mt/model/saved"
@@ -150,7 +151,7 @@ func compare(t *testing.T, fit *saved.Fit, a answered, what string) {
 			continue
 		}
 		p := make([]float64, max(2, len(fit.Classes)))
-		fit.Probabilities(p, scores)
+		data.Probabilities(p, scores, fit.Temperature)
 		names := fit.ClassesOf(0)
 		best := 0
 		for k, name := range names {

@@ -343,13 +343,14 @@ func Few(p *data.ProblemData) bool {
 	return rows <= mostRows
 }
 
-// Labelled is the evidence of all labelled rows of a problem, training and validation rows: leave-one-out of few, and five folds of more.
-func Labelled(p *data.ProblemData, seed uint64) (Evidence, error) {
+// Labelled is the evidence of all labelled rows of a problem, training and validation rows:
+// leave-one-out of few, and five folds of more.
+func Labelled(p *data.ProblemData) (Evidence, error) {
 	labelled := p.Labelled()
 	if Few(labelled) {
 		return NewLeaveOneOut(labelled)
 	}
-	folds, err := labelled.Folds(5, seed, nil)
+	folds, err := labelled.Folds(5, 0, nil)
 	if err != nil {
 		return nil, err
 	}

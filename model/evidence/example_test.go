@@ -38,7 +38,7 @@ func lines() *data.ProblemData {
 // seen it, and say whether one is better.
 func ExamplePairedLoss() {
 	problem := lines()
-	labelled, err := evidence.Labelled(problem, 1)
+	labelled, err := evidence.Labelled(problem)
 	if err != nil {
 		log.Fatal(err)
 	}

@@ -22,8 +22,6 @@ type Paired struct {
 	// Low and High enclose the difference with a confidence of 95 %.
 	Low  files.Float `json:"low"`
 	High files.Float `json:"high"`
-	// units is how many there are that do not belong together.
-	units int
 }
 
 // Negligible is the difference of losses below which it does not matter who is ahead.
@@ -80,8 +78,7 @@ func PairedLoss(a, b *HeldOut) Paired {
 				a.weights[i] / floats.Sum(a.weights)
 		}
 	}
-	p.units = len(moves)
-	if p.units > 1 {
+	if len(moves) > 1 {
 		sum := 0.0
 		for _, unit := range slices.Sorted(maps.Keys(moves)) {
 			sum += moves[unit] * moves[unit]
@@ -89,7 +86,7 @@ func PairedLoss(a, b *HeldOut) Paired {
 		p.StandardError = math.Sqrt(sum)
 		half := distuv.StudentsT{
 			Sigma: 1,
-			Nu:    float64(p.units - 1),
+			Nu:    float64(len(moves) - 1),
 		}.Quantile(0.975) * p.StandardError
 		p.Low = files.Float(p.Loss - half)
 		p.High = files.Float(p.Loss + half)

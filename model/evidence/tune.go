@@ -155,9 +155,7 @@ func newSearch(subject Subject, e Evidence, o Options) *search {
 		s.Lambda1 = LambdaGrid(e.Training())
 	}
 	s.Workers = max(1, o.Workers)
-	if s.fit == (multitask.Options{}) {
-		s.fit = Comparing(s.Workers)
-	}
+	s.fit = cmp.Or(s.fit, Comparing(s.Workers))
 	return s
 }
 

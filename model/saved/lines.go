@@ -105,7 +105,7 @@ func (l *Lines) cells(a Answer) (cells []string) {
 	score := a.Scores[:max(1, len(s.Classes))]
 	if s.Kind == data.Classification {
 		p := make([]float64, max(2, len(s.Classes)))
-		s.Probabilities(p, score)
+		data.Probabilities(p, score, s.Temperature)
 		class := data.ClassOf(score)
 		if s.Classes == nil {
 			p = p[1:]

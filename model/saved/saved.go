@@ -645,23 +645,15 @@ func (s *Fit) Prepare(x data.Matrix) (features data.Matrix, strangers []int, err
 	return x, strangers, nil
 }
 
-// Probabilities sets p to the probabilities of the classes at the scores of a row.
-func (s *Fit) Probabilities(p, scores []float64) {
-	data.Probabilities(p, scores, s.Temperature)
-}
-
 // Interval is how far below and above a prediction of a task the target of a row may be, in
 // standard errors of the row, which it is not with a probability of 1 - level. It is infinite
-// where too few rows were held out to tell, and NaN where none were.
+// where too few rows were held out to tell.
 func (s *Fit) Interval(level float64) float64 {
-	k := int(math.Ceil(level * float64(len(s.Residuals)+1)))
-	switch {
-	case len(s.Residuals) == 0:
-		return math.NaN()
-	case k > len(s.Residuals):
+	k := max(1, int(math.Ceil(level*float64(len(s.Residuals)+1))))
+	if k > len(s.Residuals) {
 		return math.Inf(1)
 	}
-	return s.Residuals[max(0, k-1)]
+	return s.Residuals[k-1]
 }
 
 // Cut is the score above which a row is of the positive of two classes.

@@ -160,7 +160,7 @@ func TestAverage(t *testing.T) {
 	classes, _ := fitOf(t, read(t, animals()))
 	datatest.Equal(t, classes.ClassesOf(1), []string{"ant", "bee", "cat"}, "classes")
 	var p [3]float64
-	if classes.Probabilities(p[:], classes.Linear(2).B); !(p[2] > 0) {
+	if data.Probabilities(p[:], classes.Linear(2).B, classes.Temperature); !(p[2] > 0) {
 		t.Errorf("south, which lacks the class cat, has the probabilities %v", p)
 	}
 	mean = classes.Linear(Average)

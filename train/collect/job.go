@@ -61,7 +61,7 @@ func newTrial(p *data.ProblemData, measured Measured) (*trial, error) {
 	}
 	t.chooses = sync.OnceValues(func() (evidence.Evidence, error) {
 		if measured == OfLabelled {
-			return evidence.Labelled(t.problem, 0)
+			return evidence.Labelled(t.problem)
 		}
 		return evidence.NewSplit(p)
 	})

@@ -151,7 +151,7 @@ func TestAwkwardTables(t *testing.T) {
 			t.Run(fmt.Sprintf("%s, %s", a.name, kind), func(t *testing.T) {
 				train, more := write(t, "train.csv", a.text(seed, kind, false)), write(t, "more.csv", a.text(seed, kind, true))
 				tab := datatest.Must(table.Read([]string{train}, table.Options{Task: "task", Kind: kind}))(t)
-				omega := datatest.Must(network.Omega(tab.Problem))(t).Omega.RawSymmetric().Data
+				omega := datatest.Must(network.Omega(tab.Problem))(t).RawSymmetric().Data
 				datatest.Holds(t, !floats.HasNaN(omega) && floats.Norm(omega, 2) < 2, "seed %d: the network's covariance is %v", seed, omega)
 				out := filepath.Join(t.TempDir(), "model")
 				report := mustL2mt(t, "-q", "fit", train, "--task", "task", "--target", "target", "--kind", string(kind), "--out", out)
