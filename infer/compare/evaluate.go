@@ -80,10 +80,7 @@ type EvaluateOptions struct {
 }
 
 func (o EvaluateOptions) defaults() (EvaluateOptions, error) {
-	stl, err := multitask.Lookup(STL)
-	if err != nil {
-		return o, err
-	}
+	stl, _ := multitask.Lookup(STL) // is always registered
 	models := []multitask.Model{stl}
 	for _, m := range o.Models {
 		if !among(models, m) {

@@ -57,13 +57,12 @@ type Bench struct {
 	problem *data.ProblemData // with the features that the network works on, all labelled rows to train on
 	rows    *data.ProblemData // without test rows
 	folds   []data.Fold       // none where rows cannot be split
-	parts   []part            // the training rows of each fold, and last all rows
-	learned func() []part     // the same in the metric of the experience
 	options Options
 	borrows []bool // the tasks that do, if there are others
 	scale
 
 	whole  map[[2]bool]*features // of all rows, where these are many, with curves and a kernel or not
+	parts  map[bool][]part       // by whether they are in the metric of the experience
 	spaces map[place]*space
 	judged map[string]*Judged
 }
@@ -85,12 +84,7 @@ type scale struct {
 type part struct {
 	*data.ProblemData
 	scatter func() *view.Scatter
-}
-
-// inMetric is a problem in the common metric.
-type inMetric struct {
-	*data.ProblemData
-	metric *view.Metric
+	metric  *view.Metric // the common metric that they are in, or nil
 }
 
 // place is where rows are: in the metric of the experience or as they are, and there in the
@@ -133,31 +127,23 @@ func newBench(f *Finder, p *data.ProblemData, o Options, s scale) (*Bench, error
 		scale:   s,
 	}
 	b.judged = map[string]*Judged{}
+	b.parts = map[bool][]part{}
 	b.spaces = map[place]*space{}
 	b.whole = map[[2]bool]*features{}
 	b.options.Progress = cmp.Or(o.Progress, progress.Silent())
+	b.options.Workers = max(1, o.Workers)
 	var err error
 	b.rows = b.problem.TrainingOnly() // test rows choose nothing, and take time in a metric
 	b.folds, err = b.split()
 	if err != nil {
 		return nil, fmt.Errorf("problem %q: %w", p.Name, err)
 	}
-	for _, fold := range b.folds {
-		b.parts = append(b.parts, newPart(fold.ProblemData))
-	}
-	b.parts = append(b.parts, newPart(b.rows))
 	for _, t := range b.rows.Tasks {
 		b.borrows = append(b.borrows, t.TrainSet.Borrows(!b.regression()))
 	}
 	if !slices.Contains(b.borrows, false) {
 		clear(b.borrows)
 	}
-	b.learned = sync.OnceValue(func() (parts []part) {
-		for _, p := range b.parts {
-			parts = append(parts, newPart(f.network.Sigma.Problem(p.ProblemData)))
-		}
-		return parts
-	})
 	return b, nil
 }
 
@@ -182,23 +168,30 @@ func (b *Bench) Regrouped(together [][]int) (*Bench, error) {
 	return newBench(b.finder, b.rows, o, s)
 }
 
-// partsOf are the parts as they are or in the metric of the experience.
+// partsOf are the training rows of each fold and last all rows, as they are or in the metric of
+// the experience.
 func (b *Bench) partsOf(learned bool) []part {
-	if learned {
-		return b.learned()
+	parts := b.parts[learned]
+	if parts != nil {
+		return parts
 	}
-	return b.parts
+	for _, fold := range append(slices.Clip(b.folds), data.Fold{ProblemData: b.rows}) {
+		p := fold.ProblemData
+		if learned {
+			p = b.finder.network.Sigma.Problem(p)
+		}
+		scatter := sync.OnceValue(func() *view.Scatter {
+			return view.NewScatter(p)
+		})
+		parts = append(parts, part{p, scatter, nil})
+	}
+	b.parts[learned] = parts
+	return parts
 }
 
 // hasLearned says that experience has taught a metric for the rows.
 func (b *Bench) hasLearned() bool {
 	return b.finder != nil && b.finder.network.Sigma.Fits(b.problem)
-}
-
-func newPart(p *data.ProblemData) part {
-	return part{p, sync.OnceValue(func() *view.Scatter {
-		return view.NewScatter(p)
-	})}
 }
 
 // manyFolds is the number of folds where none is asked for.
@@ -237,17 +230,13 @@ func (b *Bench) foldsOf(task int) (folds []int) {
 // each does something for every part, side by side.
 func (b *Bench) each(do func(k int) error) error {
 	var work errgroup.Group
-	work.SetLimit(b.workers())
-	for k := range b.parts {
+	work.SetLimit(b.options.Workers)
+	for k := range len(b.folds) + 1 {
 		work.Go(func() error {
 			return do(k)
 		})
 	}
 	return work.Wait()
-}
-
-func (b *Bench) workers() int {
-	return max(1, b.options.Workers)
 }
 
 // ask returns the network's covariance for every part. Its covariance for all rows has seen every
@@ -264,9 +253,10 @@ func (b *Bench) ask(learned bool) ([]*mat.SymDense, error) {
 	if s.found != nil {
 		return s.found, nil
 	}
-	found := make([]*mat.SymDense, len(b.parts))
+	parts := b.partsOf(learned)
+	found := make([]*mat.SymDense, len(parts))
 	err = b.each(func(k int) (err error) {
-		p := b.partsOf(learned)[k].TrainingOnly()
+		p := parts[k].TrainingOnly()
 		found[k], err = b.finder.find(p, s.parts[k].ProblemData)
 		return err
 	})
@@ -282,8 +272,8 @@ func (b *Bench) fault(text string) error {
 
 // space is the problem in the metric of a ridge.
 type space struct {
-	parts  []inMetric        // of the Bench
-	found  []*mat.SymDense // by the network for every part, in the metric of ridge 1
+	parts  []part            // of the Bench
+	found  []*mat.SymDense   // by the network for every part, in the metric of ridge 1
 	folds  *evidence.Folds   // nil where rows cannot be split
 	tuning evidence.Evidence // chooses hyperparameters
 }
@@ -293,13 +283,12 @@ func (b *Bench) in(site place) (*space, error) {
 	if s := b.spaces[site]; s != nil {
 		return s, nil
 	}
-	s := &space{parts: make([]inMetric, len(b.parts))}
+	s := &space{parts: slices.Clone(b.partsOf(site.learned))}
 	err := b.each(func(k int) error {
-		p := b.partsOf(site.learned)[k]
-		s.parts[k] = inMetric{p.ProblemData, nil}
+		p := &s.parts[k]
 		if site.ridge > 0 {
-			metric := p.scatter().Metric(site.ridge)
-			s.parts[k] = inMetric{metric.Problem(p.ProblemData), metric}
+			p.metric = p.scatter().Metric(site.ridge)
+			p.ProblemData = p.metric.Problem(p.ProblemData)
 		}
 		return nil
 	})
@@ -452,12 +441,12 @@ func (b *Bench) measure(ctx context.Context, structures []*Judged) error {
 	}
 	folds := make([][]heldScores, len(b.folds))
 	var err error
-	folds[0], err = b.measureFold(ctx, 0, structures, b.workers())
+	folds[0], err = b.measureFold(ctx, 0, structures, b.options.Workers)
 	if err != nil {
 		return err
 	}
 	var work errgroup.Group
-	work.SetLimit(b.workers())
+	work.SetLimit(b.options.Workers)
 	for k := 1; k < len(folds); k++ {
 		work.Go(func() (err error) {
 			folds[k], err = b.measureFold(ctx, k, structures, 1)
@@ -499,7 +488,7 @@ func (b *Bench) measureFold(
 	for _, j := range structures {
 		views = append(views, j.View)
 	}
-	f, err := b.foldFeatures(b.folds[k], views...)
+	f, err := b.features(b.folds[k], views...)
 	if err != nil {
 		return nil, err
 	}

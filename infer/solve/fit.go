@@ -119,7 +119,7 @@ func (b *Bench) sum(ctx context.Context, f *Fitted) (*multitask.Result, error) {
 				r = view.embed(r)
 			}
 		} else {
-			r, err = f.fitted(ctx, view, j, b.workers())
+			r, err = f.fitted(ctx, view, j, b.options.Workers)
 		}
 		if err != nil {
 			return nil, err
@@ -160,7 +160,7 @@ func (b *Bench) seen(f *Fitted) (*features, error) {
 	if len(views) == 1 {
 		return nil, nil
 	}
-	view, err := b.foldFeatures(data.Fold{ProblemData: b.problem}, views...)
+	view, err := b.features(data.Fold{ProblemData: b.problem}, views...)
 	if err == nil {
 		f.steps = view.steps
 		f.problem = view.ProblemData

@@ -132,15 +132,6 @@ type feature struct {
 	column int
 }
 
-// features are of the training rows of a problem, as the steps fitted to them make some views.
-func (b *Bench) features(p *data.ProblemData, views ...string) (*features, error) {
-	f, err := b.fitSteps(p, views)
-	if err != nil {
-		return nil, err
-	}
-	return f.trained(b, f.ProblemData), nil
-}
-
 // fitSteps fits the steps to the training rows of a problem, or takes the steps of an older model.
 func (b *Bench) fitSteps(p *data.ProblemData, visible []string) (*features, error) {
 	names := table.Numbers(p.Features, p.Cols())
@@ -205,11 +196,16 @@ func (f features) trained(b *Bench, p *data.ProblemData) *features {
 // in them, and of so many rows a fifth hardly moves them.
 const manySeen = 20000
 
-// foldFeatures are the features of a fold's training rows, or of all rows where it holds out none.
-func (b *Bench) foldFeatures(fold data.Fold, views ...string) (*features, error) {
+// features are of a fold's training rows, or of all rows where it holds out none, as the steps
+// fitted to them make some views.
+func (b *Bench) features(fold data.Fold, views ...string) (*features, error) {
 	rows := len(slices.Concat(labels(b.rows)...))
 	if rows < manySeen || b.rows.OwnUnits || b.options.Times != nil {
-		return b.features(fold.ProblemData, views...)
+		f, err := b.fitSteps(fold.ProblemData, views)
+		if err != nil {
+			return nil, err
+		}
+		return f.trained(b, f.ProblemData), nil
 	}
 	key := [2]bool{slices.Contains(views, Curves),
 		slices.Contains(views, Kernel)}

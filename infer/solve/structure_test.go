@@ -128,7 +128,7 @@ func TestStepsPredictAsTheFeatures(t *testing.T) {
 		b := bench(t, nil, p, Options{})
 		for _, s := range Structures() {
 			got := fit(t, b, Candidate{Structure: s})
-			seen := datatest.Must(b.features(b.problem, Curves, s.View))(t)
+			seen := datatest.Must(b.features(data.Fold{ProblemData: b.problem}, Curves, s.View))(t)
 			q := seen.problem(s, 0)
 			want := datatest.Must(mixed.New(t.Context(), q, mixed.Options{}))(t)
 			for i, task := range q.Tasks {
@@ -258,7 +258,7 @@ func TestLevelsAreDrawnByTheirRows(t *testing.T) {
 	rows := slices.Repeat([]int{1, 5, 9}, 20)
 	for _, deviation := range []float64{1, 3, 10} {
 		p := levelled(t, 4, data.Regression, deviation, rows...)
-		f := datatest.Must((&Bench{rows: p}).features(p, Curves))(t)
+		f := datatest.Must((&Bench{rows: p}).features(data.Fold{ProblemData: p}, Curves))(t)
 		found := datatest.Must(f.fit(t.Context(), Structure{View: Level}, 1, nil))(t)
 		fit := found.fits[0]
 		own := fit.Components[0].Own * f.scale[0] * f.scale[0]
@@ -443,8 +443,9 @@ func TestFoldsOfManyRowsSeeAlike(t *testing.T) {
 	p := levelled(t, 5, data.Regression, 1, manySeen, 5)
 	b := bench(t, nil, p, Options{})
 	fold := b.folds[1]
-	got := datatest.Must(b.foldFeatures(fold))(t)
-	own := datatest.Must(b.features(fold.ProblemData))(t)
+	got := datatest.Must(b.features(fold))(t)
+	own := datatest.Must(b.fitSteps(fold.ProblemData, nil))(t)
+	own = own.trained(b, own.ProblemData)
 	chosen := []int{0, 1}
 	for i := range p.Tasks {
 		far := floats.Distance(got.rows(i, chosen), own.rows(i, chosen), math.Inf(1))

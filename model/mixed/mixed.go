@@ -158,7 +158,8 @@ const (
 
 // New finds the variances of a problem, unless they are given, and the weights.
 func New(ctx context.Context, p Problem, o Options) (*Fit, error) {
-	n := narrow(p, max(1, o.Workers))
+	o.Workers = max(1, o.Workers)
+	n := narrow(p, o.Workers)
 	s := newSearch(n.narrowed, o)
 	newton := 3
 	for step := 0; !o.Given && step < mostSteps && ctx.Err() == nil; step++ {
@@ -227,9 +228,9 @@ func newSearch(p Problem, o Options) *search {
 	s := &search{
 		Problem: p,
 		ker:     linalg.Default(),
+		workers: o.Workers,
 		d:       len(p.Part),
 	}
-	s.workers = max(1, o.Workers)
 	s.Components = slices.Clone(p.Components)
 	s.Noise = cmp.Or(p.Noise, 0.5)
 	if p.Loss != nil {

@@ -361,7 +361,7 @@ func TestVariancesMaximiseTheEvidence(t *testing.T) {
 }
 
 func compareEvidence(t *testing.T, p Problem) {
-	s := newSearch(p, Options{})
+	s := newSearch(p, Options{Workers: 1})
 	s.posterior(1)
 	start := clone(s)
 	for range 1500 {

@@ -17,7 +17,7 @@ import (
 // weights Q w of the features L.
 type narrowing struct {
 	narrowed Problem
-	wide     Problem
+	wide     int    // features
 	search          // for its products
 	turns    []turn // of the components
 }
@@ -31,7 +31,7 @@ type turn struct {
 
 // narrow narrows the components of a problem.
 func narrow(p Problem, workers int) *narrowing {
-	n := &narrowing{narrowed: p, wide: p}
+	n := &narrowing{narrowed: p, wide: len(p.Part)}
 	n.ker = linalg.Default()
 	n.ker.Threads = workers
 	turns := make([]turn, len(p.Components))
@@ -104,7 +104,6 @@ func (n *narrowing) widen(f *Fit) *Fit {
 	if n.turns == nil {
 		return f
 	}
-	d := len(n.wide.Part)
 	f.Common = n.back(f.Common)
 	for i := range f.Own {
 		f.Own[i] = n.back(f.Own[i])
@@ -120,7 +119,7 @@ func (n *narrowing) widen(f *Fit) *Fit {
 		wide := len(t.features)
 		q := n.atb(nil, t.q, wide, t.q, wide)
 		for i := range t.features {
-			row := make([]float64, d)
+			row := make([]float64, n.wide)
 			for j, to := range t.features {
 				row[to] = -q[i*wide+j]
 			}
@@ -135,7 +134,7 @@ func (n *narrowing) widen(f *Fit) *Fit {
 
 // back turns weights of the features after into weights of the features before.
 func (n *narrowing) back(w []float64) []float64 {
-	wide := make([]float64, len(n.wide.Part))
+	wide := make([]float64, n.wide)
 	for _, t := range n.turns {
 		part := w[t.first:]
 		if t.q != nil {
