@@ -356,21 +356,16 @@ func (b *Bench) check(c Candidate) error {
 // Judge measures a candidate on the rows that folds hold out. The hyperparameters of problem (1)
 // are chosen by them. Judge fails with context.DeadlineExceeded where Options.Until comes before.
 func (b *Bench) Judge(ctx context.Context, c Candidate) (*Judged, error) {
-	ctx, cancel := b.limited(ctx)
-	defer cancel()
+	if !b.options.Until.IsZero() {
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithDeadline(ctx, b.options.Until)
+		defer cancel()
+	}
 	judged, err := b.judgeEach(ctx, []Candidate{c})
 	if err != nil {
 		return nil, err
 	}
 	return judged[0], nil
-}
-
-// limited is a context that ends when no further candidate is tried.
-func (b *Bench) limited(ctx context.Context) (context.Context, context.CancelFunc) {
-	if b.options.Until.IsZero() {
-		return ctx, func() {}
-	}
-	return context.WithDeadline(ctx, b.options.Until)
 }
 
 // Late says that no further candidate is tried.

@@ -86,10 +86,10 @@ func (f *Finder) find(p, inMetric *data.ProblemData) (*mat.SymDense, error) {
 	f.mu.Lock()
 	estimate, err := f.forward.Estimate(payload)
 	f.mu.Unlock()
-	if err != nil {
-		return nil, fmt.Errorf("problem %q: %w", p.Name, err)
+	var s *infer.Solution
+	if err == nil {
+		s, err = infer.Omega(estimate.Asked(f.network.Direction()))
 	}
-	s, err := infer.Omega(estimate.Asked(f.network.Direction()))
 	if err != nil {
 		return nil, fmt.Errorf("problem %q: %w", p.Name, err)
 	}

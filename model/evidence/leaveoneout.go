@@ -88,7 +88,7 @@ func (e *leaveOneOut) Hold(ctx context.Context, subject Subject,
 		first = append(first, slope...)
 		second = append(second, curvature...)
 	}
-	if err := e.leaveOut(f, first, second, r.Omega, r.Params); err != nil {
+	if err := e.leaveOut(f, first, second, r); err != nil {
 		return nil, err
 	}
 	scores := make([][]float64, len(e.y))
@@ -108,7 +108,7 @@ func (e *leaveOneOut) Hold(ctx context.Context, subject Subject,
 //
 // whose eigenvalues are 0 to 1, and one product with it. LL' is well conditioned where K + D
 // is not.
-func (e *leaveOneOut) leaveOut(f, r, h []float64, omega *mat.SymDense, params multitask.Params) error {
+func (e *leaveOneOut) leaveOut(f, r, h []float64, fit *multitask.Result) error {
 	n := len(f)
 	root := make([]float64, n)
 	v := make([]float64, n)
@@ -120,15 +120,14 @@ func (e *leaveOneOut) leaveOut(f, r, h []float64, omega *mat.SymDense, params mu
 		f[a] -= r[a] / curvature // z, after the Newton step
 		v[a] = root[a] * f[a]
 	}
-	pull := e.train.Pulls(params)
-	inverse := e.weighted(root, omega, params.Lambda1, pull)
+	inverse := e.weighted(root, fit)
 	if !linalg.Cholesky(linalg.Default(), n, inverse.RawMatrix().Data) {
-		return multitask.ErrInvalidParams.Errorf("I + H^1/2 K H^1/2 is not positive definite in float64; Lambda1 = %v is too small", params.Lambda1)
+		return multitask.ErrInvalidParams.Errorf("I + H^1/2 K H^1/2 is not positive definite in float64; Lambda1 = %v is too small", fit.Params.Lambda1)
 	}
 	linalg.Invert(linalg.Default(), n, inverse.RawMatrix().Data)
-	free := e.train.Free(params)
+	free := e.train.Free(fit.Params)
 	if free > 0 && !e.project(inverse, root, free) {
-		return multitask.ErrInvalidParams.Errorf("the biases are not determined at Lambda1 = %v", params.Lambda1)
+		return multitask.ErrInvalidParams.Errorf("the biases are not determined at Lambda1 = %v", fit.Params.Lambda1)
 	}
 	qv := make([]float64, n)
 	diagonal := make([]float64, n)
@@ -146,13 +145,13 @@ func (e *leaveOneOut) leaveOut(f, r, h []float64, omega *mat.SymDense, params mu
 }
 
 // weighted returns I + H^(1/2) K H^(1/2), the lower triangle. Between classes gram is zero.
-func (e *leaveOneOut) weighted(root []float64,
-	omega *mat.SymDense, lambda1 float64, pull []float64) *mat.Dense {
+func (e *leaveOneOut) weighted(root []float64, fit *multitask.Result) *mat.Dense {
+	pull := e.train.Pulls(fit.Params)
 	lower := mat.NewDense(len(root), len(root), nil)
 	for a, i := range e.part {
 		row := lower.RawRowView(a)
 		for b, j := range e.part[:a+1] {
-			c := omega.At(i/e.classes, j/e.classes) / lambda1 * root[a]
+			c := fit.Omega.At(i/e.classes, j/e.classes) / fit.Params.Lambda1 * root[a]
 			row[b] = c * root[b] * e.gram.At(a, b)
 			if i == j && pull[0] > 0 {
 				row[b] += root[a] * root[b] / pull[i]

@@ -213,7 +213,7 @@ func TestOneRowAClass(t *testing.T) {
 		r, h := l.train.Derivatives(i, flat[len(first):][:len(y)], multitask.Params{})
 		first, second = append(first, r...), append(second, h...)
 	}
-	if second[3] = 0; l.leaveOut(flat, first, second, multitask.Uniform(4), multitask.Params{Lambda1: 0.1}) != nil || slices.ContainsFunc(flat, math.IsNaN) {
+	if second[3] = 0; l.leaveOut(flat, first, second, &multitask.Result{Omega: multitask.Uniform(4), Params: multitask.Params{Lambda1: 0.1}}) != nil || slices.ContainsFunc(flat, math.IsNaN) {
 		t.Errorf("predictions %v without rows of which one is flat", flat)
 	}
 }

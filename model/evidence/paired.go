@@ -60,11 +60,8 @@ func PairedLoss(a, b *HeldOut) Paired {
 		n := float64(len(l))
 		mean := p.Loss
 		correction := 1.0
-		independent := n > 1
-		if independent && a.units != nil {
-			independent = slices.Min(a.units[i]) < slices.Max(a.units[i])
-		}
-		if independent {
+		if n > 1 && (a.units == nil ||
+			slices.Min(a.units[i]) < slices.Max(a.units[i])) {
 			mean = means[i]
 			correction = math.Sqrt(n / (n - 1))
 		}

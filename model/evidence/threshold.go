@@ -68,22 +68,22 @@ func (s *Score) decide(f, y, w []float64, cut float64) (rate float64) {
 	found := 0.0
 	positives := 0.0
 	for j, v := range y {
-		positives += w[j] * max(0, v)
 		if f[j] >= cut {
 			found += w[j]
 			hits += w[j] * max(0, v)
 		}
 	}
-	s.Precision = files.Float(hits / found)
-	s.Recall = files.Float(hits / positives)
 	area := 0.0
 	last := 0.0
-	cuts(f, y, w, func(hits, alarms, _, _ float64) {
+	cuts(f, y, w, func(hits, alarms, all, _ float64) {
+		positives = all
 		if hits > last {
 			area += (hits - last) * hits / (hits + alarms)
 		}
 		last = hits
 	})
+	s.Precision = files.Float(hits / found)
+	s.Recall = files.Float(hits / positives)
 	s.AveragePrecision = files.Float(area / positives)
 	return (positives + found - 2*hits) / floats.Sum(w)
 }
