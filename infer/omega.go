@@ -33,14 +33,12 @@ const tieTolerance = 1e-10
 type Solution struct {
 	// Omega is the covariance (m x m): positive semidefinite, trace 1.
 	Omega *mat.SymDense
-	// Rho is the given coefficient.
-	Rho float64
 	// Kappa holds the eigenvalues of Phi, ascending.
 	Kappa []float64
 	// Mu holds the eigenvalues of Omega, descending: Mu[i] belongs to the
 	// eigenvector of Kappa[i].
 	Mu []float64
-	// Tau is the multiplier of the trace constraint: 2 Rho Omega + Phi + Tau I
+	// Tau is the multiplier of the trace constraint: 2 rho Omega + Phi + Tau I
 	// is positive semidefinite, and zero on the range of Omega.
 	Tau float64
 	// Multiplicity is the dimension of the lowest eigenspace of Phi.
@@ -82,7 +80,6 @@ func Omega(phi *mat.SymDense, rho float64) (*Solution, error) {
 	m := len(kappa)
 	k := lowestMultiplicity(kappa)
 	s := &Solution{
-		Rho:          rho,
 		Kappa:        kappa,
 		Multiplicity: k,
 	}

@@ -63,7 +63,7 @@ func TestOmegaIsFeasibleAndOptimal(t *testing.T) {
 		given := mat.DenseCopyOf(phi)
 		s := datatest.Must(Omega(phi, rho))(t)
 		datatest.Need(t, mat.Equal(phi, given), "Phi is changed")
-		r := matrixResidual(phi, s)
+		r := matrixResidual(phi, rho, s)
 		datatest.Need(t, r <= kktTolerance, "KKT residual %g", r)
 		scale := math.Abs(rho) + mat.Norm(phi, 2)
 		best := objective(phi, s.Omega, rho)

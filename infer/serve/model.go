@@ -72,7 +72,6 @@ type description struct {
 	Tasks   []saved.Task   `json:"tasks"`
 	Classes []string       `json:"classes,omitempty"`
 	Highest float64        `json:"highest_interval,omitempty"`
-	Adapts  bool           `json:"adapts"` // to new tasks
 }
 
 func (m *model) describe() description {
@@ -86,8 +85,6 @@ func (m *model) describe() description {
 	if held > 0 {
 		d.Highest = 1 - 1/float64(held+1)
 	}
-	_, err := fit.Prior()
-	d.Adapts = err == nil
 	return d
 }
 

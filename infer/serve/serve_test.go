@@ -418,8 +418,8 @@ func TestPagesAboutTheServer(t *testing.T) {
 	for path, wants := range map[string][]string{
 		"/ping": {`^\n$`}, "/health": {`^\n$`}, "/version": {`^v1$`},
 		"/models":   {`^{"models":\["a","b"\]}\n$`},
-		"/models/a": {`"kind":"regression"`, `"header":\["shop","heat","weekday"\]`, `"highest_interval":0.9`, `"adapts":true`},
-		"/models/b": {`"classes":\["ant","bee","cat"\]`, `"adapts":false`},
+		"/models/a": {`"kind":"regression"`, `"header":\["shop","heat","weekday"\]`, `"highest_interval":0.9`},
+		"/models/b": {`"classes":\["ant","bee","cat"\]`},
 		"/metrics": {
 			`(?m)^l2mt_requests_total{model="a",code="400"} 1$`, `(?m)^l2mt_requests_total{model="b",code="200"} 1$`,
 			`(?m)^l2mt_rows_total{model="b"} 2$`, `(?m)^l2mt_request_seconds_bucket{le="\+Inf"} 2$`, `(?m)^l2mt_request_seconds_count 2$`,

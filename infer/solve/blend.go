@@ -8,7 +8,6 @@ import (
 	"gonum.org/v1/gonum/floats"
 	"gonum.org/v1/gonum/stat"
 
-	"l2mt/data"
 	"l2mt/model/evidence"
 	"l2mt/model/mixed"
 	"l2mt/model/multitask"
@@ -53,7 +52,7 @@ func newBlend(b *Bench, parts []*evidence.HeldOut, without int) *blend {
 			}
 		}
 	}
-	e.units = b.unitsOf(b.rows, rivals)
+	e.units = b.unitsOf(rivals)
 	sharers := 1.0 // of a row's weight
 	if b.rows.OwnUnits {
 		sharers = float64(len(first.Y))
@@ -142,20 +141,20 @@ func (u units) weights(task int, weights []float64) []float64 {
 }
 
 // unitsOf are the units of the targets y.
-func (b *Bench) unitsOf(p *data.ProblemData, y [][]float64) units {
+func (b *Bench) unitsOf(y [][]float64) units {
 	u := units{
-		classes: p.Several(),
+		classes: b.rows.Several(),
 		counts:  b.counts,
 	}
 	groups := y
 	tasks := 1
-	if !p.OwnUnits {
+	if !b.rows.OwnUnits {
 		groups = [][]float64{slices.Concat(y...)}
 		tasks = len(y)
 	}
 	for _, targets := range groups {
 		center, scale := 0.0, 1.0
-		if p.Kind() == data.Regression && len(targets) > 0 {
+		if b.regression() && len(targets) > 0 {
 			center, scale = stat.PopMeanStdDev(targets, nil)
 		}
 		if b.counts > 0 {

@@ -193,7 +193,7 @@ func (f *Fitted) fitted(
 
 // level adds the share of the targets' mean that the weights have left.
 func (b *Bench) level(sum *multitask.Result, left float64) {
-	center := b.unitsOf(b.rows, labels(b.rows)).center
+	center := b.unitsOf(labels(b.rows)).center
 	classes := len(sum.B) / sum.W.RawMatrix().Cols
 	for i := range sum.B {
 		sum.B[i] += left * center[min(i/classes, len(center)-1)]

@@ -177,7 +177,7 @@ func (f *features) add(view string, column, count int) {
 func (f features) trained(b *Bench, p *data.ProblemData) *features {
 	f.ProblemData = p
 	f.columns = slices.Clip(f.columns)
-	f.units = b.unitsOf(p, labels(p))
+	f.units = b.unitsOf(labels(p))
 	f.loading = slices.Repeat([]float64{1}, len(f.Tasks))
 	if f.OwnUnits {
 		f.loading = f.leading()
@@ -618,7 +618,7 @@ func sampled(p mixed.Problem, share float64) mixed.Problem {
 			for j := i + 1; p.Twin(j); j++ {
 				floats.Add(sums, p.Tasks[j].Y)
 			}
-			rows = spaced(sums, fewestSampled, share)
+			rows = spaced(sums, share)
 		}
 		part := mixed.Task{Loading: t.Loading}
 		for _, r := range rows {
@@ -633,19 +633,19 @@ func sampled(p mixed.Problem, share float64) mixed.Problem {
 	p.Tasks = parts
 	share = mostWork / work(p)
 	p.Tasks = nil
-	for _, i := range spaced(levels, fewestSampled, share) {
+	for _, i := range spaced(levels, share) {
 		p.Tasks = append(p.Tasks, parts[i])
 	}
 	return p
 }
 
-// spaced are the places of a share of values, but not of fewer than some, evenly spaced in their
+// spaced are the places of a share of values, but of fewestSampled at least, evenly spaced in their
 // order.
-func spaced(values []float64, fewest int, share float64) (places []int) {
+func spaced(values []float64, share float64) (places []int) {
 	n := float64(len(values))
 	order := make([]int, len(values))
 	floats.ArgsortStable(slices.Clone(values), order)
-	share = min(1, max(share, float64(fewest)/n))
+	share = min(1, max(share, fewestSampled/n))
 	for k := 0.5; k < n; k += 1 / share {
 		places = append(places, order[int(k)])
 	}

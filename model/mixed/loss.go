@@ -23,33 +23,26 @@ func (Logistic) At(f, y float64) (loss, slope, curvature float64) {
 	return loss, -y * p, p * (1 - p)
 }
 
-// mean returns the slope and the curvature in the mean over scores about f, as the nodes of a rule
-// for normal numbers have them.
-func (Logistic) mean(r rule, f, variance, y float64) (slope, curvature float64) {
+// mean returns the slope and the curvature in the mean over scores about f, by Gauss's and Hermite's
+// rule for normal numbers.
+func (Logistic) mean(f, variance, y float64) (slope, curvature float64) {
 	deviation := math.Sqrt(variance)
-	for k, node := range r.nodes {
+	for k, node := range nodes {
 		p := 1 / (1 + math.Exp(y*(f+deviation*node)))
-		slope -= r.shares[k] * y * p
-		curvature += r.shares[k] * p * (1 - p)
+		slope -= shares[k] * y * p
+		curvature += shares[k] * p * (1 - p)
 	}
 	return slope, curvature
 }
 
-// rule has the nodes and the shares of Gauss's and Hermite's mean over normal numbers.
-type rule struct{ nodes, shares []float64 }
+// nodes and shares are the rule's.
+var nodes, shares [9]float64
 
-// manyNodes is the number of nodes of a rule.
-const manyNodes = 9
-
-func newRule() rule {
-	var r rule
-	r.nodes = make([]float64, manyNodes)
-	r.shares = make([]float64, manyNodes)
+func init() {
 	infinity := math.Inf(1)
-	quad.Hermite{}.FixedLocations(r.nodes, r.shares, -infinity, infinity)
-	floats.Scale(math.Sqrt2, r.nodes)
-	floats.Scale(1/floats.Sum(r.shares), r.shares)
-	return r
+	quad.Hermite{}.FixedLocations(nodes[:], shares[:], -infinity, infinity)
+	floats.Scale(math.Sqrt2, nodes[:])
+	floats.Scale(1/floats.Sum(shares[:]), shares[:])
 }
 
 // Poisson is the loss of counts whose logarithm is expected to be f.

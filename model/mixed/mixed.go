@@ -33,19 +33,19 @@ import (
 // Component is a group of features with the same variances.
 type Component struct {
 	// Name names the features.
-	Name string `json:"name"`
+	Name string
 	// Common is the variance a of the common weights, Own the variance c of the tasks' own.
 	// Where a search begins they are the variances that these weights give to f. 0 leaves
 	// weights out.
-	Common float64 `json:"common"`
-	Own    float64 `json:"own"`
+	Common float64
+	Own    float64
 	// Fixed keeps the common variance at its start.
-	Fixed bool `json:"-"`
+	Fixed bool
 	// Correlated components have a feature each, whose own weights have one covariance.
-	Correlated bool `json:"-"`
+	Correlated bool
 	// Size is the mean over the rows of the sum of the squared features. Times Common or Own
 	// it is the variance that the component gives to f. New measures it.
-	Size float64 `json:"-"`
+	Size float64
 }
 
 // Task holds the rows of a task.
@@ -194,7 +194,6 @@ type search struct {
 	reach      []float64     // times root'
 	blocks     []block
 	first      float64 // noise where the search began
-	rule       rule
 }
 
 // block is a task in a step, or q tasks that are twins. Its rows are divided by the root of their
@@ -235,7 +234,6 @@ func newSearch(p Problem, o Options) *search {
 	s.Noise = cmp.Or(p.Noise, 0.5)
 	if p.Loss != nil {
 		s.Noise = 1
-		s.rule = newRule()
 	}
 	s.first = s.Noise
 	s.common = make([]float64, s.d)
@@ -429,7 +427,7 @@ func (s *search) slope(b *block, row int) (slope, curvature float64) {
 	score := b.score[row] + b.Offset[row]
 	classes, averaged := s.Loss.(Logistic)
 	if averaged {
-		slope, curvature = classes.mean(s.rule, score, b.doubts[row], b.Y[row])
+		slope, curvature = classes.mean(score, b.doubts[row], b.Y[row])
 	} else {
 		_, slope, curvature = s.Loss.At(score, b.Y[row])
 	}
