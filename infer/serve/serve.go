@@ -10,6 +10,7 @@ import (
 	"net/http"
 	"time"
 
+	"golang.org/x/net/netutil"
 	"golang.org/x/sync/semaphore"
 
 	"l2mt/data"
@@ -95,7 +96,6 @@ func (s *Server) Run(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	slots := make(chan struct{}, s.Connections)
 	server := &http.Server{
 		Handler:           s.Handler(),
 		ReadHeaderTimeout: s.Timeout,
@@ -103,11 +103,6 @@ func (s *Server) Run(ctx context.Context) error {
 		WriteTimeout:      3 * s.Timeout, // begins with the request
 		IdleTimeout:       s.Timeout,
 		MaxHeaderBytes:    small,
-	}
-	server.ConnState = func(_ net.Conn, state http.ConnState) {
-		if state == http.StateClosed {
-			<-slots
-		}
 	}
 	s.Log("http://%s/ answers", listener.Addr())
 	go s.watch(ctx)
@@ -117,7 +112,7 @@ func (s *Server) Run(ctx context.Context) error {
 		defer cancel()
 		drained <- server.Shutdown(last)
 	})
-	err = server.Serve(&limited{listener, slots})
+	err = server.Serve(netutil.LimitListener(listener, s.Connections))
 	if errors.Is(err, http.ErrServerClosed) {
 		err = <-drained
 	}
@@ -145,20 +140,4 @@ func (s *Server) Reload() {
 			s.Log("%v; the earlier model goes on answering", err)
 		}
 	}
-}
-
-// limited is a listener that accepts a connection where a slot is free.
-type limited struct {
-	net.Listener
-	slots chan struct{}
-}
-
-// Accept waits for a slot, which is free again when the connection is closed.
-func (l *limited) Accept() (net.Conn, error) {
-	l.slots <- struct{}{}
-	conn, err := l.Listener.Accept()
-	if err != nil {
-		<-l.slots
-	}
-	return conn, err
 }
