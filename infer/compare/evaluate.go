@@ -303,10 +303,9 @@ func network(n Network, p *data.ProblemData, variants []Variant) *cell {
 }
 
 // Entries writes out a covariance, row by row.
-func Entries(a *mat.SymDense) [][]float64 {
-	rows := make([][]float64, a.SymmetricDim())
-	for i := range rows {
-		rows[i] = mat.Row(nil, i, a)
+func Entries(a *mat.SymDense) (rows [][]float64) {
+	for i := range a.SymmetricDim() {
+		rows = append(rows, mat.Row(nil, i, a))
 	}
 	return rows
 }

@@ -55,19 +55,19 @@ func Explain(fit *saved.Fit, top int) (m *Model, err error) {
 
 // Correlation is a covariance scaled to a diagonal of ones; tasks without
 // variance correlate with nothing.
-func Correlation(omega *mat.SymDense) [][]float64 {
-	c := make([][]float64, omega.SymmetricDim())
-	for i := range c {
-		c[i] = mat.Row(nil, i, omega)
-		for j := range c {
+func Correlation(omega *mat.SymDense) (rows [][]float64) {
+	for i := range omega.SymmetricDim() {
+		row := mat.Row(nil, i, omega)
+		for j := range row {
 			scale := math.Sqrt(omega.At(i, i) * omega.At(j, j))
 			if scale > 0 {
-				c[i][j] /= scale
+				row[j] /= scale
 			}
 		}
-		c[i][i] = 1
+		row[i] = 1
+		rows = append(rows, row)
 	}
-	return c
+	return rows
 }
 
 // Curve is a column's part in predictions: at X, in the unit of the table, for the mean of

@@ -260,10 +260,9 @@ func descend(h [][]float64, g, v []float64) (moved float64) {
 
 // blended are the predictions of the weighed sum of all rows. The rows of a fold have the weights
 // that the others give, and a single fold has its own.
-func (b *Bench) blended(parts []*evidence.HeldOut) [][]float64 {
-	out := make([][]float64, len(parts[0].Scores))
-	for i, scores := range parts[0].Scores {
-		out[i] = make([]float64, len(scores))
+func (b *Bench) blended(parts []*evidence.HeldOut) (out [][]float64) {
+	for _, scores := range parts[0].Scores {
+		out = append(out, make([]float64, len(scores)))
 	}
 	for k := range b.folds {
 		e := newBlend(b, parts, k)

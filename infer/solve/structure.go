@@ -608,7 +608,7 @@ const fewestSampled = 50
 // their mean targets, evenly spaced.
 func sampled(p mixed.Problem, share float64) mixed.Problem {
 	d := len(p.Part)
-	parts := make([]mixed.Task, len(p.Tasks))
+	var parts []mixed.Task
 	var levels []float64
 	var rows []int
 	for i, t := range p.Tasks {
@@ -628,7 +628,7 @@ func sampled(p mixed.Problem, share float64) mixed.Problem {
 				part.Weight = append(part.Weight, t.Weight[r])
 			}
 		}
-		parts[i] = part
+		parts = append(parts, part)
 	}
 	p.Tasks = parts
 	share = mostWork / work(p)

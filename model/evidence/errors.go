@@ -68,11 +68,10 @@ func Report(
 		HeldOut: held,
 		Omega:   multitask.Normalised(r.Omega),
 	}
-	validation := make([]data.Samples, len(problem.Tasks))
-	test := make([]data.Samples, len(problem.Tasks))
-	for i, task := range problem.Tasks {
-		validation[i] = task.ValidationSet
-		test[i] = task.TestSet
+	var validation, test []data.Samples
+	for _, task := range problem.Tasks {
+		validation = append(validation, task.ValidationSet)
+		test = append(test, task.TestSet)
 	}
 	var err error
 	if held != nil {

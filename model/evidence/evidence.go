@@ -195,11 +195,11 @@ type part struct {
 // NewSplit returns the evidence of the validation rows of a problem, as the paper has it: its
 // Loss is their error, and nothing moves their scores.
 func NewSplit(p *data.ProblemData) (*Folds, error) {
-	rows := make([]data.Samples, len(p.Tasks))
-	y := make([][]float64, len(p.Tasks))
-	for i, t := range p.Tasks {
-		rows[i] = t.ValidationSet
-		y[i] = t.ValidationSet.Y
+	var rows []data.Samples
+	var y [][]float64
+	for _, t := range p.Tasks {
+		rows = append(rows, t.ValidationSet)
+		y = append(y, t.ValidationSet.Y)
 	}
 	held, err := newHeldRows(p, y, true)
 	if err != nil {
@@ -226,14 +226,14 @@ func NewFolds(p *data.ProblemData, folds []data.Fold, together [][]int) (*Folds,
 	rows := 0
 	var err error
 	for k, fold := range folds {
-		f := part{rows: make([]data.Samples, len(p.Tasks))}
+		var f part
 		f.train, err = multitask.Training(fold.ProblemData)
 		if err != nil {
 			return nil, fmt.Errorf("%w (fold %d)", err, k+1)
 		}
 		first := 0 // number of a task's rows among all
 		for i, t := range fold.Tasks {
-			f.rows[i] = t.ValidationSet
+			f.rows = append(f.rows, t.ValidationSet)
 			for _, j := range fold.Rows[i] {
 				unit := first + j
 				if together != nil {

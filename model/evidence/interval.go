@@ -56,10 +56,10 @@ func (h *HeldOut) spread(s *saved.Fit) {
 	slices.Sort(s.Residuals)
 	n := len(s.Residuals)
 	if n >= mostResiduals {
-		thin := make([]float64, mostResiduals-1)
-		for k := range thin {
+		var thin []float64
+		for k := range mostResiduals - 1 {
 			above := (k+1)*(n+1) + mostResiduals - 1
-			thin[k] = s.Residuals[above/mostResiduals-1]
+			thin = append(thin, s.Residuals[above/mostResiduals-1])
 		}
 		s.Residuals = thin
 	}

@@ -52,11 +52,11 @@ type leaveOneOut struct {
 // the only row of a class too, without which refitting would have no minimum. The only row of a
 // task is predicted by the other tasks.
 func NewLeaveOneOut(p *data.ProblemData) (Evidence, error) {
-	y := make([][]float64, len(p.Tasks))
-	rows := make([]data.Samples, len(p.Tasks))
-	for i, t := range p.Tasks {
-		y[i] = t.TrainSet.Y
-		rows[i] = t.TrainSet
+	var y [][]float64
+	var rows []data.Samples
+	for _, t := range p.Tasks {
+		y = append(y, t.TrainSet.Y)
+		rows = append(rows, t.TrainSet)
 	}
 	h, err := newHeldRows(p, y, p.OwnUnits)
 	if err != nil {
@@ -91,9 +91,9 @@ func (e *leaveOneOut) Hold(ctx context.Context, subject Subject,
 	if err := e.leaveOut(f, first, second, r); err != nil {
 		return nil, err
 	}
-	scores := make([][]float64, len(e.y))
+	var scores [][]float64
 	for i, t := range e.rows { // for classes that a task lacks
-		scores[i] = r.Scores(i, t.X)
+		scores = append(scores, r.Scores(i, t.X))
 	}
 	for a, i := range e.part {
 		scores[i/k][(a-e.first[i])*k+i%k] = f[a]
@@ -110,15 +110,14 @@ func (e *leaveOneOut) Hold(ctx context.Context, subject Subject,
 // is not.
 func (e *leaveOneOut) leaveOut(f, r, h []float64, fit *multitask.Result) error {
 	n := len(f)
-	root := make([]float64, n)
-	v := make([]float64, n)
+	var root, v []float64
 	// A row with no curvature left takes no part, but must not divide by zero.
 	smallest := 1e-12 * floats.Max(h)
 	for a := range f {
 		curvature := max(h[a], smallest)
-		root[a] = math.Sqrt(curvature)
+		root = append(root, math.Sqrt(curvature))
 		f[a] -= r[a] / curvature // z, after the Newton step
-		v[a] = root[a] * f[a]
+		v = append(v, root[a]*f[a])
 	}
 	inverse := e.weighted(root, fit)
 	if !linalg.Cholesky(linalg.Default(), n, inverse.RawMatrix().Data) {

@@ -16,10 +16,9 @@ import (
 // for weights that are all too short or too long.
 
 // squares are the squared errors of rows over a variance.
-func squares(f, y []float64, variance float64) []float64 {
-	losses := make([]float64, len(y))
-	for j := range y {
-		losses[j] = (f[j] - y[j]) * (f[j] - y[j]) / variance
+func squares(f, y []float64, variance float64) (losses []float64) {
+	for j, v := range y {
+		losses = append(losses, (f[j]-v)*(f[j]-v)/variance)
 	}
 	return losses
 }
@@ -48,13 +47,13 @@ func scales(y [][]float64, separate bool) ([]float64, error) {
 }
 
 // logLosses has the logarithmic loss of every row at its scores.
-func logLosses(scores, y []float64, temperature float64) []float64 {
+func logLosses(scores, y []float64, temperature float64) (losses []float64) {
 	k := perRow(scores, y)
-	losses := make([]float64, len(y))
 	p := make([]float64, max(2, k))
 	for j, v := range y {
 		data.Probabilities(p, scores[j*k:][:k], temperature)
-		losses[j] = -math.Log(max(p[multitask.LabelOf(v, k)], leastProbability))
+		right := max(p[multitask.LabelOf(v, k)], leastProbability)
+		losses = append(losses, -math.Log(right))
 	}
 	return losses
 }

@@ -31,15 +31,14 @@ type Options struct {
 // LambdaGrid is the grid of Lambda1 for a problem: twelve values, each
 // sqrt(10) times the one before, in proportion to the mean squared length of the
 // training rows.
-func LambdaGrid(p *multitask.TrainingSet) []float64 {
+func LambdaGrid(p *multitask.TrainingSet) (grid []float64) {
 	var norms []float64
 	for _, t := range p.Parts() {
 		norms = append(norms, t.X.SquaredNorms()...)
 	}
 	size := cmp.Or(stat.Mean(norms, nil), 1)
-	grid := make([]float64, 12)
-	for i := range grid {
-		grid[i] = size * math.Pow(10, -6+float64(i)/2)
+	for i := range 12 {
+		grid = append(grid, size*math.Pow(10, -6+float64(i)/2))
 	}
 	return grid
 }
@@ -271,12 +270,11 @@ func risen(path []trial) bool {
 // that its neighbours share is more than chance.
 func smooth(path []trial) {
 	width := math.Log(10) / 2
-	places := make([]float64, len(path))
-	loss := make([]float64, len(path))
+	var places, loss []float64
 	weight := make([]float64, len(path))
-	for i, t := range path {
-		places[i] = math.Log(t.Lambda1)
-		loss[i] = t.loss
+	for _, t := range path {
+		places = append(places, math.Log(t.Lambda1))
+		loss = append(loss, t.loss)
 	}
 	for i := range path {
 		for j := range path {

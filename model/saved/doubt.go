@@ -112,9 +112,9 @@ func lengths(m []float64, x data.Matrix, level float64) []float64 {
 		return v
 	}
 	root := safetensors.Transposed(m, k, wide)
-	rows := make([]int, len(v))
-	for i := range rows {
-		rows[i] = i
+	var rows []int
+	for i := range v {
+		rows = append(rows, i)
 	}
 	products := make([]float64, slab*k)
 	for part := range slices.Chunk(rows, slab) {

@@ -504,10 +504,9 @@ var ErrUnknownTask = fault.New("unknown task")
 const Average = -1
 
 // TaskNames returns the names of the tasks, in order.
-func (s *Fit) TaskNames() []string {
-	names := make([]string, len(s.Tasks))
-	for i, t := range s.Tasks {
-		names[i] = t.Name
+func (s *Fit) TaskNames() (names []string) {
+	for _, t := range s.Tasks {
+		names = append(names, t.Name)
 	}
 	return names
 }
