@@ -144,7 +144,7 @@ func Fit(ctx context.Context, b *solve.Bench, t *table.Table, o Options) (*Repor
 	n := fit.Landmarks()
 	r.note(n > 0, "the model contains %d of the rows that it was fitted on, to compare others with; --view curves does without", n)
 	if r.Kind == data.Classification {
-		r.Temperature = choice.Temperature()
+		r.Temperature = choice.Temperature
 	}
 	r.Points = pointsOf(choice.HeldOut, p, r.Temperature)
 	if len(fit.Test.Task) > 0 && r.STL != nil {

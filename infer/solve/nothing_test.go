@@ -64,7 +64,7 @@ func lossOf(scores, y []float64, f *Fitted) float64 {
 	if f.problem.Kind() == data.Regression {
 		return math.Pow(float64(evidence.ScoreOf(data.Regression, scores, y, nil, 1, 0).Error), 2)
 	}
-	temperature := f.HeldOut.Temperature()
+	temperature := f.HeldOut.Temperature
 	return float64(evidence.ScoreOf(data.Classification, scores, y, nil, temperature, 0).LogLoss)
 }
 

@@ -13,7 +13,6 @@ import (
 	"cmp"
 	"context"
 	"fmt"
-	"math"
 
 	"golang.org/x/sync/errgroup"
 	"gonum.org/v1/gonum/floats"
@@ -64,6 +63,9 @@ type HeldOut struct {
 	// Variance is, of each row, how far the model expects a target to be from its score,
 	// squared; nil where it expects the same of all rows.
 	Variance [][]float64
+	// Temperature divides scores before they become probabilities: with it those of the rows have
+	// the least loss. It is 1 of a regression.
+	Temperature float64
 	// Cut is the score above which a row of two classes counts as positive.
 	Cut float64
 	// Rows counts them.
@@ -83,10 +85,8 @@ type HeldOut struct {
 
 // None is the evidence of no rows, for so many tasks.
 func None(tasks int) *HeldOut {
-	empty := make([][]float64, tasks)
-	nan := math.NaN()
-	return &HeldOut{Scores: empty, Y: empty, Weight: empty, Loss: nan,
-		Error: nan, losses: empty, weights: make([]float64, tasks)}
+	return new(heldRows).heldOut(make([][]float64, tasks),
+		make([]data.Samples, tasks))
 }
 
 // heldRows are the parts that all kinds of evidence have.
@@ -144,9 +144,9 @@ func (e *heldRows) heldOut(
 	h.weights = make([]float64, len(scores))
 	losses := make([]float64, len(scores))
 	var errs []float64
-	temperature := 1.0
+	h.Temperature = 1
 	if e.kind == data.Classification {
-		temperature = h.Temperature()
+		h.Temperature = h.temperature()
 	}
 	for i, y := range h.Y {
 		if len(y) == 0 {
@@ -160,7 +160,7 @@ func (e *heldRows) heldOut(
 		h.losses[i] = rowErrors(e.kind, scores[i], y, e.scale[i])
 		errs = append(errs, stat.Mean(h.losses[i], h.Weight[i]))
 		if e.kind == data.Classification {
-			h.losses[i] = logLosses(scores[i], y, temperature)
+			h.losses[i] = logLosses(scores[i], y, h.Temperature)
 		}
 		losses[i] = stat.Mean(h.losses[i], h.Weight[i])
 	}

@@ -188,5 +188,6 @@ func heldRowsOf(scores, y [][]float64) *HeldOut {
 	for _, rows := range samplesOf(y) {
 		h.Weight = append(h.Weight, rows.Weights())
 	}
+	h.Temperature = h.temperature()
 	return h
 }

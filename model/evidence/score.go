@@ -59,17 +59,13 @@ func (s *Score) numbers() []*files.Float {
 
 // ScoresOf judges predictions of every task, and of all rows together.
 func (h *HeldOut) ScoresOf(p *data.ProblemData) (tasks []Score, total Score) {
-	temperature := 1.0
-	if p.Kind() == data.Classification {
-		temperature = h.Temperature()
-	}
 	f := slices.Concat(h.Scores...)
 	y := slices.Concat(h.Y...)
 	w := slices.Concat(h.Weight...)
-	total = ScoreOf(p.Kind(), f, y, w, temperature, h.Cut)
+	total = ScoreOf(p.Kind(), f, y, w, h.Temperature, h.Cut)
 	for i, t := range p.Tasks {
 		s := ScoreOf(t.Kind, h.Scores[i], h.Y[i],
-			h.Weight[i], temperature, h.Cut)
+			h.Weight[i], h.Temperature, h.Cut)
 		s.Rows = len(t.TrainSet.Y)
 		total.Rows += s.Rows
 		tasks = append(tasks, s)
@@ -170,7 +166,7 @@ func brier(f, y []float64, temperature float64) (losses []float64) {
 // Judge tells a saved model how sure its predictions are, by rows that were held out.
 func (h *HeldOut) Judge(s *saved.Fit) {
 	if s.Kind == data.Classification {
-		s.Temperature = h.Temperature()
+		s.Temperature = h.Temperature
 		return
 	}
 	h.spread(s)

@@ -70,21 +70,21 @@ func TestTemperature(t *testing.T) {
 			held[i], labels[i] = append(held[i], 2*f), append(labels[i], math.Copysign(1, 1/(1+math.Exp(-f))-random.Float64()))
 		}
 	}
-	near(t, "temperature", heldRowsOf(held, labels).Temperature(), 2, 0.05)
+	near(t, "temperature", heldRowsOf(held, labels).Temperature, 2, 0.05)
 	for _, rows := range []int{1, 16, 400} {
 		f := slices.Repeat([]float64{1.5, -1.5}, rows)
 		y := slices.Repeat([]float64{1, -1}, rows)
 		want := temperatureByHand([][]float64{f}, [][]float64{y}, 1)
 		datatest.Holds(t, want >= 0.1,
 			"%d rows on their sides: the least loss is at the temperature %v", 2*rows, want)
-		near(t, "temperature of rows on their sides", heldRowsOf([][]float64{f}, [][]float64{y}).Temperature(), want, 1e-6)
+		near(t, "temperature of rows on their sides", heldRowsOf([][]float64{f}, [][]float64{y}).Temperature, want, 1e-6)
 	}
 	// The rule of succession says that one in 42 is wrong.
 	sure := slices.Repeat([]float64{30, -30}, 20)
 	right := slices.Repeat([]float64{1, -1}, 20)
-	t40 := heldRowsOf([][]float64{sure}, [][]float64{right}).Temperature()
+	t40 := heldRowsOf([][]float64{sure}, [][]float64{right}).Temperature
 	near(t, "probability of a wrong row after 40 right ones", 1/(1+math.Exp(30/t40)), 1.0/42, 0.2)
-	near(t, "temperature of no rows", heldRowsOf(make([][]float64, 3), make([][]float64, 3)).Temperature(), 1, 0)
+	near(t, "temperature of no rows", heldRowsOf(make([][]float64, 3), make([][]float64, 3)).Temperature, 1, 0)
 }
 
 // Temperatures of several classes have the least loss too, also where tasks lack classes.
@@ -102,7 +102,7 @@ func TestTemperatureOfClasses(t *testing.T) {
 			y = append(y, float64(right))
 		}
 		want := temperatureByHand([][]float64{f}, [][]float64{y}, 4)
-		near(t, "temperature", heldRowsOf([][]float64{f}, [][]float64{y}).Temperature(), want, 1e-5)
+		near(t, "temperature", heldRowsOf([][]float64{f}, [][]float64{y}).Temperature, want, 1e-5)
 	}
 }
 
@@ -146,7 +146,7 @@ func TestTwoClassesAreSeveral(t *testing.T) {
 	near(t, "error", float64(b.Error), float64(a.Error), 0)
 	near(t, "its standard error", float64(b.StandardError), float64(a.StandardError), 1e-12)
 	near(t, "AUC", float64(b.AUC), float64(a.AUC), 1e-12)
-	t1, t2 := heldRowsOf([][]float64{one}, [][]float64{y}).Temperature(), heldRowsOf([][]float64{two}, [][]float64{of}).Temperature()
+	t1, t2 := heldRowsOf([][]float64{one}, [][]float64{y}).Temperature, heldRowsOf([][]float64{two}, [][]float64{of}).Temperature
 	near(t, "temperature", t2, t1, 1e-9)
 	near(t, "Brier score", float64(b.Brier), float64(a.Brier), 1e-12)
 	near(t, "loss of a class that the task lacks", logLosses([]float64{1, math.Inf(-1)}, []float64{1}, 1)[0], -math.Log(1e-6), 1e-12)
@@ -168,7 +168,7 @@ func TestSavedModelsAreTold(t *testing.T) {
 	h = heldRowsOf([][]float64{{1, 2, 4, -1}, {2}}, [][]float64{{1, 1, -1, -1}, {-1}})
 	s = &saved.Fit{Kind: data.Classification, Tasks: make([]saved.Task, 2)}
 	h.Judge(s)
-	want := h.Temperature()
+	want := h.Temperature
 	datatest.Holds(t, s.Temperature == want && s.Tasks[0].StandardError == 0, "%+v, want the temperature %v", s, want)
 }
 
@@ -184,7 +184,7 @@ func TestThresholds(t *testing.T) {
 		{1e-3, 3.5, 1. / 4, 1, 1. / 2},
 	} {
 		threshold := h.Decide(c.cost)
-		want := 1 / (1 + math.Exp(-c.cut/h.Temperature()))
+		want := 1 / (1 + math.Exp(-c.cut/h.Temperature))
 		s := ScoreOf(data.Classification, f, y, nil, 1, h.Cut)
 		datatest.Holds(t, h.Cut == c.cut && math.Abs(threshold-want) <= 1e-12,
 			"cost %v: the cut is %v, the threshold %v, want %v, %v", c.cost, h.Cut, threshold, c.cut, want)

@@ -18,12 +18,12 @@ const (
 	certainty = 4
 )
 
-// Temperature returns the T for which the data.Probabilities of the rows have the least logistic
+// temperature returns the T for which the data.Probabilities of the rows have the least logistic
 // loss over all tasks, drawn to 1. For every row two more count, with the same scores: one of its
 // class and one of the next class (the rule of succession). For n rows that are all right do not
 // tell that a wrong row is rarer than one in n. Newton's method takes the steps; of more than two
 // classes a negative part of the curvature is left out.
-func (h *HeldOut) Temperature() float64 {
+func (h *HeldOut) temperature() float64 {
 	k := perRow(slices.Concat(h.Scores...), slices.Concat(h.Y...))
 	p := make([]float64, max(2, k))
 	moved := make([]float64, k)

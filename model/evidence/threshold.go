@@ -28,7 +28,7 @@ func (h *HeldOut) Decide(cost float64) (threshold float64) {
 			h.Cut = cut
 		}
 	})
-	return 1 / (1 + math.Exp(-h.Cut/h.Temperature()))
+	return 1 / (1 + math.Exp(-h.Cut/h.Temperature))
 }
 
 // cuts goes through the ways to part rows by their scores, from none positive to all: how many of
