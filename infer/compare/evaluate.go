@@ -242,8 +242,11 @@ func (o EvaluateOptions) plain(m multitask.Model, p *data.ProblemData) *cell {
 		switch v {
 		case Plain:
 			labelled, err = evidence.Labelled(p)
+			split, invalid := evidence.NewSplit(p)
+			err = cmp.Or(err, invalid)
 			if err == nil {
-				tuned, err = paper(ctx, m, p)
+				tuned, err = evidence.Tune(ctx, evidence.Of(m),
+					split, p, evidence.Options{})
 			}
 			return tuned, err
 		case Labelled:
@@ -255,15 +258,6 @@ func (o EvaluateOptions) plain(m multitask.Model, p *data.ProblemData) *cell {
 	return c
 }
 
-// paper tunes a model on the validation rows.
-func paper(ctx context.Context, m multitask.Model, p *data.ProblemData) (*evidence.Tuned, error) {
-	split, err := evidence.NewSplit(p)
-	if err != nil {
-		return nil, err
-	}
-	return evidence.Tune(ctx, evidence.Of(m), split, p, evidence.Options{})
-}
-
 // network solves the problem with the network, and without parts of that.
 func network(n Network, p *data.ProblemData, variants []Variant) *cell {
 	var b *solve.Bench
@@ -272,14 +266,12 @@ func network(n Network, p *data.ProblemData, variants []Variant) *cell {
 		switch v {
 		case Paper:
 			omega, err := n.Omega(p)
+			split, invalid := evidence.NewSplit(p)
+			err = cmp.Or(err, invalid)
 			if err != nil {
 				return nil, err
 			}
-			m, err := multitask.Given(omega)
-			if err != nil {
-				return nil, err
-			}
-			return paper(ctx, m, p)
+			return evidence.Refit(ctx, omega, split, p)
 		case Alone:
 			choice, err = b.Take(ctx, b.First())
 		case Without:

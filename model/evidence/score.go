@@ -85,9 +85,7 @@ func ScoreOf(kind data.Kind, f, y, w []float64, temperature, cut float64) Score 
 	}
 	n := floats.Sum(w) *
 		floats.Sum(w) / floats.Dot(w, w) // so many rows of one weight tell as much
-	switch {
-	case len(y) == 0:
-	case kind == data.Classification:
+	if kind == data.Classification {
 		rate := stat.Mean(misclassified(f, y), w)
 		if perRow(f, y) == 1 {
 			rate = s.decide(f, y, w, cut)
@@ -97,7 +95,7 @@ func ScoreOf(kind data.Kind, f, y, w []float64, temperature, cut float64) Score 
 		s.AUC = files.Float(meanAUC(f, y, w))
 		s.Brier = files.Float(stat.Mean(brier(f, y, temperature), w))
 		s.LogLoss = files.Float(stat.Mean(logLosses(f, y, temperature), w))
-	default:
+	} else {
 		square := squares(f, y, 1)
 		mean := stat.Mean(square, w)
 		s.Error = files.Float(math.Sqrt(mean))
