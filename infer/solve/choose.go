@@ -367,14 +367,10 @@ const noFeatures = 1e12
 
 // Shares says whether tasks share anything.
 func (c *Choice) Shares() bool {
-	for _, w := range c.fitted() {
-		shares := w.Sharing != Alone && w.View != Level
+	return slices.ContainsFunc(c.fitted(), func(w Weighed) bool {
 		if w.View == "" {
-			shares = w.Model != nil || w.Mixture != (Mixture{})
+			return w.Model != nil || w.Mixture != (Mixture{})
 		}
-		if shares {
-			return true
-		}
-	}
-	return false
+		return w.Sharing != Alone && w.View != Level
+	})
 }

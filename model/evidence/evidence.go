@@ -93,7 +93,6 @@ func None(tasks int) *HeldOut {
 type heldRows struct {
 	train *multitask.TrainingSet
 	kind  data.Kind
-	y     [][]float64
 	scale []float64 // of regression: the variance of the targets
 	same  bool      // tasks have units of their own, and count the same
 	units [][]int
@@ -109,7 +108,6 @@ func newHeldRows(p *data.ProblemData, y [][]float64, separate bool) (heldRows, e
 	e := heldRows{
 		train: train,
 		kind:  p.Kind(),
-		y:     y,
 	}
 	e.scale = make([]float64, len(y))
 	if e.kind == data.Regression {
@@ -302,7 +300,7 @@ func (e *Folds) Predicted(scores [][]float64) *HeldOut {
 
 // rows are the rows of every task that the first folds hold out, without their features.
 func (e *Folds) rows(folds int) []data.Samples {
-	tasks := make([]data.Samples, len(e.y))
+	tasks := make([]data.Samples, len(e.scale))
 	for _, part := range e.parts[:folds] {
 		for i, rows := range part.rows {
 			tasks[i].Y = append(tasks[i].Y, rows.Y...)
@@ -314,7 +312,7 @@ func (e *Folds) rows(folds int) []data.Samples {
 
 // Measure judges fits by the rows that the first folds hold out.
 func (e *Folds) Measure(fits ...*multitask.Result) *HeldOut {
-	scores := make([][]float64, len(e.y))
+	scores := make([][]float64, len(e.scale))
 	for k, r := range fits {
 		for i, rows := range e.parts[k].rows {
 			if len(rows.Y) > 0 {

@@ -209,8 +209,8 @@ func TestOneRowAClass(t *testing.T) {
 	l := e.(*leaveOneOut)
 	flat := []float64{1, -1, 2, 800, 0.5, -0.5, 1, 1}
 	var first, second []float64
-	for i, y := range l.y {
-		r, h := l.train.Derivatives(i, flat[len(first):][:len(y)], multitask.Params{})
+	for i, rows := range l.rows {
+		r, h := l.train.Derivatives(i, flat[len(first):][:len(rows.Y)], multitask.Params{})
 		first, second = append(first, r...), append(second, h...)
 	}
 	if second[3] = 0; l.leaveOut(flat, first, second, &multitask.Result{Omega: multitask.Uniform(4), Params: multitask.Params{Lambda1: 0.1}}) != nil || slices.ContainsFunc(flat, math.IsNaN) {

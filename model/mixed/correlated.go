@@ -19,16 +19,12 @@ func (s *search) correlate() {
 		}
 	}
 	q := len(s.correlated)
-	if q == 0 {
+	if q == 0 || s.Covariance != nil {
 		return
 	}
-	s.covariance = mat.NewSymDense(q, nil)
-	if s.Covariance != nil {
-		s.covariance.CopySym(s.Covariance)
-		return
-	}
+	s.Covariance = mat.NewSymDense(q, nil)
 	for i, j := range s.correlated {
-		s.covariance.SetSym(i, i, s.Components[s.Part[j]].Own)
+		s.Covariance.SetSym(i, i, s.Components[s.Part[j]].Own)
 	}
 }
 
@@ -41,7 +37,7 @@ func (s *search) covaried(place, rows []float64) []float64 {
 		floats.MulTo(product, row, s.c)
 		for i, j := range s.correlated {
 			for k, l := range s.correlated {
-				product[j] += s.covariance.At(i, k) * row[l]
+				product[j] += s.Covariance.At(i, k) * row[l]
 			}
 		}
 	}
@@ -51,7 +47,7 @@ func (s *search) covaried(place, rows []float64) []float64 {
 // expectProducts finds what chance alone would make of the products of slopes of a task, from the
 // rows that expect has.
 func (s *search) expectProducts(b *block, rows []float64) {
-	if s.covariance == nil {
+	if s.Covariance == nil {
 		return
 	}
 	b.products = mat.NewSymDense(len(s.correlated), nil)
@@ -79,7 +75,7 @@ const independent = 2.0
 // with symmetric roots, the products M of slopes and their expectation E. It returns how far the
 // variances of f moved.
 func (s *search) moveCovariance(prior float64) (moved float64) {
-	if s.covariance == nil {
+	if s.Covariance == nil {
 		return 0
 	}
 	q := len(s.correlated)
@@ -90,9 +86,9 @@ func (s *search) moveCovariance(prior float64) (moved float64) {
 	for i, j := range s.correlated {
 		size := s.Components[s.Part[j]].Size
 		v := expected.At(i, i) + prior*size
-		expected.SetSym(i, i, v+independent/(s.covariance.At(i, i)+tiny))
+		expected.SetSym(i, i, v+independent/(s.Covariance.At(i, i)+tiny))
 	}
-	l := Root(s.covariance)
+	l := Root(s.Covariance)
 	var product mat.Dense
 	product.Product(l, expected, l)
 	var k mat.SymDense
@@ -116,11 +112,11 @@ func (s *search) moveCovariance(prior float64) (moved float64) {
 	}
 	for i, j := range s.correlated {
 		c := &s.Components[s.Part[j]]
-		step := next.At(i, i) - s.covariance.At(i, i)
+		step := next.At(i, i) - s.Covariance.At(i, i)
 		moved = max(moved, math.Abs(step)*c.Size)
 		c.Own = next.At(i, i)
 	}
-	s.covariance = next
+	s.Covariance = next
 	return moved
 }
 

@@ -39,7 +39,8 @@ func compareCovariance(t *testing.T, p Problem, noise float64) {
 		found := p.Covariance
 		for j := range q + 1 {
 			slope := fd.Derivative(func(v float64) float64 {
-				changed := clone(&search{Problem: p, covariance: mat.NewSymDense(found.SymmetricDim(), nil)})
+				changed := clone(&search{Problem: p})
+				changed.Covariance = mat.NewSymDense(found.SymmetricDim(), nil)
 				changed.Covariance.CopySym(found)
 				changed.Covariance.SetSym(q, j, v)
 				changed.Components[k].Own = changed.Covariance.At(q, q)

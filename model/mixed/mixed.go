@@ -183,15 +183,14 @@ type search struct {
 	ker        linalg.Kernels
 	workers    int
 	d          int
-	a          []float64     // variance of every common weight
-	c          []float64     // variance of every own weight
-	shared     []int         // features with a > 0
-	correlated []int         // features of correlated components
-	covariance *mat.SymDense // of their own weights
-	common     []float64     // mean of w
-	root       []float64     // covariance of w, of shared features: root' root
-	stacked    []float64     // rows of some tasks, of shared features, times their loadings
-	reach      []float64     // times root'
+	a          []float64 // variance of every common weight
+	c          []float64 // variance of every own weight
+	shared     []int     // features with a > 0
+	correlated []int     // features of correlated components
+	common     []float64 // mean of w
+	root       []float64 // covariance of w, of shared features: root' root
+	stacked    []float64 // rows of some tasks, of shared features, times their loadings
+	reach      []float64 // times root'
 	blocks     []block
 	first      float64 // noise where the search began
 }
@@ -703,7 +702,7 @@ func (s *search) fit() *Fit {
 			f.Root[i*s.d+j] = s.root[i*p+to]
 		}
 	}
-	f.Covariance = s.covariance
+	f.Covariance = s.Covariance
 	f.Explained = s.explained()
 	for i := range s.blocks {
 		s.blocks[i].r = s.blocks[i].f

@@ -403,7 +403,6 @@ func compareEvidence(t *testing.T, p Problem) {
 func clone(s *search) Problem {
 	p := s.Problem
 	p.Components = slices.Clone(p.Components)
-	p.Covariance = s.covariance
 	return p
 }
 
