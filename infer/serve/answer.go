@@ -79,7 +79,7 @@ func (s *Server) invocations(w http.ResponseWriter, r *http.Request, m *model) {
 	leave, err := s.enter(ctx, r.ContentLength)
 	if err == nil {
 		defer leave()
-		r.Body = http.MaxBytesReader(w, r.Body, s.most())
+		r.Body = http.MaxBytesReader(w, r.Body, s.largest)
 		rows, err = s.answer(w, r.WithContext(ctx), m.fit.Load())
 	}
 	if err != nil {
@@ -89,15 +89,10 @@ func (s *Server) invocations(w http.ResponseWriter, r *http.Request, m *model) {
 	s.counts.add(m.name, code, rows, time.Since(begin))
 }
 
-// most is how many bytes a request may have.
-func (s *Server) most() int64 {
-	return int64(s.MaxBody) * mebibyte
-}
-
 // enter waits for the memory of a request of so many bytes, or -1 for an unknown number.
 func (s *Server) enter(ctx context.Context, size int64) (leave func(), err error) {
-	if size < 0 || size > s.most() { // the second is refused as it is read
-		size = s.most()
+	if size < 0 || size > s.largest { // the second is refused as it is read
+		size = s.largest
 	}
 	if size < small {
 		size = 0

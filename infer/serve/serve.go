@@ -40,9 +40,10 @@ func (o *Options) Validate() error {
 // Server answers requests.
 type Server struct {
 	Options
-	models []*model // the first answers where no name is given
-	memory *semaphore.Weighted
-	counts metrics
+	models  []*model // the first answers where no name is given
+	memory  *semaphore.Weighted
+	largest int64 // bytes of a request
+	counts  metrics
 }
 
 const (
@@ -59,7 +60,8 @@ const (
 func New(given []string, o Options) (*Server, error) {
 	s := &Server{Options: o}
 	s.counts.values = map[string]float64{}
-	s.memory = semaphore.NewWeighted(together * int64(o.MaxBody) * mebibyte)
+	s.largest = int64(o.MaxBody) * mebibyte
+	s.memory = semaphore.NewWeighted(together * s.largest)
 	for _, text := range given {
 		m, err := newModel(text)
 		if err != nil {

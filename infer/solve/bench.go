@@ -535,7 +535,7 @@ func (b *Bench) tune(ctx context.Context, j *Judged) (err error) {
 	if err != nil {
 		return err
 	}
-	s, err := b.in(j.place())
+	s, err := b.in(place{j.Learned, j.Ridge})
 	if err != nil {
 		return err
 	}

@@ -40,11 +40,6 @@ type Mixture struct {
 	Pooled  float64 `json:"pooled,omitempty"`
 }
 
-// place is where the candidate is fitted.
-func (c Candidate) place() place {
-	return place{c.Learned, c.Ridge}
-}
-
 // Name names a candidate in files and flags.
 func (c Candidate) Name() string {
 	name, _ := c.words()

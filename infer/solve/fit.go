@@ -78,7 +78,7 @@ func (b *Bench) Fit(ctx context.Context, c *Choice) (*Fitted, error) {
 
 // tuned fits a candidate of problem (1) to the features as they are.
 func (b *Bench) tuned(ctx context.Context, j *Judged) (*multitask.Result, error) {
-	s, err := b.in(j.place())
+	s, err := b.in(place{j.Learned, j.Ridge})
 	if err != nil {
 		return nil, err
 	}
