@@ -117,7 +117,7 @@ func Evaluate(ctx context.Context, networks []Network,
 	}
 	cells := o.cells(networks, problems)
 	missing := slices.DeleteFunc(slices.Clone(cells), func(c *cell) bool {
-		return len(o.Journal.kept(c.keys())) == len(c.variants)
+		return len(o.Journal.kept(c)) == len(c.variants)
 	})
 	if len(missing) > 0 {
 		if o.Begin != nil {
@@ -149,7 +149,7 @@ func Evaluate(ctx context.Context, networks []Network,
 	}
 	var outcomes []Outcome
 	for _, c := range cells {
-		outcomes = append(outcomes, o.Journal.kept(c.keys())...)
+		outcomes = append(outcomes, o.Journal.kept(c)...)
 	}
 	return outcomes, nil
 }

@@ -108,11 +108,11 @@ func (j *Journal) Close() error {
 	return j.log.Close()
 }
 
-// kept are the outcomes of these keys that there are.
-func (j *Journal) kept(keys []outcomeKey) (outcomes []Outcome) {
+// kept are the outcomes of a cell that there are.
+func (j *Journal) kept(c *cell) (outcomes []Outcome) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
-	for _, k := range keys {
+	for _, k := range c.keys() {
 		o, ok := j.done[k]
 		if ok {
 			outcomes = append(outcomes, o)

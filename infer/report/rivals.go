@@ -86,8 +86,9 @@ func (r *Report) judgeRivals(ctx context.Context, b *solve.Bench, choice *solve.
 	}
 	if single.Name() == r.Model {
 		r.STL = r.Fit
+		return nil
 	}
-	if r.STL != nil || b.Late() {
+	if b.Late() {
 		return nil
 	}
 	best, err := b.Take(ctx, single)

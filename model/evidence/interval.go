@@ -17,21 +17,24 @@ import (
 // residuals of all tasks are alike, and bound the residual of a fresh row. Where the model expects
 // a variance of rows, residuals count in units of its root.
 func (h *HeldOut) spread(s *saved.Fit) {
-	m := len(s.Tasks)
-	square := make([][]float64, m)
+	var square [][]float64
 	rows := 0
-	sums := make([]float64, m)
+	sums := make([]float64, len(h.Y))
 	total := 0.0
-	for i := range square {
-		square[i] = squares(h.Scores[i], h.Y[i], 1)
-		if h.Variance != nil {
-			floats.Div(square[i], h.Variance[i])
+	for i, y := range h.Y {
+		part := squares(h.Scores[i], y, 1)
+		if len(y) > 1 { // one says little
+			s.Tasks[i].StandardError = math.Sqrt(stat.Mean(part, h.Weight[i]))
 		}
-		for _, v := range square[i] {
+		if h.Variance != nil {
+			floats.Div(part, h.Variance[i])
+		}
+		for _, v := range part {
 			sums[i] += v
 		}
-		rows += len(square[i])
+		rows += len(y)
 		total += sums[i]
+		square = append(square, part)
 	}
 	if total == 0 {
 		return

@@ -168,12 +168,6 @@ func (h *HeldOut) Judge(s *saved.Fit) {
 		return
 	}
 	h.spread(s)
-	for i := range s.Tasks {
-		if len(h.Y[i]) > 1 { // one says little
-			s.Tasks[i].StandardError = float64(ScoreOf(s.Kind, h.Scores[i],
-				h.Y[i], h.Weight[i], 1, 0).Error)
-		}
-	}
 }
 
 // MeanScore averages over the tasks that have a value. The errors of the tasks are
