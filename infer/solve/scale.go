@@ -51,8 +51,9 @@ func (b *Bench) Scaled(
 		return b, best, err
 	}
 	asTheyAre := residuals(best.HeldOut)
+	sizes := sizesOf(asTheyAre)
 	robust := func() (*Bench, error) {
-		return b.robust(asTheyAre)
+		return b.robust(sizes)
 	}
 	if scale == Huber {
 		return chosen(robust, choose)
@@ -73,7 +74,7 @@ func (b *Bench) Scaled(
 	if skewed && slices.Min(y) > 0 {
 		rivals = append(rivals, b.logarithms)
 	}
-	pays, err := b.robustPays(ctx, best, asTheyAre)
+	pays, err := b.robustPays(ctx, best, sizes)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -166,9 +167,8 @@ func sizesOf(residuals []float64) (sizes []float64) {
 	return sizes
 }
 
-// robust is the bench of Huber's loss, in a unit of the residuals.
-func (b *Bench) robust(residuals []float64) (*Bench, error) {
-	sizes := sizesOf(residuals)
+// robust is the bench of Huber's loss, in a unit of residuals' sizes.
+func (b *Bench) robust(sizes []float64) (*Bench, error) {
 	if !b.scales() {
 		return nil, b.fault("--target-scale huber: it needs a target of numbers and rows to hold out, and takes no older model; leave it out")
 	}
@@ -182,18 +182,17 @@ func (b *Bench) robust(residuals []float64) (*Bench, error) {
 // robustPays tries Huber's loss where residuals have heavy tails, on the structure of the largest
 // weight.
 func (b *Bench) robustPays(
-	ctx context.Context, best *Choice, asTheyAre []float64,
+	ctx context.Context, best *Choice, sizes []float64,
 ) (bool, error) {
 	first := best.surest()
 	if first == nil || b.Late() {
 		return false, nil
 	}
-	sizes := sizesOf(asTheyAre)
 	n := len(sizes)
 	if !(sizes[n*49/50] > tails*sizes[n/2]) {
 		return false, nil
 	}
-	robust, err := b.robust(asTheyAre)
+	robust, err := b.robust(sizes)
 	if err != nil {
 		return false, err
 	}

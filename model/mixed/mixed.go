@@ -183,6 +183,7 @@ type search struct {
 	ker        linalg.Kernels
 	workers    int
 	d          int
+	rows       int       // of all tasks
 	a          []float64 // variance of every common weight
 	c          []float64 // variance of every own weight
 	shared     []int     // features with a > 0
@@ -289,9 +290,8 @@ func (s *search) each(blocks []block, do work) {
 // measure finds the sizes of the components, and the variances of weights.
 func (s *search) measure(given bool) {
 	sums := make([]float64, len(s.Components))
-	rows := 0
 	for _, t := range s.Tasks {
-		rows += len(t.Y)
+		s.rows += len(t.Y)
 		for row := range slices.Chunk(t.Features, max(1, s.d)) {
 			for j, v := range row {
 				sums[s.Part[j]] += v * v
@@ -300,7 +300,7 @@ func (s *search) measure(given bool) {
 	}
 	for k := range s.Components {
 		c := &s.Components[k]
-		c.Size = sums[k] / float64(max(1, rows))
+		c.Size = sums[k] / float64(max(1, s.rows))
 		switch {
 		case c.Size == 0:
 			c.Common = 0
@@ -721,9 +721,7 @@ func (s *search) fit() *Fit {
 // explained are the mean squares of each component's common part of f.
 func (s *search) explained() []float64 {
 	squares := make([]float64, len(s.Components))
-	rows := 0
 	for _, b := range s.blocks {
-		rows += len(b.Y) * len(b.twins)
 		for row := range slices.Chunk(b.Features, max(1, s.d)) {
 			parts := make([]float64, len(squares))
 			for j, v := range row {
@@ -733,7 +731,7 @@ func (s *search) explained() []float64 {
 			floats.Add(squares, parts)
 		}
 	}
-	floats.Scale(1/float64(max(1, rows)), squares)
+	floats.Scale(1/float64(max(1, s.rows)), squares)
 	return squares
 }
 
