@@ -53,14 +53,16 @@ type Choice struct {
 // tasks of classes (the network has learned from such problems), candidates are problem (1) in the
 // common metric: with the network's covariance, with half of it, and without.
 func (b *Bench) Candidates(without Parts) (candidates []Candidate) {
-	if without.View == "" && b.options.After != nil {
+	if without.View != "" {
+		return b.structures(without.View)
+	}
+	if b.options.After != nil {
 		candidates = []Candidate{{Structure: Structure{View: After}}}
 	}
-	if without.View != "" || !b.wide() {
-		candidates = append(candidates, b.structures(without.View)...)
+	if !b.wide() {
+		candidates = append(candidates, b.structures("")...)
 	}
-	if without.View == "" &&
-		(b.wide() || !b.regression() && len(b.rows.Tasks) <= fewTasks) {
+	if b.wide() || !b.regression() && len(b.rows.Tasks) <= fewTasks {
 		candidates = append(candidates, b.metrics(without)...)
 	}
 	return candidates

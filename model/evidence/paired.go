@@ -43,13 +43,16 @@ func (p Paired) Sign() int {
 
 // PairedLoss compares a with b, by the same evidence.
 func PairedLoss(a, b *HeldOut) Paired {
-	means := make([]float64, len(a.losses))
-	gains := make([][]float64, len(a.losses))
+	var means []float64
+	var gains [][]float64
 	for i, l := range a.losses {
-		gains[i] = floats.SubTo(make([]float64, len(l)), l, b.losses[i])
+		gain := floats.SubTo(make([]float64, len(l)), l, b.losses[i])
+		mean := 0.0
 		if len(l) > 0 {
-			means[i] = stat.Mean(gains[i], a.Weight[i])
+			mean = stat.Mean(gain, a.Weight[i])
 		}
+		gains = append(gains, gain)
+		means = append(means, mean)
 	}
 	p := Paired{Loss: stat.Mean(means, a.weights), StandardError: math.NaN(),
 		Low: files.Float(math.Inf(-1)), High: files.Float(math.Inf(1))}
