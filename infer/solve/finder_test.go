@@ -78,7 +78,7 @@ func TestOrderOfTasksDoesNotMatter(t *testing.T) {
 			for _, i := range order {
 				other.Tasks = append(other.Tasks, p.Tasks[i])
 			}
-			a, b := omegaOf(t, n, p), omegaOf(t, n, other)
+			a, b := datatest.Must(n.Omega(p))(t), datatest.Must(n.Omega(other))(t)
 			for i := range order {
 				for j := range order {
 					if got, want := b.At(i, j), a.At(order[i], order[j]); math.Abs(got-want) > 1e-9 {
@@ -88,11 +88,6 @@ func TestOrderOfTasksDoesNotMatter(t *testing.T) {
 			}
 		}
 	}
-}
-
-func omegaOf(t *testing.T, n *Finder, p *data.ProblemData) *mat.SymDense {
-	t.Helper()
-	return datatest.Must(n.Omega(p))(t)
 }
 
 func TestProblemsThatANetworkRefuses(t *testing.T) {
@@ -147,7 +142,7 @@ func TestNetworkIsShared(t *testing.T) {
 	var want []*mat.SymDense
 	for i := range 6 {
 		p := made(uint64(i), "p", data.Classification, 2+i%3)
-		problems, want = append(problems, p), append(want, omegaOf(t, n, p))
+		problems, want = append(problems, p), append(want, datatest.Must(n.Omega(p))(t))
 	}
 	done := make(chan error)
 	for i, p := range problems {

@@ -150,8 +150,8 @@ func (e *leaveOneOut) weighted(root []float64, fit *multitask.Result) *mat.Dense
 	for a, i := range e.part {
 		row := lower.RawRowView(a)
 		for b, j := range e.part[:a+1] {
-			c := fit.Omega.At(i/e.classes, j/e.classes) / fit.Params.Lambda1 * root[a]
-			row[b] = c * root[b] * e.gram.At(a, b)
+			c := fit.Omega.At(i/e.classes, j/e.classes) / fit.Params.Lambda1
+			row[b] = c * root[a] * root[b] * e.gram.At(a, b)
 			if i == j && pull[0] > 0 {
 				row[b] += root[a] * root[b] / pull[i]
 			}
