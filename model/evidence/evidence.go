@@ -63,8 +63,8 @@ type HeldOut struct {
 	// Variance is, of each row, how far the model expects a target to be from its score,
 	// squared; nil where it expects the same of all rows.
 	Variance [][]float64
-	// Temperature divides scores before they become probabilities: with it those of the rows have
-	// the least loss. It is 1 of a regression.
+	// Temperature divides scores before they become probabilities, which then have the least loss
+	// on the rows. It is 1 of a regression.
 	Temperature float64
 	// Cut is the score above which a row of two classes counts as positive.
 	Cut float64

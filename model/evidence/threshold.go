@@ -75,8 +75,8 @@ func (s *Score) decide(f, y, w []float64, cut float64) (rate float64) {
 	}
 	area := 0.0
 	last := 0.0
-	cuts(f, y, w, func(hits, alarms, all, _ float64) {
-		positives = all
+	cuts(f, y, w, func(hits, alarms, sum, _ float64) {
+		positives = sum
 		if hits > last {
 			area += (hits - last) * hits / (hits + alarms)
 		}
