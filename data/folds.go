@@ -126,8 +126,8 @@ func (p *ProblemData) Later(k int, times [][]float64) (folds []Fold, err error) 
 		last = origin
 		rows := make([][]int, len(p.Tasks))
 		for i, task := range times {
-			for j, at := range task {
-				if at >= origin {
+			for j, time := range task {
+				if time >= origin {
 					rows[i] = append(rows[i], j)
 				}
 			}

@@ -23,7 +23,7 @@ import (
 
 // WriteFile writes a file, or replaces it.
 func WriteFile(path string, content []byte) error {
-	return Write(path, all(content))
+	return Write(path, whole(content))
 }
 
 // Write writes what the function writes to a file, or replaces it, keeping its
@@ -66,10 +66,10 @@ func named(path string, err error) error {
 // Create writes a file as WriteFile does, but never replaces one: then the error
 // wraps fs.ErrExist. Of several processes that create a file, one succeeds.
 func Create(path string, content []byte) error {
-	return publish(path, all(content), os.Link)
+	return publish(path, whole(content), os.Link)
 }
 
-func all(content []byte) func(w io.Writer) error {
+func whole(content []byte) func(w io.Writer) error {
 	return func(w io.Writer) error {
 		_, err := w.Write(content)
 		return err

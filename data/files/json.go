@@ -24,7 +24,7 @@ func DecodeJSON(raw []byte, into any) error {
 	}
 	_, err = d.Token()
 	if err != io.EOF {
-		return at(raw, d.InputOffset(),
+		return placed(raw, d.InputOffset(),
 			errors.New("there is more text after the JSON value"))
 	}
 	return nil
@@ -55,18 +55,18 @@ func located(raw []byte, err error) error {
 	var kind *json.UnmarshalTypeError
 	switch {
 	case errors.As(err, &syntax):
-		return at(raw, syntax.Offset, err)
+		return placed(raw, syntax.Offset, err)
 	case errors.As(err, &kind):
-		return at(raw, kind.Offset, err)
+		return placed(raw, kind.Offset, err)
 	case err == io.EOF || err == io.ErrUnexpectedEOF:
-		return at(raw, int64(len(raw)),
+		return placed(raw, int64(len(raw)),
 			errors.New("unexpected end of JSON input"))
 	}
 	return err
 }
 
-// at says where in a text an error is, given the number of bytes up to there.
-func at(raw []byte, offset int64, err error) error {
+// placed says where in a text an error is, given the number of bytes up to there.
+func placed(raw []byte, offset int64, err error) error {
 	prefix := raw[:min(max(0, offset), int64(len(raw)))]
 	line := 1 + bytes.Count(prefix, []byte("\n"))
 	column := len(prefix) - (bytes.LastIndexByte(prefix, '\n') + 1)

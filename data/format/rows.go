@@ -342,6 +342,9 @@ func (r *Rows) next() (*Block, error) {
 // lastRow returns the end of the last whole row of the text, behind its last
 // line break that is not between quotes.
 func lastRow(text []byte) int {
+	if bytes.IndexByte(text, '"') < 0 {
+		return bytes.LastIndexByte(text, '\n') + 1
+	}
 	last := 0
 	quoted := false
 	for i, c := range text {

@@ -115,8 +115,8 @@ func datesVary(dates []string, layout string) []string {
 	first := dateParts(layout, dates[0])
 	for _, text := range dates {
 		parts := dateParts(layout, text)
-		for _, of := range []map[string]float64{parts, first} { // each has a day of the week
-			for part := range of {
+		for _, date := range []map[string]float64{parts, first} { // each has a day of the week
+			for part := range date {
 				if parts[part] != first[part] {
 					vary[part] = true
 				}

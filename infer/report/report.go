@@ -84,9 +84,9 @@ func Cost(threshold string) float64 {
 	if threshold == "f1" {
 		return 0
 	}
-	text, is := strings.CutPrefix(threshold, "cost=")
+	text, costly := strings.CutPrefix(threshold, "cost=")
 	cost, err := strconv.ParseFloat(text, 64)
-	if !is || err != nil || !(cost > 0 && cost < 1e9) {
+	if !costly || err != nil || !(cost > 0 && cost < 1e9) {
 		return -1
 	}
 	return cost

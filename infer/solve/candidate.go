@@ -58,8 +58,8 @@ func (c Candidate) words() (name, title string) {
 	if c.View != "" {
 		return c.Structure.Name(), c.Structure.Title()
 	}
-	add := func(is bool, between, word, what string) {
-		if !is {
+	add := func(holds bool, between, word, phrase string) {
+		if !holds {
 			return
 		}
 		if name != "" {
@@ -67,7 +67,7 @@ func (c Candidate) words() (name, title string) {
 			title += between
 		}
 		name += word
-		title += what
+		title += phrase
 	}
 	share := func(share float64, word, whole, part string) {
 		p := math.Round(1e6*share) / 1e4

@@ -110,8 +110,8 @@ func spread(omega *mat.SymDense, tasks []int, m int) *mat.SymDense {
 			columns.Set(i, column, 1)
 			continue
 		}
-		for at := range k {
-			columns.Set(i, at, 1/float64(k))
+		for other := range k {
+			columns.Set(i, other, 1/float64(k))
 		}
 	}
 	var half, product mat.Dense

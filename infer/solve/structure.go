@@ -363,16 +363,16 @@ func (f *features) rows(task int, chosen []int) []float64 {
 // components are the parts of a structure's mixed model, and the features that it takes.
 func (f *features) components(s Structure) (p mixed.Problem, chosen []int) {
 	number := map[string]int{}
-	for j, of := range f.columns {
-		if !s.has(of.view) {
+	for j, origin := range f.columns {
+		if !s.has(origin.view) {
 			continue
 		}
-		key := of.view
+		key := origin.view
 		if key == After {
 			key = "older model"
 		}
-		if f.separate && s.View == Curves && of.view != Level {
-			column, _, _ := strings.Cut(f.names[of.column], "=")
+		if f.separate && s.View == Curves && origin.view != Level {
+			column, _, _ := strings.Cut(f.names[origin.column], "=")
 			key += " " + column
 		}
 		k, known := number[key]
@@ -459,8 +459,8 @@ func (f *features) problem(s Structure, class int) mixed.Problem {
 	return p
 }
 
-func btoi(is bool) int {
-	if is {
+func btoi(holds bool) int {
+	if holds {
 		return 1
 	}
 	return 0
@@ -737,15 +737,15 @@ func (f *features) embed(r *multitask.Result) *multitask.Result {
 	embedded.W = mat.NewDense(classes*wide, m+1, nil)
 	embedded.B = append(slices.Clone(r.B), make([]float64, classes)...)
 	for class := range classes {
-		for k, of := range f.columns[1 : wide+1] {
-			if of.view != Straight {
+		for k, origin := range f.columns[1 : wide+1] {
+			if origin.view != Straight {
 				continue
 			}
 			row := embedded.W.RawRowView(class*wide + k)
 			for i, w := range r.W.RawRowView(class*
-				standardise.Cols + of.column) {
-				embedded.B[i*classes+class] += w * standardise.Mean[of.column]
-				row[i] = w * standardise.Deviation[of.column]
+				standardise.Cols + origin.column) {
+				embedded.B[i*classes+class] += w * standardise.Mean[origin.column]
+				row[i] = w * standardise.Deviation[origin.column]
 				row[m] += row[i] / float64(m)
 			}
 		}

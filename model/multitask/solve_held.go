@@ -157,7 +157,7 @@ func (x *ridge) conjugate(rest []float64, target float64) (a, w []float64, slope
 	p := slices.Clone(rest)
 	q := slices.Clone(z)
 	norm := floats.Dot(rest, z)
-	for it := 0; it < 1000 && norm > target; it++ {
+	for step := 0; step < 1000 && norm > target; step++ {
 		floats.ScaleTo(hq, x.lambda, p)
 		x.addHessian(hq, q)
 		curvature := floats.Dot(q, hq)

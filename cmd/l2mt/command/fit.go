@@ -100,6 +100,12 @@ func (c *fitCmd) Run(e *env) error {
 		return err
 	}
 	m := len(t.Problem.Tasks)
+	if c.Omega != "" {
+		candidate.Model, err = readOmega(c.Omega, m)
+		if err != nil {
+			return err
+		}
+	}
 	if candidate != nil || c.Problems != "" { // of targets as they are
 		c.TargetScale = cmp.Or(c.TargetScale, solve.Identity)
 	}
@@ -127,13 +133,13 @@ func (c *fitCmd) Run(e *env) error {
 	return c.report(e, b, t, candidate)
 }
 
-// candidate is the one to fit; nil leaves the choice to solve.Bench.
+// candidate is the one to fit; nil leaves the choice to solve.Bench. The model of --omega is read
+// with the tables.
 func (c *fitCmd) candidate() (*solve.Candidate, error) {
 	one, ok := solve.ParseCandidate(c.Model)
 	switch {
 	case c.Omega != "":
-		model, err := readOmega(c.Omega)
-		return &solve.Candidate{Model: model}, err
+		return new(solve.Candidate), nil
 	case c.Model == "" || c.Model == compare.L2MT:
 		return nil, nil
 	case c.View != "":
@@ -182,8 +188,8 @@ func (c *fitCmd) asked(candidate *solve.Candidate) (*solve.Finder, error) {
 	return network, err
 }
 
-// readOmega reads the covariance of the tasks.
-func readOmega(path string) (multitask.Model, error) {
+// readOmega reads the covariance of m tasks.
+func readOmega(path string, m int) (multitask.Model, error) {
 	f, err := os.Open(path)
 	if err != nil {
 		return nil, err
@@ -203,6 +209,9 @@ func readOmega(path string) (multitask.Model, error) {
 	}
 	omega, invalid := data.NewCovariance(numbers)
 	err = cmp.Or(err, invalid)
+	if err == nil && len(numbers) != m {
+		err = data.Mismatch("it is for %d tasks; there are %d", len(numbers), m)
+	}
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", path, err)
 	}

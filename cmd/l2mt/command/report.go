@@ -200,6 +200,7 @@ func curves(n content) (*plot.Picture, error) {
 func (p page) write(w io.Writer) error {
 	t := template.Must(template.New("report").Funcs(words()).Funcs(template.FuncMap{
 		"rows": rows,
+		"said": said,
 		"ours": func(title string) bool {
 			return strings.HasPrefix(title, "L2MT") || strings.HasPrefix(title, "*")
 		},

@@ -38,24 +38,24 @@ func words() template.FuncMap {
 		"percent":  percent,
 		"percents": percents,
 		"related":  relate,
-		"said":     said,
 		"spread":   spread,
 		"wrap":     wrap,
 	}
 }
 
-// texts are the templates, which may say others.
-var texts *template.Template
-
-func init() {
-	texts = template.Must(template.New("").Funcs(words()).Parse(source))
-}
-
-// said is the text of a value by one of the templates.
+// said is the text of a value by one of the templates, which may say others.
 func said(name string, v any) (string, error) {
-	var text strings.Builder
-	err := texts.ExecuteTemplate(&text, name, v)
-	return text.String(), err
+	texts := template.New("").Funcs(words())
+	say := func(name string, v any) (string, error) {
+		var text strings.Builder
+		err := texts.ExecuteTemplate(&text, name, v)
+		return text.String(), err
+	}
+	_, err := texts.Funcs(template.FuncMap{"said": say}).Parse(source)
+	if err != nil {
+		return "", err
+	}
+	return say(name, v)
 }
 
 // rows are the cells of a text that is a table. The first cell of a row names it.

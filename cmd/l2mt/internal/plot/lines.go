@@ -182,6 +182,9 @@ func Bend(c report.Curve) *Picture {
 
 // Accuracy draws predictions against true targets, and the residuals.
 func Accuracy(predicted [][2]float64) (pictures []*Picture) {
+	if len(predicted) == 0 {
+		return nil
+	}
 	residuals := slices.Clone(predicted)
 	for i := range residuals {
 		residuals[i][1] -= predicted[i][0]
