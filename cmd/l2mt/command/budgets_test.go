@@ -23,52 +23,52 @@ import (
 // unused path that goes, not from code that moved into generated files, testdata or
 // another module.
 var budgets = map[string]int{
-	"data/view":                     6323,
+	"data/view":                     6294,
 	"cmd/l2mt":                      15,
-	"cmd/l2mt/command":              19911, // 46: builds are told apart, streams; 49: the answer first, in 80 columns; 50: shards, curves of sweeps
-	"cmd/l2mt/internal/plot":        4685,  // 49: predictions against what came true
-	"data":                          12116, // 48: the metric of the experience; 49: time, groups, weights
+	"cmd/l2mt/command":              19647, // 46: builds are told apart, streams; 49: the answer first, in 80 columns; 50: shards, curves of sweeps
+	"cmd/l2mt/internal/plot":        4565,  // 49: predictions against what came true
+	"data":                          12073, // 48: the metric of the experience; 49: time, groups, weights
 	"data/datatest":                 713,   // 52: one Must, Check, Holds, Need, Refused, Says and Equal for all tests
 	"data/digits":                   159,
-	"data/experience":               4421,  // 46: what is missing is named
+	"data/experience":               4293,  // 46: what is missing is named
 	"data/fault":                    113,   // 46: kinds of errors
-	"data/files":                    2678,  // 46: folders are replaced whole
-	"data/format":                   12634, // issue 46: bounds, and names of arrays; 49: Parquet
+	"data/files":                    2664,  // 46: folders are replaced whole
+	"data/format":                   12598, // issue 46: bounds, and names of arrays; 49: Parquet
 	"data/progress":                 75,
-	"data/safetensors":              1962,
-	"data/table":                    13993, // 46: columns are centred, and wrong data named; 48: columns of older models; 52: datasets; 49: time, groups, weights
+	"data/safetensors":              1801,
+	"data/table":                    13875, // 46: columns are centred, and wrong data named; 48: columns of older models; 52: datasets; 49: time, groups, weights
 	"examples/own-estimator":        212,
-	"infer":                         1393,
-	"infer/compare":                 4113,  // 46: outcomes are checked
-	"infer/report":                  5900,  // 52: what the command computed; 49: numbers of its texts
-	"infer/serve":                   4805,  // 51: models over HTTP
-	"infer/solve":                   18434, // 48: the metric of the experience; 49: time, groups, weights; 47: fifty rows of a task are sampled
+	"infer":                         1312,
+	"infer/compare":                 4053,  // 46: outcomes are checked
+	"infer/report":                  5884,  // 52: what the command computed; 49: numbers of its texts
+	"infer/serve":                   4666,  // 51: models over HTTP
+	"infer/solve":                   18185, // 48: the metric of the experience; 49: time, groups, weights; 47: fifty rows of a task are sampled
 	"infer/solve/solvetest":         745,
-	"layers":                        10811, // 50: Gorgonia's other operations, one memory
-	"layers/linalg":                 5043,
+	"layers":                        10556, // 50: Gorgonia's other operations, one memory
+	"layers/linalg":                 5042,
 	"layers/linalg/gen":             3312,
-	"model":                         11741, // 50: graphs by shape
-	"model/evidence":                9612,  // 49: time, groups, weights; 47: temperatures of few rows
-	"model/mixed":                   7702,  // 47: the mixed model
-	"model/modeltest":               2870,
-	"model/multitask":               19382, // 46: gaps below zero; 49: ridge selection, which data had
+	"model":                         11581, // 50: graphs by shape
+	"model/evidence":                9323,  // 49: time, groups, weights; 47: temperatures of few rows
+	"model/mixed":                   7621,  // 47: the mixed model
+	"model/modeltest":               2860,
+	"model/multitask":               18920, // 46: gaps below zero; 49: ridge selection, which data had
 	"model/multitask/multitasktest": 1950,  // 50: proof for models of one's own
-	"model/pairwise":                4137,  // 50: out of model
-	"model/pretrained":              121,
-	"model/saved":                   10026, // 46: a model is one thing, and is checked; 48: what it knows of new tasks; 51: lines of predictions; 49: time, groups, weights
+	"model/pairwise":                4036,  // 50: out of model
+	"model/pretrained":              113,
+	"model/saved":                   9967, // 46: a model is one thing, and is checked; 48: what it knows of new tasks; 51: lines of predictions; 49: time, groups, weights
 	"model/settings":                549,
-	"testdata/learned":              1667,  // 48: controls, old tasks in the table
-	"train":                         10221, // 50: optimisers by name; 48: ridges of pairs
-	"train/collect":                 3778,
+	"testdata/learned":              1667, // 48: controls, old tasks in the table
+	"train":                         9958, // 50: optimisers by name; 48: ridges of pairs
+	"train/collect":                 3379,
 }
 
 const (
 	// whole bounds the sum of all packages, which issues 46 to 51 have brought from 207,895 to here.
 	// They might add 29,000: the rest is to be taken out again, and issue 52 goes to 210,000.
-	whole = 218561
+	whole = 214873
 	// testLines bounds the lines of all tests. Each fault of issue 46 has a test, and the models of
 	// issues 47 and 48 have some 2,300 lines; serve (51) has 600.
-	testLines = 25623
+	testLines = 25660
 	// spare is what a package may take before its own number is raised.
 	spare = 100
 	// slack is how far a package may fall below its budget, so that gains are kept.
