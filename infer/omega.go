@@ -16,7 +16,6 @@ import (
 	"gonum.org/v1/gonum/mat"
 
 	"l2mt/data/fault"
-	"l2mt/layers/linalg"
 )
 
 // ErrInvalid marks a Phi, spectrum or rho for which the problem is not defined.
@@ -66,18 +65,26 @@ func Omega(phi *mat.SymDense, rho float64) (*Solution, error) {
 	if phi == nil || phi.IsEmpty() {
 		return nil, ErrInvalid.Errorf("Phi: it is empty; it needs a row for every task")
 	}
+	m := phi.SymmetricDim()
+	for i := range m {
+		for j := i; j < m; j++ {
+			v := phi.At(i, j)
+			if !finite(v) {
+				return nil, ErrInvalid.Errorf("Phi: entry (%d, %d) is %v; it must be finite", i, j, v)
+			}
+		}
+	}
 	if !finite(rho) {
 		return nil, ErrInvalid.Errorf("rho: it is %v; it must be finite", rho)
 	}
-	e, err := linalg.Eigen(phi)
-	if err != nil {
-		return nil, ErrInvalid.Errorf("Phi: %w", err)
+	var e mat.EigenSym
+	if !e.Factorize(phi, true) {
+		return nil, ErrInvalid.Errorf("Phi: it has no eigendecomposition in float64")
 	}
-	kappa := e.Values
+	kappa := e.Values(nil)
 	if err := checkSpectrum(kappa); err != nil {
 		return nil, err
 	}
-	m := len(kappa)
 	k := lowestMultiplicity(kappa)
 	s := &Solution{
 		Kappa:        kappa,
@@ -86,6 +93,7 @@ func Omega(phi *mat.SymDense, rho float64) (*Solution, error) {
 	s.Mu = make([]float64, m)
 	switch {
 	case rho > 0:
+		var err error
 		s.Mu, s.Tau, err = DualScan(kappa, rho)
 		if err != nil {
 			return nil, err
@@ -102,7 +110,9 @@ func Omega(phi *mat.SymDense, rho float64) (*Solution, error) {
 		s.Mu[0] = 1
 		s.Tau = -kappa[0] - 2*rho
 	}
-	lowest := mat.DenseCopyOf(e.Vectors.Slice(0, m, 0, k))
+	var u mat.Dense
+	e.VectorsTo(&u)
+	lowest := mat.DenseCopyOf(u.Slice(0, m, 0, k))
 	if rho < 0 {
 		lowest = nearestToTask(lowest)
 	}

@@ -190,8 +190,8 @@ func TestUnusableInput(t *testing.T) {
 	}{
 		{"no Phi", nil, 1, "Phi: it is empty"},
 		{"empty Phi", new(mat.SymDense), 1, "Phi: it is empty"},
-		{"NaN in Phi", bad(math.NaN()), 1, "Phi: .* it is not finite"},
-		{"Inf in Phi", bad(math.Inf(1)), 0, "Phi: .* it is not finite"},
+		{"NaN in Phi", bad(math.NaN()), 1, `Phi: entry \(0, 1\) is NaN; it must be finite`},
+		{"Inf in Phi", bad(math.Inf(1)), 0, `Phi: entry \(0, 1\) is \+Inf; it must be finite`},
 		{"NaN rho", bad(0), math.NaN(), "rho: it is NaN; it must be finite"},
 		{"infinite rho", bad(0), math.Inf(-1), "rho: it is -Inf; it must be finite"},
 	} {

@@ -2,8 +2,6 @@ package infer
 
 import (
 	"gonum.org/v1/gonum/mat"
-
-	"l2mt/layers/linalg"
 )
 
 // Slopes returns the gradients, with respect to Phi and to rho > 0, of a function of
@@ -22,18 +20,18 @@ import (
 // As Omega is the same for multiples of Phi and rho together, the slope for rho follows.
 func Slopes(phi *mat.SymDense, rho float64, gradient mat.Symmetric) (
 	gradientPhi *mat.SymDense, gradientRho float64, err error) {
-	e, err := linalg.Eigen(phi)
-	if err != nil {
-		return nil, 0, ErrInvalid.Errorf("Phi: %w", err)
+	var e mat.EigenSym
+	if !e.Factorize(phi, true) {
+		return nil, 0, ErrInvalid.Errorf("Phi: it has no eigendecomposition in float64")
 	}
-	kappa := e.Values
+	kappa := e.Values(nil)
 	mu, _, err := DualScan(kappa, rho)
 	if err != nil {
 		return nil, 0, err
 	}
-	u := e.Vectors
-	var inner, slope, half mat.Dense
-	inner.Product(u.T(), gradient, u)
+	var u, inner, slope, half mat.Dense
+	e.VectorsTo(&u)
+	inner.Product(u.T(), gradient, &u)
 	m := len(kappa)
 	support := 0
 	mean := 0.0
@@ -55,7 +53,7 @@ func Slopes(phi *mat.SymDense, rho float64, gradient mat.Symmetric) (
 			slope.Set(j, i, across)
 		}
 	}
-	half.Product(u, &slope, u.T())
+	half.Product(&u, &slope, u.T())
 	slope.Add(&half, half.T())
 	slope.Scale(0.5, &slope)
 	return mat.NewSymDense(m, slope.RawMatrix().Data), gradientRho, nil

@@ -156,7 +156,7 @@ var arrows = map[string][]string{
 	"model/saved":      {"data", "data/fault", "data/files", "data/format", "data/safetensors", "data/table", "data/view", "model/mixed", "model/multitask"},
 	"model/evidence":   {"data", "data/files", "layers/linalg", "model/multitask", "model/saved"},
 
-	"infer":                 {"data/fault", "layers/linalg"},
+	"infer":                 {"data/fault"},
 	"infer/solve":           {"data", "data/progress", "data/table", "data/view", "infer", "layers/linalg", "model", "model/evidence", "model/mixed", "model/multitask", "model/saved"},
 	"infer/solve/solvetest": {"data", "data/datatest", "layers", "model", "model/modeltest"},
 	"infer/compare":         {"data", "data/files", "data/progress", "infer", "infer/solve", "model/evidence", "model/multitask"},
