@@ -38,7 +38,7 @@ var budgets = map[string]int{
 	"data/safetensors":              1801,
 	"data/table":                    13875, // 46: columns are centred, and wrong data named; 48: columns of older models; 52: datasets; 49: time, groups, weights
 	"examples/own-estimator":        212,
-	"infer":                         1312,
+	"infer":                         1387,
 	"infer/compare":                 4053,  // 46: outcomes are checked
 	"infer/report":                  5884,  // 52: what the command computed; 49: numbers of its texts
 	"infer/serve":                   4666,  // 51: models over HTTP
@@ -65,7 +65,7 @@ var budgets = map[string]int{
 const (
 	// whole bounds the sum of all packages, which issues 46 to 51 have brought from 207,895 to here.
 	// They might add 29,000: the rest is to be taken out again, and issue 52 goes to 210,000.
-	whole = 214873
+	whole = 214948
 	// testLines bounds the lines of all tests. Each fault of issue 46 has a test, and the models of
 	// issues 47 and 48 have some 2,300 lines; serve (51) has 600.
 	testLines = 25660
