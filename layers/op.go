@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"hash"
 	"hash/fnv"
+	"runtime"
 	"slices"
 
 	"github.com/chewxy/hm"
@@ -184,6 +185,7 @@ func computed[T Float](body Body[T], shape Shape, in []gorgonia.Value) gorgonia.
 // newValue is Gorgonia's value of some numbers.
 func newValue[T Float](shape Shape, numbers []T) gorgonia.Value {
 	if len(shape) > 0 {
+		defer runtime.KeepAlive(numbers) // as in entries
 		return tensor.New(tensor.WithShape(shape...),
 			tensor.WithBacking(numbers))
 	}
@@ -200,10 +202,12 @@ func entries[T Float](v gorgonia.Value) []T {
 	if ok {
 		v = t.Materialize().(*tensor.Dense) // of views and transposes
 	}
-	if x, ok := v.Data().(T); ok {
+	numbers := v.Data()
+	runtime.KeepAlive(v) // Data goes by an address, which alone keeps no memory
+	if x, ok := numbers.(T); ok {
 		return []T{x}
 	}
-	return v.Data().([]T)
+	return numbers.([]T)
 }
 
 func (o *boundOp) DiffWRT(n int) []bool {

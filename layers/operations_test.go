@@ -1,14 +1,18 @@
 package layers
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"hash/fnv"
+	"runtime"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 
 	"gorgonia.org/gorgonia"
+	"gorgonia.org/tensor"
 
 	"l2mt/data"
 	"l2mt/data/datatest"
@@ -171,4 +175,33 @@ func TestSlotOperationsHaveTheGradientsOfTheirValues(t *testing.T) {
 			})
 		}
 	}
+}
+
+// Gorgonia's tensors give their numbers by an address, which keeps no memory: it could be another's
+// before the numbers were read.
+func TestNumbersOutliveTheirTensors(t *testing.T) {
+	x := gorgonia.NewVector(gorgonia.NewGraph(), tensor.Float32, gorgonia.WithShape(3))
+	negative := foreign[float32](must(gorgonia.Neg(x)).Op(), []Shape{{3}})
+	var work, collector sync.WaitGroup
+	ctx, stop := context.WithCancel(t.Context())
+	collector.Go(func() {
+		for ctx.Err() == nil {
+			runtime.GC()
+		}
+	})
+	for range 4 {
+		work.Go(func() {
+			for range 100_000 {
+				out := NewView[float32](3, 1)
+				negative(out, []View[float32]{{3, 1, []float32{1, 2, 3}}})
+				if !slices.Equal(out.Data, []float32{-1, -2, -3}) {
+					t.Errorf("the negative of 1, 2, 3 is %v", out.Data)
+					return
+				}
+			}
+		})
+	}
+	work.Wait()
+	stop()
+	collector.Wait()
 }
