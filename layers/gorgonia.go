@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math"
 	"regexp"
+	"runtime"
 	"slices"
 	"strconv"
 	"strings"
@@ -120,6 +121,7 @@ func foreign[T Float](op gorgonia.Op, in []Shape) Body[T] {
 			values[i] = newValue(in[i], slices.Clone(v.Data))
 		}
 		result, err := op.Do(values...)
+		runtime.KeepAlive(values) // as in entries
 		if err != nil {
 			panic(err)
 		}

@@ -44,7 +44,7 @@ var budgets = map[string]int{
 	"infer/serve":                   4666,  // 51: models over HTTP
 	"infer/solve":                   18185, // 48: the metric of the experience; 49: time, groups, weights; 47: fifty rows of a task are sampled
 	"infer/solve/solvetest":         745,
-	"layers":                        10569, // 50: Gorgonia's other operations, one memory
+	"layers":                        10576, // 50: Gorgonia's other operations, one memory
 	"layers/linalg":                 5042,
 	"layers/linalg/gen":             3312,
 	"model":                         11581, // 50: graphs by shape
@@ -65,7 +65,7 @@ var budgets = map[string]int{
 const (
 	// whole bounds the sum of all packages, which issues 46 to 51 have brought from 207,895 to here.
 	// They might add 29,000: the rest is to be taken out again, and issue 52 goes to 210,000.
-	whole = 214974
+	whole = 214981
 	// testLines bounds the lines of all tests. Each fault of issue 46 has a test, and the models of
 	// issues 47 and 48 have some 2,300 lines; serve (51) has 600.
 	testLines = 25693
