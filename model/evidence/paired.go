@@ -61,6 +61,7 @@ func PairedLoss(a, b *HeldOut) Paired {
 	moves := map[int]float64{}
 	for i, l := range gains {
 		n := float64(len(l))
+		total := floats.Sum(a.Weight[i])
 		mean := p.Loss
 		correction := 1.0
 		if n > 1 && (a.units == nil ||
@@ -73,7 +74,7 @@ func PairedLoss(a, b *HeldOut) Paired {
 			if a.units != nil {
 				unit = a.units[i][j]
 			}
-			share := a.Weight[i][j] / floats.Sum(a.Weight[i])
+			share := a.Weight[i][j] / total
 			moves[unit] += (v - mean) * correction * share *
 				a.weights[i] / floats.Sum(a.weights)
 		}

@@ -48,7 +48,7 @@ var budgets = map[string]int{
 	"layers/linalg":                 5042,
 	"layers/linalg/gen":             3312,
 	"model":                         11581, // 50: graphs by shape
-	"model/evidence":                9323,  // 49: time, groups, weights; 47: temperatures of few rows
+	"model/evidence":                9326,  // 49: time, groups, weights; 47: temperatures of few rows
 	"model/mixed":                   7621,  // 47: the mixed model
 	"model/modeltest":               2860,
 	"model/multitask":               18920, // 46: gaps below zero; 49: ridge selection, which data had
@@ -65,7 +65,7 @@ var budgets = map[string]int{
 const (
 	// whole bounds the sum of all packages, which issues 46 to 51 have brought from 207,895 to here.
 	// They might add 29,000: the rest is to be taken out again, and issue 52 goes to 210,000.
-	whole = 214981
+	whole = 214984
 	// testLines bounds the lines of all tests. Each fault of issue 46 has a test, and the models of
 	// issues 47 and 48 have some 2,300 lines; serve (51) has 600.
 	testLines = 25693
