@@ -286,8 +286,8 @@ func TestForeignClasses(t *testing.T) {
 		r := data.Stream(seed, "foreign")
 		p := &data.ProblemData{Problem: &data.Problem{Name: "p", Classes: []string{"a", "b", "c", "d", "e"}}}
 		for i, classes := range sets {
-			n := 3 + r.IntN(8)
-			set := data.Samples{X: datatest.Must(data.NewDense(n, 5, datatest.Normals[float32](r, 5*n)))(t)}
+			n := 5 + r.IntN(8)
+			set := data.Samples{X: datatest.Must(data.NewDense(n, 2, datatest.Normals[float32](r, 2*n)))(t)}
 			for range n {
 				set.Y = append(set.Y, classes[r.IntN(2)])
 			}
@@ -300,14 +300,18 @@ func TestForeignClasses(t *testing.T) {
 		for i, scores := range choice.HeldOut.Scores {
 			datatest.Holds(t, !slices.ContainsFunc(scores, math.IsNaN), "seed %d, task %d, rows held out: %v", seed, i, scores)
 		}
-		mean := *choice
-		mean.Weighed = slices.Clone(choice.Weighed)
-		for k := range mean.Weighed {
-			mean.Weighed[k].Weight = 0
+		weighed := func(weight float64) *Fitted {
+			c := *choice
+			c.Weighed = slices.Clone(choice.Weighed)
+			for k := range c.Weighed {
+				c.Weighed[k].Weight = weight
+			}
+			return datatest.Must(b.Fit(t.Context(), &c))(t)
 		}
+		curves := Candidate{Structure: Structure{View: Curves}}
 		for what, f := range map[string]*Fitted{
-			"the choice": datatest.Must(b.Fit(t.Context(), choice))(t), "the mean": datatest.Must(b.Fit(t.Context(), &mean))(t),
-			"curves": fit(t, b, Candidate{Structure: Structure{View: Curves}}),
+			"the choice": datatest.Must(b.Fit(t.Context(), choice))(t), "the mean": weighed(0), "all alike": weighed(0.1),
+			"curves": fit(t, b, curves),
 		} {
 			if f.Shared != nil {
 				sum := floats.Sum(f.Shared.B)
@@ -320,5 +324,10 @@ func TestForeignClasses(t *testing.T) {
 				}
 			}
 		}
+		x := p.Tasks[1].TrainSet.X
+		before := datatest.Must(fit(t, b, curves).Scores(1, x))(t)
+		p.Tasks[0].TrainSet.Weight = slices.Repeat([]float64{9}, len(p.Tasks[0].TrainSet.Y))
+		after := datatest.Must(fit(t, bench(t, nil, p, Options{Seed: seed}), curves).Scores(1, x))(t)
+		datatest.Holds(t, slices.Equal(before, after), "seed %d: rows of a task to which the class is foreign count: %v, %v", seed, before, after)
 	}
 }
