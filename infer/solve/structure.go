@@ -432,10 +432,10 @@ func (f *features) correlate(p *mixed.Problem, chosen []int) {
 	}
 }
 
-// problem is the mixed model of a structure, for one class of several against the rest.
-func (f *features) problem(s Structure, class int) mixed.Problem {
+// problem is the mixed model of a structure, for one class of several against the rest. Tasks that
+// the class is foreign to have no rows.
+func (f *features) problem(s Structure, class int, foreign []bool) mixed.Problem {
 	p, chosen := f.components(s)
-	foreign := f.Foreign(class)
 	for i, t := range f.Tasks {
 		task := mixed.Task{Loading: f.loading[i]}
 		if foreign[i] {
@@ -500,7 +500,8 @@ func (f *features) fit(
 	result := &posterior{Result: r}
 	result.parts, result.chosen = f.components(s)
 	for class := range classes {
-		p := f.problem(s, class)
+		foreign := f.Foreign(class)
+		p := f.problem(s, class, foreign)
 		given := s.View == After
 		if start != nil && !given {
 			begin(&p, start[class])
@@ -530,9 +531,7 @@ func (f *features) fit(
 				r.W.Set(class*wide+j, i, v)
 			}
 			r.B[i*classes+class] = f.center[t] + f.scale[t]*level
-		}
-		for i, foreign := range f.Foreign(class) {
-			if foreign {
+			if i < m && foreign[i] {
 				r.B[i*classes+class] = math.Inf(-1)
 			}
 		}

@@ -129,7 +129,7 @@ func TestStepsPredictAsTheFeatures(t *testing.T) {
 		for _, s := range Structures() {
 			got := fit(t, b, Candidate{Structure: s})
 			seen := datatest.Must(b.features(data.Fold{ProblemData: b.problem}, Curves, s.View))(t)
-			q := seen.problem(s, 0)
+			q := seen.problem(s, 0, seen.Foreign(0))
 			want := datatest.Must(mixed.New(t.Context(), q, mixed.Options{}))(t)
 			for i, task := range q.Tasks {
 				scores := datatest.Must(got.Scores(i, p.Tasks[i].TrainSet.X))(t)
