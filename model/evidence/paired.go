@@ -59,6 +59,7 @@ func PairedLoss(a, b *HeldOut) Paired {
 	// A row moves the mean by its distance from the mean of its task, or of all tasks where
 	// all rows of the task belong together, over the rows of the task and the tasks.
 	moves := map[int]float64{}
+	tasks := floats.Sum(a.weights)
 	for i, l := range gains {
 		n := float64(len(l))
 		total := floats.Sum(a.Weight[i])
@@ -76,7 +77,7 @@ func PairedLoss(a, b *HeldOut) Paired {
 			}
 			share := a.Weight[i][j] / total
 			moves[unit] += (v - mean) * correction * share *
-				a.weights[i] / floats.Sum(a.weights)
+				a.weights[i] / tasks
 		}
 	}
 	if len(moves) > 1 {
