@@ -23,26 +23,27 @@ func (Logistic) At(f, y float64) (loss, slope, curvature float64) {
 	return loss, -y * p, p * (1 - p)
 }
 
-// mean returns the slope and the curvature in the mean over scores about f, by Gauss's and Hermite's
-// rule for normal numbers.
-func (Logistic) mean(f, variance, y float64) (slope, curvature float64) {
-	deviation := math.Sqrt(variance)
-	for k, node := range nodes {
-		p := 1 / (1 + math.Exp(y*(f+deviation*node)))
-		slope -= shares[k] * y * p
-		curvature += shares[k] * p * (1 - p)
-	}
-	return slope, curvature
+// rule has the nodes and the shares of Gauss's and Hermite's mean over normal numbers.
+type rule struct{ nodes, shares [9]float64 }
+
+// set finds the nodes and the shares.
+func (r *rule) set() {
+	infinity := math.Inf(1)
+	quad.Hermite{}.FixedLocations(r.nodes[:], r.shares[:], -infinity, infinity)
+	floats.Scale(math.Sqrt2, r.nodes[:])
+	floats.Scale(1/floats.Sum(r.shares[:]), r.shares[:])
 }
 
-// nodes and shares are the rule's.
-var nodes, shares [9]float64
-
-func init() {
-	infinity := math.Inf(1)
-	quad.Hermite{}.FixedLocations(nodes[:], shares[:], -infinity, infinity)
-	floats.Scale(math.Sqrt2, nodes[:])
-	floats.Scale(1/floats.Sum(shares[:]), shares[:])
+// mean returns the slope and the curvature of the Logistic loss in the mean over scores about f, as
+// the nodes have them.
+func (r *rule) mean(f, variance, y float64) (slope, curvature float64) {
+	deviation := math.Sqrt(variance)
+	for k, node := range r.nodes {
+		p := 1 / (1 + math.Exp(y*(f+deviation*node)))
+		slope -= r.shares[k] * y * p
+		curvature += r.shares[k] * p * (1 - p)
+	}
+	return slope, curvature
 }
 
 // Poisson is the loss of counts whose logarithm is expected to be f.

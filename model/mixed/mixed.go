@@ -194,6 +194,7 @@ type search struct {
 	reach      []float64 // times root'
 	blocks     []block
 	first      float64 // noise where the search began
+	rule       rule
 }
 
 // block is a task in a step, or q tasks that are twins. Its rows are divided by the root of their
@@ -234,6 +235,7 @@ func newSearch(p Problem, o Options) *search {
 	s.Noise = cmp.Or(p.Noise, 0.5)
 	if p.Loss != nil {
 		s.Noise = 1
+		s.rule.set()
 	}
 	s.first = s.Noise
 	s.common = make([]float64, s.d)
@@ -424,9 +426,9 @@ func (s *search) linearise(b *block, _ *scratch) {
 // slope of a row's loss, and its curvature, at the score and its doubt.
 func (s *search) slope(b *block, row int) (slope, curvature float64) {
 	score := b.score[row] + b.Offset[row]
-	classes, averaged := s.Loss.(Logistic)
+	_, averaged := s.Loss.(Logistic)
 	if averaged {
-		slope, curvature = classes.mean(score, b.doubts[row], b.Y[row])
+		slope, curvature = s.rule.mean(score, b.doubts[row], b.Y[row])
 	} else {
 		_, slope, curvature = s.Loss.At(score, b.Y[row])
 	}
