@@ -118,12 +118,9 @@ func Preset(name string, features int) (Config, error) {
 func (c Config) Defaults() Config {
 	c.EmbeddingRate = cmp.Or(c.EmbeddingRate,
 		0.02/float64(max(1, c.Model.Features)))
-	fields := reflect.ValueOf(&c).Elem()
-	for i := range fields.NumField() {
-		field := fields.Field(i)
-		if field.IsZero() { // a field without a placeholder stays
-			fmt.Sscan(fields.Type().Field(i).Tag.Get("placeholder"),
-				field.Addr().Interface())
+	for field, value := range reflect.ValueOf(&c).Elem().Fields() {
+		if value.IsZero() { // a field without a placeholder stays
+			fmt.Sscan(field.Tag.Get("placeholder"), value.Addr().Interface())
 		}
 	}
 	return c

@@ -32,16 +32,13 @@ type Setting struct {
 // with the section's. Names has the allowed texts of fields, beside their tags'. Fields that are
 // structs have tables of their own.
 func New(section string, config any, names map[string][]string) (t Table) {
-	v := reflect.ValueOf(config).Elem()
-	for i := range v.NumField() {
-		f := v.Type().Field(i)
+	for f, value := range reflect.ValueOf(config).Elem().Fields() {
 		if f.Type.Kind() == reflect.Struct {
 			continue
 		}
 		field, _, _ := strings.Cut(f.Tag.Get("json"), ",")
 		allowed := append(names[field], strings.Fields(f.Tag.Get("names"))...)
-		t = append(t,
-			Setting{section + "." + field, allowed, f.Tag, v.Field(i)})
+		t = append(t, Setting{section + "." + field, allowed, f.Tag, value})
 	}
 	return t
 }
