@@ -171,9 +171,9 @@ func compose(u *mat.Dense, mu []float64) *mat.SymDense {
 //	minimise    rho ||mu||^2 + <mu, kappa>
 //	subject to  mu >= 0, sum(mu) = 1
 //
-// kappa must ascend, as an eigendecomposition returns it. With mu comes the
-// multiplier tau, for which mu_i = max(0, -(kappa_i + tau) / (2 rho)). DualScan returns an error that wraps ErrInvalid if kappa is empty,
-// does not ascend or is not finite, or if rho is not positive and finite.
+// kappa must ascend, as an eigendecomposition returns it. With mu comes the multiplier tau, for which
+// mu_i = max(0, -(kappa_i + tau) / (2 rho)). DualScan returns an error that wraps ErrInvalid if kappa
+// is empty, does not ascend or is not finite, or if rho is not positive and finite.
 //
 // The dual is a convex function of tau, quadratic between neighbouring -kappa_i,
 // and the region in which exactly the k lowest eigenvalues have positive mu has

@@ -48,8 +48,8 @@ var budgets = map[string]int{
 	"layers/linalg":                 5042,
 	"layers/linalg/gen":             3312,
 	"model":                         11581, // 50: graphs by shape
-	"model/evidence":                9326,  // 49: time, groups, weights; 47: temperatures of few rows
-	"model/mixed":                   7621,  // 47: the mixed model
+	"model/evidence":                9329,  // 49: time, groups, weights; 47: temperatures of few rows
+	"model/mixed":                   7659,  // 47: the mixed model
 	"model/modeltest":               2860,
 	"model/multitask":               18920, // 46: gaps below zero; 49: ridge selection, which data had
 	"model/multitask/multitasktest": 1950,  // 50: proof for models of one's own
@@ -58,14 +58,14 @@ var budgets = map[string]int{
 	"model/saved":                   9967, // 46: a model is one thing, and is checked; 48: what it knows of new tasks; 51: lines of predictions; 49: time, groups, weights
 	"model/settings":                549,
 	"testdata/learned":              1667, // 48: controls, old tasks in the table
-	"train":                         9958, // 50: optimisers by name; 48: ridges of pairs
+	"train":                         9940, // 50: optimisers by name; 48: ridges of pairs
 	"train/collect":                 3379,
 }
 
 const (
 	// whole bounds the sum of all packages, which issues 46 to 51 have brought from 207,895 to here.
 	// They might add 29,000: the rest is to be taken out again, and issue 52 goes to 210,000.
-	whole = 214984
+	whole = 214989
 	// testLines bounds the lines of all tests. Each fault of issue 46 has a test, and the models of
 	// issues 47 and 48 have some 2,300 lines; serve (51) has 600.
 	testLines = 25702
